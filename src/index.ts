@@ -1,0 +1,6 @@
+export type { MarketgateErrorCode } from './errors/codes.js';
+export {
+  isMarketgateError,
+  MarketgateError,
+  type MarketgateErrorOptions,
+} from './errors/marketgate-error.js';
