@@ -4,3 +4,48 @@ export {
   MarketgateError,
   type MarketgateErrorOptions,
 } from './errors/marketgate-error.js';
+export {
+  type CodeSource,
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromParams,
+  fromQuery,
+  fromSession,
+} from './express/code-sources.js';
+export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
+export { type LoadItemOptions, loadItem } from './express/load-item.js';
+export { loadItems } from './express/load-items.js';
+export type { MarketplaceContext, Verdict } from './express/marketplace-context.js';
+export type { PurchaseConditions } from './express/purchase-conditions.js';
+export type { PurchaseLookupOptions, PurchaseValidator } from './express/purchase-lookup.js';
+export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
+export type { ClientOptions } from './http/client-options.js';
+export type { Account, AccountProfile } from './key-api/account.js';
+export type { ApiKeyOption } from './key-api/api-key.js';
+export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
+export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
+export type { Purchase } from './key-api/purchase.js';
+export type { ValidationEncoding } from './key-api/validation-encoding.js';
+export type { AccessToken } from './login-api/access-token.js';
+export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './login-api/login-api.js';
+export type { UserInfo } from './login-api/user-info.js';
+export {
+  type MarketplaceAuthenticateOptions,
+  MarketplaceStrategy,
+} from './passport/marketplace-strategy.js';
+export type { MarketplaceProfile } from './passport/profile.js';
+export { returnTo } from './passport/return-to.js';
+export type { MarketplaceStrategyOptions } from './passport/strategy-options.js';
+export type {
+  AsyncVerify,
+  ClassicVerify,
+  ClassicVerifyWithParams,
+  ClassicVerifyWithRequest,
+  ClassicVerifyWithRequestAndParams,
+  TokenParams,
+  VerifyDone,
+  VerifyInput,
+} from './passport/verify.js';
+export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
+export type { TokenStore } from './stores/token-store.js';

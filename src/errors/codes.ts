@@ -7,7 +7,8 @@ export const ERROR_CODES = {
   service_unavailable: {
     status: 503,
     title: 'The marketplace cannot be reached',
-    detail: 'The marketplace is not answering just now. Nothing is wrong on your side; please try again shortly.',
+    detail:
+      'The marketplace is not answering just now. Nothing is wrong on your side; please try again shortly.',
   },
   unexpected_response: {
     status: 502,
@@ -17,17 +18,20 @@ export const ERROR_CODES = {
   service_refused: {
     status: 502,
     title: 'The marketplace refused the request',
-    detail: 'The marketplace did not accept the request of this site. Please tell the site if this goes on.',
+    detail:
+      'The marketplace did not accept the request of this site. Please tell the site if this goes on.',
   },
   api_key_rejected: {
     status: 500,
     title: 'This site is not set up correctly',
-    detail: 'This site cannot ask the marketplace at the moment. Please tell the site; it is not your fault.',
+    detail:
+      'This site cannot ask the marketplace at the moment. Please tell the site; it is not your fault.',
   },
   app_credentials_rejected: {
     status: 500,
     title: 'This site is not set up correctly',
-    detail: 'Logging in does not work on this site at the moment. Please tell the site; it is not your fault.',
+    detail:
+      'Logging in does not work on this site at the moment. Please tell the site; it is not your fault.',
   },
   store_unavailable: {
     status: 503,
@@ -66,7 +70,8 @@ export const ERROR_CODES = {
   purchase_code_invalid: {
     status: 403,
     title: 'This purchase code is not valid',
-    detail: 'The marketplace does not know this purchase code. Please check that it was copied whole.',
+    detail:
+      'The marketplace does not know this purchase code. Please check that it was copied whole.',
   },
   purchase_item_mismatch: {
     status: 403,

@@ -49,5 +49,7 @@ export class MarketgateError extends Error {
 
 /** Whether `error` is a {@link MarketgateError}, of this build of the package or the other. */
 export function isMarketgateError(error: unknown): error is MarketgateError {
-  return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
+  return (
+    typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true
+  );
 }

@@ -1,0 +1,73 @@
+import type { Request } from 'express';
+import { textOption } from '../options/check-options.js';
+
+/**
+ * Where a visitor's purchase code is found in a request. Gives the code as it was sent, `undefined`
+ * when there is none, or a promise of either. What is no string counts as an invalid code.
+ */
+export type CodeSource = (req: Request) => unknown;
+
+type Fields = Record<string, unknown> | null | undefined;
+
+const field = (from: unknown, name: string): unknown =>
+  typeof from === 'object' && from !== null && Object.hasOwn(from, name)
+    ? (from as Fields)?.[name]
+    : undefined;
+
+/** The code in a request header. */
+export function fromHeader(name: string): CodeSource {
+  const header = textOption('fromHeader', 'name', name).toLowerCase();
+  return (req) => req.headers[header];
+}
+
+/** The code in a field of the body, as `express.urlencoded()` or `express.json()` reads it. */
+export function fromBody(name = 'purchase_code'): CodeSource {
+  textOption('fromBody', 'name', name);
+  return (req) => field(req.body, name);
+}
+
+/** The code in the query. URLs are logged and shared, so nothing reads from there unless told to. */
+export function fromQuery(name = 'purchase_code'): CodeSource {
+  textOption('fromQuery', 'name', name);
+  return (req) => field(req.query, name);
+}
+
+/** The code in a route parameter. It stands in the URL, as with {@link fromQuery}. */
+export function fromParams(name = 'purchase_code'): CodeSource {
+  textOption('fromParams', 'name', name);
+  return (req) => field(req.params, name);
+}
+
+/** The code that the app keeps in its session. */
+export function fromSession(name = 'purchase_code'): CodeSource {
+  textOption('fromSession', 'name', name);
+  return (req) => field((req as { session?: unknown }).session, name);
+}
+
+/** The first of several sources that has a code. */
+export function firstOf(...sources: CodeSource[]): CodeSource {
+  if (sources.length === 0 || sources.some((source) => typeof source !== 'function')) {
+    throw new TypeError(
+      'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
+    );
+  }
+  return (req) => pick(sources, 0, req);
+}
+
+function pick(sources: readonly CodeSource[], from: number, req: Request): unknown {
+  for (let i = from; i < sources.length; i++) {
+    const code = sources[i]?.(req);
+    if (isPromise(code)) {
+      return code.then((later) => (isAbsent(later) ? pick(sources, i + 1, req) : later));
+    }
+    if (!isAbsent(code)) return code;
+  }
+  return undefined;
+}
+
+/** Whether a source found nothing. */
+export const isAbsent = (code: unknown): boolean =>
+  code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
+
+const isPromise = (value: unknown): value is Promise<unknown> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';

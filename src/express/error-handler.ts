@@ -1,0 +1,72 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { ERROR_CODES } from '../errors/codes.js';
+import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
+import { knownOptions, wrongOption } from '../options/check-options.js';
+import { safeReturnTo } from '../passport/return-to.js';
+import { ERROR_PAGE_POLICY, errorPage } from './error-page.js';
+import { isNavigation, prefersHtml } from './navigation.js';
+
+/** Options of {@link errorHandler}. */
+export interface ErrorHandlerOptions {
+  /**
+   * Path that starts the login. A browser that needs one is sent there; without it, it gets a page
+   * that says so.
+   */
+  loginPath?: string | undefined;
+}
+
+/** An answer by RFC 9457, with the package's own `code` added. */
+export interface Problem {
+  /** Identifies the kind of problem; a URN, not an address. */
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+}
+
+const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token_expired']);
+
+/**
+ * Answers the errors of this package: `application/problem+json`, or a small page for who prefers
+ * HTML. All others go on to the app's own handler. What is said is meant for visitors; the error's
+ * message is for the operator, and stays inside.
+ *
+ * Goes behind the routes. Apps with their own error pages need none of it: `err.code` and
+ * `err.status` say everything.
+ *
+ * @throws TypeError that names the wrong option, when it is made.
+ */
+export function errorHandler(options: ErrorHandlerOptions = {}): ErrorRequestHandler {
+  const { loginPath } = knownOptions('errorHandler', options, ['loginPath']);
+  if (loginPath !== undefined && safeReturnTo(loginPath) === undefined) {
+    throw wrongOption('errorHandler', 'loginPath', 'must be a path on this site, as in "/login"');
+  }
+  return (error: unknown, req, res, next) => {
+    if (!isMarketgateError(error) || res.headersSent) return next(error);
+    const needsLogin = NEED_LOGIN.has(error.code);
+    // A 401 must not be kept for the visitor who has logged in since, nor any other refusal.
+    res.setHeader('Cache-Control', 'no-store');
+    if (needsLogin && loginPath !== undefined && isNavigation(req)) return res.redirect(loginPath);
+    answer(error, req, res, needsLogin ? loginPath : undefined);
+  };
+}
+
+function answer(
+  error: MarketgateError,
+  req: Request,
+  res: Response,
+  loginPath: string | undefined,
+): void {
+  const { code, retryAfter } = error;
+  const { status, title, detail } = ERROR_CODES[code];
+  if (retryAfter !== undefined) res.setHeader('Retry-After', String(Math.ceil(retryAfter)));
+  res.vary('Accept').status(status);
+  if (prefersHtml(req)) {
+    res.setHeader('Content-Security-Policy', ERROR_PAGE_POLICY);
+    res.type('html').send(errorPage({ title, detail, code, loginPath }));
+    return;
+  }
+  const problem: Problem = { type: `urn:marketgate:error:${code}`, title, status, detail, code };
+  res.type('application/problem+json').send(JSON.stringify(problem));
+}

@@ -1,0 +1,40 @@
+import type { Request, RequestHandler } from 'express';
+import { MarketgateError } from '../errors/marketgate-error.js';
+import { itemId } from '../key-api/item-id.js';
+import type { KeyApi } from '../key-api/key-api.js';
+import { functionOption, knownOptions } from '../options/check-options.js';
+import { contextOf } from './marketplace-context.js';
+import { checkKeyApi } from './purchase-lookup.js';
+
+/** Options of {@link loadItem}. */
+export interface LoadItemOptions {
+  /** The item's id: a whole number or its digits. Default: the route parameter `id`. */
+  id?: ((req: Request) => unknown) | undefined;
+}
+
+/**
+ * Puts one item at `req.marketplace.item` (specification: items/item).
+ *
+ * To `next` go `item_id_invalid` (400), without a call; `item_not_found` (404), when the service says
+ * so; and the error when it cannot be asked.
+ *
+ * @throws TypeError that names the wrong option, when it is made.
+ */
+export function loadItem(
+  keyApi: Pick<KeyApi, 'getItem'>,
+  options: LoadItemOptions = {},
+): RequestHandler {
+  checkKeyApi<Pick<KeyApi, 'getItem'>>('loadItem', keyApi, 'getItem');
+  const given = knownOptions('loadItem', options, ['id']);
+  const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params.id);
+  return (req, res, next) => {
+    // In an async function, so that a throw of `id` reaches `next` as well.
+    (async () => keyApi.getItem(itemId(idOf(req))))().then((item) => {
+      if (item === null) {
+        return next(new MarketgateError('item_not_found', 'the service has no item with this id'));
+      }
+      contextOf(req, res).item = item;
+      next();
+    }, next);
+  };
+}

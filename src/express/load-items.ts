@@ -1,0 +1,20 @@
+import type { RequestHandler } from 'express';
+import type { KeyApi } from '../key-api/key-api.js';
+import { contextOf } from './marketplace-context.js';
+import { checkKeyApi } from './purchase-lookup.js';
+
+/**
+ * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the
+ * service says that there is none. When it cannot be asked, the error goes to `next`.
+ *
+ * @throws TypeError when it is made without a KeyApi.
+ */
+export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): RequestHandler {
+  checkKeyApi<Pick<KeyApi, 'listItems'>>('loadItems', keyApi, 'listItems');
+  return (req, res, next) => {
+    keyApi.listItems().then((items) => {
+      contextOf(req, res).items = items;
+      next();
+    }, next);
+  };
+}

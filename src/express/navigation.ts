@@ -1,0 +1,18 @@
+import type { Request } from 'express';
+
+/**
+ * Whether a browser is going to a page, so that a redirect or a page is the right answer. What a
+ * script fetches, and what prefers JSON, gets a status and a problem instead.
+ */
+export function isNavigation(req: Request): boolean {
+  if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+  const mode = req.headers['sec-fetch-mode'];
+  if (mode !== undefined && mode !== 'navigate') return false;
+  if (req.headers['x-requested-with'] === 'XMLHttpRequest') return false;
+  return prefersHtml(req);
+}
+
+/** Whether the client would rather have a page than JSON. Who does not say gets JSON. */
+export function prefersHtml(req: Request): boolean {
+  return req.accepts(['application/problem+json', 'json', 'html']) === 'html';
+}

@@ -1,0 +1,104 @@
+import type { Request } from 'express';
+import type { MarketgateErrorCode } from '../errors/codes.js';
+import { MarketgateError, type MarketgateErrorOptions } from '../errors/marketgate-error.js';
+import { itemId } from '../key-api/item-id.js';
+import type { Purchase } from '../key-api/purchase.js';
+import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
+
+/** What a valid purchase must satisfy beyond being valid. */
+export interface PurchaseConditions {
+  /** The item's id, or several, of which one must be the purchase's; or a function of the request. */
+  item?: number | readonly number[] | ((req: Request) => number | readonly number[]) | undefined;
+  /** The purchase's `license_type`, or several, of which one must be it. Compared to the letter. */
+  licenseType?: string | readonly string[] | undefined;
+  /** Whether support must still run: compared with the present, not with when it was cached. */
+  supported?: boolean | undefined;
+  /** Anything else; false refuses with `purchase_not_accepted`. May be async. */
+  accept?: ((purchase: Purchase, req: Request) => boolean | Promise<boolean>) | undefined;
+}
+
+/** A refusal: an answer to the visitor, not a failure. */
+export const denial = (
+  code: MarketgateErrorCode,
+  message: string,
+  options?: MarketgateErrorOptions,
+): MarketgateError => new MarketgateError(code, message, options);
+
+/** {@link PurchaseConditions}, checked; gives the ids that a request asks for, then judges. */
+export interface ConditionCheck {
+  /** The items that this request is about; `undefined` for any. Throws `item_id_invalid`. */
+  itemsFor(req: Request): readonly number[] | undefined;
+  /** The first condition that is not met. */
+  refusal(
+    purchase: Purchase,
+    items: readonly number[] | undefined,
+    req: Request,
+  ): MarketgateError | undefined | Promise<MarketgateError | undefined>;
+}
+
+/** @throws TypeError that names the wrong option. */
+export function checkConditions(
+  owner: string,
+  conditions: PurchaseConditions,
+  clock: () => number,
+): ConditionCheck {
+  const itemsFor = itemsOption(owner, conditions.item);
+  const licenses = licensesOption(owner, conditions.licenseType);
+  const supported = flagOption(owner, 'supported', conditions.supported);
+  const accept = functionOption(owner, 'accept', conditions.accept);
+  return {
+    itemsFor,
+    refusal(purchase, items, req) {
+      if (items !== undefined && !items.includes(purchase.item.id)) {
+        return denial('purchase_item_mismatch', 'the purchase code is valid, but for another item');
+      }
+      if (licenses !== undefined && !licenses.includes(purchase.license_type)) {
+        return denial(
+          'license_type_mismatch',
+          'the purchase code is valid, but its licence is of another kind',
+        );
+      }
+      if (supported && !isSupported(purchase, clock())) {
+        return denial(
+          'support_expired',
+          'the purchase code is valid, but its support is over or was never bought',
+        );
+      }
+      if (accept === undefined) return undefined;
+      const accepted = accept(purchase, req);
+      return accepted instanceof Promise ? accepted.then(unlessAccepted) : unlessAccepted(accepted);
+    },
+  };
+}
+
+const unlessAccepted = (accepted: boolean): MarketgateError | undefined =>
+  accepted === true
+    ? undefined
+    : denial('purchase_not_accepted', 'the purchase code is valid, but "accept" refused it');
+
+/** Whether support runs at this moment. A timestamp without a zone is UTC, as all of the service's are. */
+export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
+  if (until === undefined) return false;
+  const zoned = /(z|[+-]\d\d:?\d\d)$/i.test(until) ? until : `${until.replace(' ', 'T')}Z`;
+  const end = Date.parse(zoned);
+  return (Number.isNaN(end) ? Date.parse(until) : end) > now;
+}
+
+function itemsOption(owner: string, item: unknown): ConditionCheck['itemsFor'] {
+  if (item === undefined) return () => undefined;
+  if (typeof item === 'function') return (req) => [item(req)].flat().map(itemId);
+  const ids = [item].flat();
+  if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id))) {
+    throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
+  }
+  return () => ids as number[];
+}
+
+function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const types = [value].flat();
+  if (types.length === 0 || !types.every((type) => typeof type === 'string' && type !== '')) {
+    throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
+  }
+  return types as string[];
+}

@@ -1,0 +1,39 @@
+import { MarketgateError } from '../errors/marketgate-error.js';
+
+/** How long to leave a service alone that limits us without saying how long, in seconds. */
+const UNSAID = 5;
+/** The longest pause that a header can order, in seconds: one wrong header must not end the shop. */
+const LONGEST = 3600;
+
+/**
+ * The service asked for a pause (429, or a `Retry-After`): until it is over, calls of this client
+ * fail at once instead of adding to the load.
+ */
+export class Pause {
+  readonly #clock: () => number;
+  #until = 0;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Starts one, or makes the present one longer. Returns its seconds. */
+  begin(seconds: number | undefined): number {
+    const length = Math.min(seconds ?? UNSAID, LONGEST);
+    this.#until = Math.max(this.#until, this.#clock() + length * 1000);
+    return length;
+  }
+
+  /** @throws MarketgateError `service_unavailable` with `retryAfter`, during a pause. */
+  check(what: string): void {
+    const left = this.#until - this.#clock();
+    // More than the longest is a clock that was set back: that pause is over.
+    if (left <= 0 || left > LONGEST * 1000) return;
+    const retryAfter = Math.ceil(left / 1000);
+    throw new MarketgateError(
+      'service_unavailable',
+      `${what}: not sent, for the service asked to be left alone for another ${retryAfter} s`,
+      { retryAfter },
+    );
+  }
+}

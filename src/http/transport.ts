@@ -1,0 +1,217 @@
+import type { Dispatcher } from 'undici';
+import { MarketgateError } from '../errors/marketgate-error.js';
+import type { ClientSettings } from './client-options.js';
+import type { Deadline } from './deadline.js';
+import { networkFailure } from './failure.js';
+import type { ServiceUrl } from './service-url.js';
+import { USER_AGENT } from './user-agent.js';
+
+/** One request as it goes out. */
+export interface WireRequest {
+  readonly method: 'GET' | 'POST';
+  /** The endpoint's path, as in the specification: what errors may name. */
+  readonly path: string;
+  readonly query?: string | undefined;
+  readonly body?: string | undefined;
+  readonly contentType?: string | undefined;
+}
+
+/** One answer, read whole. */
+export interface WireAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: Buffer;
+}
+
+type Headers = Record<string, string | string[] | undefined>;
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
+
+/**
+ * Takes in one answer. Written on undici's `dispatch`, below its `request`: the size is counted as
+ * the body comes in, a redirect is refused before its body is read, and no stream is built.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #what: string;
+  readonly #maxBytes: number;
+  readonly #resolve: (answer: WireAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #off: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #failure: unknown;
+  #over = false;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    what: string,
+    maxBytes: number,
+    deadline: Deadline,
+    resolve: (answer: WireAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#what = what;
+    this.#maxBytes = maxBytes;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#off = deadline.onEnd((reason) => this.#fail(reason));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // The call can have ended while the request was still waiting for a connection.
+    if (this.#over) controller.abort(new Error('the call has ended'));
+    else this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Headers,
+  ): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#retryAfter = single(headers['retry-after']);
+    const encoding = single(headers['content-encoding']) ?? 'identity';
+    if (status >= 300 && status < 400) {
+      this.#refuse(
+        `was redirected (HTTP ${status}), and redirects are never followed; check the URL that was configured`,
+      );
+    } else if (encoding.trim().toLowerCase() !== 'identity' && encoding.trim() !== '') {
+      this.#refuse('the answer is compressed, although that was not asked for');
+    } else if (Number(single(headers['content-length'])) > this.#maxBytes) {
+      this.#tooLarge();
+    }
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) this.#tooLarge();
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    this.#finish();
+    const [first] = this.#chunks;
+    this.#resolve({
+      status: this.#status,
+      retryAfter: this.#retryAfter,
+      body: this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks),
+    });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#reject(networkFailure(this.#what, error));
+  }
+
+  #tooLarge(): void {
+    this.#refuse(
+      `the answer is larger than ${this.#maxBytes} bytes; raise "maxResponseBytes" if it should be`,
+    );
+  }
+
+  #refuse(problem: string): void {
+    this.#fail(new MarketgateError('unexpected_response', `${this.#what}: ${problem}`));
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#over) return;
+    this.#failure = reason;
+    this.#finish();
+    this.#chunks = [];
+    this.#reject(this.#failure);
+    this.#controller?.abort(new Error('the call has ended'));
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#off?.();
+  }
+}
+
+/** The connections to one service. */
+export class Transport {
+  readonly #url: ServiceUrl;
+  readonly #settings: ClientSettings;
+  readonly #headers: Record<string, string>;
+  #pool: Dispatcher | undefined;
+  #opening: Promise<Dispatcher> | undefined;
+  #closed = false;
+
+  constructor(url: ServiceUrl, settings: ClientSettings) {
+    this.#url = url;
+    this.#settings = settings;
+    this.#headers = {
+      accept: 'application/json',
+      // What is not compressed cannot unpack into more than was counted.
+      'accept-encoding': 'identity',
+      'user-agent': USER_AGENT,
+    };
+  }
+
+  /** Sends once. Resolves with whatever answer came; rejects when none did, or none to be read. */
+  async send(request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
+    const what = nameOf(request);
+    const dispatcher = this.#settings.dispatcher ?? this.#pool ?? (await this.#open());
+    if (this.#closed) {
+      throw new MarketgateError('service_unavailable', `${what}: this client was closed`);
+    }
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(
+        what,
+        this.#settings.maxResponseBytes,
+        deadline,
+        resolve,
+        reject,
+      );
+      if (deadline.ended) return;
+      try {
+        dispatcher.dispatch(this.#wire(request), exchange);
+      } catch (error) {
+        reject(networkFailure(what, error));
+      }
+    });
+  }
+
+  /** Ends the connections once what is under way is answered. A dispatcher that was passed in stays open. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pool = await this.#opening;
+    this.#pool = undefined;
+    await pool?.close();
+  }
+
+  #wire(request: WireRequest): Dispatcher.DispatchOptions {
+    const { method, path, query, body, contentType } = request;
+    return {
+      origin: this.#url.origin,
+      path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
+      method,
+      headers: contentType ? { ...this.#headers, 'content-type': contentType } : this.#headers,
+      body: body ?? null,
+      // The deadline of the call ends it; undici's own clocks of 300 seconds would only be more timers.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+
+  #open(): Promise<Dispatcher> {
+    // Loaded with the first call: undici is half of what importing the package would cost.
+    this.#opening ??= import('undici').then(({ Pool }) => {
+      this.#pool = new Pool(this.#url.origin, {
+        connections: 128,
+        connect: { timeout: this.#settings.timeout },
+      });
+      return this.#pool;
+    });
+    return this.#opening;
+  }
+}

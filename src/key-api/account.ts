@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/**
+ * The account that an api_key belongs to (specification: interface A, "Account"). Names are as on the
+ * wire. Fields that deployments send as `null` are absent.
+ */
+export interface Account {
+  name: { firstname: string; lastname: string; full_name: string };
+  username: string;
+  email: string;
+  balance: number;
+  /** A currency code, as in "USD". */
+  currency: string;
+  profile: AccountProfile;
+  /** ISO 8601, UTC. */
+  registered_at: string;
+}
+
+/** How the account presents itself. */
+export interface AccountProfile {
+  heading?: string;
+  description?: string;
+  contact: { email?: string };
+  /** From the name of a network ("facebook", "x", …: an open list) to a link. */
+  social_links: Record<string, string>;
+  /** URLs. */
+  media: { avatar: string; cover: string };
+}
+
+const text = z.string().optional();
+
+/**
+ * Only `username` must be there, for no route depends on more; the types promise what the
+ * specification does, and what is missing from that counts as drift, not as an outage.
+ */
+export const accountSchema = z.looseObject({
+  name: z.looseObject({ firstname: text, lastname: text, full_name: text }),
+  username: z.string().min(1),
+  email: text,
+  balance: z.number().optional(),
+  currency: text,
+  profile: z.looseObject({
+    heading: text,
+    description: text,
+    contact: z.looseObject({ email: text }),
+    social_links: z.record(z.string(), z.string()),
+    media: z.looseObject({ avatar: text, cover: text }),
+  }),
+  registered_at: text,
+});

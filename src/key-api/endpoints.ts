@@ -1,0 +1,68 @@
+import { readShape, type Shaped } from '../shape/read-shape.js';
+import { type Account, accountSchema } from './account.js';
+import { type Item, itemSchema } from './item.js';
+import { readItems } from './item-list.js';
+import { type Purchase, purchaseSchema } from './purchase.js';
+
+/** The body of an answer: an object, as every answer of interface A is. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** One endpoint of interface A, as the specification's tables "Endpoints" and "Errors" have it. */
+export interface Endpoint<T> {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** The documented `msg` of its *no*. */
+  readonly no: string;
+  /** Statuses that make any `msg` a *no*. */
+  readonly noStatuses: readonly number[];
+  /** The payload, if the body has one where this endpoint puts it. */
+  readonly payload: (body: Body) => Shaped<T> | undefined;
+}
+
+const isBody = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const accountDetails: Endpoint<Account> = {
+  method: 'GET',
+  path: '/api/account/details',
+  no: 'Invalid request',
+  noStatuses: [401, 403, 404],
+  payload: ({ data }) =>
+    isBody(data)
+      ? (readShape(accountSchema, data, accountDetails.path, 'data') as Shaped<Account>)
+      : undefined,
+};
+
+export const itemsAll: Endpoint<Item[]> = {
+  method: 'GET',
+  path: '/api/items/all',
+  no: 'No items found',
+  noStatuses: [404],
+  payload: ({ items }) => readItems(items, itemsAll.path),
+};
+
+export const itemsItem: Endpoint<Item> = {
+  method: 'GET',
+  path: '/api/items/item',
+  no: 'Item Not Found',
+  noStatuses: [404],
+  payload: ({ item }) =>
+    isBody(item)
+      ? (readShape(itemSchema, item, itemsItem.path, 'item') as Shaped<Item>)
+      : undefined,
+};
+
+export const purchasesValidation: Endpoint<Purchase> = {
+  method: 'POST',
+  path: '/api/purchases/validation',
+  no: 'Invalid purchase code',
+  noStatuses: [404],
+  payload: ({ data, item }) => {
+    const documented = isBody(data) ? data.purchase : undefined;
+    // Some deployments answer with the purchase under `item`.
+    const [purchase, at] = isBody(documented) ? [documented, 'data.purchase'] : [item, 'item'];
+    return isBody(purchase)
+      ? (readShape(purchaseSchema, purchase, purchasesValidation.path, at) as Shaped<Purchase>)
+      : undefined;
+  },
+};

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+/**
+ * An item of the account's catalogue (specification: interface A, "Item"). Names are as on the wire.
+ * Which fields beside `id`, `name` and `media` are always there is "not shown", so they are optional.
+ */
+export interface Item {
+  id: number;
+  name: string;
+  description?: string;
+  category?: string;
+  sub_category?: string;
+  options?: string[];
+  /** The item's own version: three numbers with dots. */
+  version?: string;
+  /** URL. */
+  demo_link?: string;
+  tags?: string[];
+  media: ItemMedia;
+  price?: ItemPrice;
+  /** A currency code, as in "USD". */
+  currency?: string;
+  /** ISO 8601, UTC. */
+  published_at?: string;
+}
+
+/** Pictures and previews of an item, as URLs. */
+export interface ItemMedia {
+  thumbnail: string;
+  /** Absent for audio items. */
+  preview_image?: string;
+  /** Only for video items. */
+  preview_video?: string;
+  /** Only for audio items. */
+  preview_audio?: string;
+  /** Only if the item has any. */
+  screenshots?: string[];
+}
+
+/** Prices by kind of licence, in units of the item's `currency`. */
+export interface ItemPrice {
+  regular?: number;
+  extended?: number;
+}
+
+const text = z.string().optional();
+const texts = z.array(z.string()).optional();
+
+/**
+ * An item as it stands inside a purchase. Only its `id` must be there: that is what a guard compares,
+ * and a missing picture must not cost a customer the download.
+ */
+export const purchasedItemSchema = z.looseObject({
+  id: z.int(),
+  name: text,
+  description: text,
+  category: text,
+  sub_category: text,
+  options: texts,
+  version: text,
+  demo_link: text,
+  tags: texts,
+  media: z.looseObject({
+    thumbnail: text,
+    preview_image: text,
+    preview_video: text,
+    preview_audio: text,
+    screenshots: texts,
+  }),
+  price: z
+    .looseObject({ regular: z.number().optional(), extended: z.number().optional() })
+    .optional(),
+  currency: text,
+  published_at: text,
+});
+
+/** An item of the catalogue: one without a name cannot be shown, and counts as broken. */
+export const itemSchema = purchasedItemSchema.extend({ name: z.string() });

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { type Item, purchasedItemSchema } from './item.js';
+
+/** A purchase (specification: interface A, "Purchase"). Names are as on the wire. */
+export interface Purchase {
+  /** A secret of the customer: whoever has it is let in. */
+  purchase_code: string;
+  /** A label for the kind of licence, as in "Regular" or "Extended"; the list of values is open. */
+  license_type: string;
+  price: number;
+  /** A currency code, as in "USD". */
+  currency: string;
+  item: Item;
+  /**
+   * ISO 8601, UTC. Absent when support is disabled or was not bought. Some deployments send it also
+   * when it is past: compare it with the present.
+   */
+  supported_until?: string;
+  downloaded: boolean;
+  /** When it was bought: ISO 8601, UTC. */
+  date: string;
+}
+
+const text = z.string().optional();
+
+/** Only what guards rest on must be there: the code and the item's `id`. */
+export const purchaseSchema = z.looseObject({
+  purchase_code: z.string().min(1),
+  license_type: text,
+  price: z.number().optional(),
+  currency: text,
+  item: purchasedItemSchema,
+  // A date that cannot be read must be neither "supported" nor "support over".
+  supported_until: z
+    .string()
+    .refine((value) => !Number.isNaN(Date.parse(value)), 'expected a timestamp')
+    .optional(),
+  downloaded: z.boolean().optional(),
+  date: text,
+});

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/**
+ * Who logged in (specification: interface B, "User info"). All fields are strings, names as on the
+ * wire. Deployments send any but the first three as `null`; these are absent.
+ */
+export interface UserInfo {
+  /** The one to key your own accounts by. */
+  user_id: string;
+  user_name: string;
+  /** Not verified by the service: never merge accounts by it. */
+  user_email: string;
+  user_firstname?: string;
+  user_lastname?: string;
+  user_gender?: string;
+  /** YYYY-MM-DD. */
+  user_birthdate?: string;
+  /** URL; a relative path on some deployments. */
+  user_picture?: string;
+  /** URL; a relative path on some deployments. */
+  user_cover?: string;
+  /** YYYY-MM-DD; with a time behind it on some deployments. */
+  user_registered?: string;
+  /** "1" means verified. */
+  user_verified?: string;
+  user_relationship?: string;
+  user_biography?: string;
+  /** URL. */
+  user_website?: string;
+}
+
+const text = z.string().optional();
+
+/** Only the `user_id` must be there: a login rests on nothing else. */
+export const userInfoSchema = z.looseObject({
+  user_id: z.string().min(1),
+  user_name: text,
+  user_email: text,
+  user_firstname: text,
+  user_lastname: text,
+  user_gender: text,
+  user_birthdate: text,
+  user_picture: text,
+  user_cover: text,
+  user_registered: text,
+  user_verified: text,
+  user_relationship: text,
+  user_biography: text,
+  user_website: text,
+});

@@ -1,0 +1,113 @@
+/**
+ * Options are checked once, when a client or a middleware is made, so that a typing error shows at
+ * start and not with the first customer. Every complaint is a `TypeError` that names the option.
+ */
+export function wrongOption(owner: string, name: string, expected: string): TypeError {
+  return new TypeError(`${owner}: option "${name}" ${expected}`);
+}
+
+/**
+ * The options as an object whose every key is known. An unknown key is refused and not ignored: a
+ * guard that overlooks `licenceType` would let strangers in.
+ */
+export function knownOptions<T extends object>(
+  owner: string,
+  options: T | undefined,
+  names: readonly (keyof T & string)[],
+): T {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`${owner}: options must be an object`);
+  }
+  for (const key of Object.keys(options)) {
+    if (!(names as readonly string[]).includes(key)) {
+      throw new TypeError(`${owner}: unknown option "${key}"; known are ${names.join(', ')}`);
+    }
+  }
+  return options;
+}
+
+/** A string that is not blank. */
+export function textOption(owner: string, name: string, value: unknown): string {
+  if (typeof value !== 'string' || value.trim() === '') {
+    throw wrongOption(owner, name, 'must be a non-empty string');
+  }
+  return value;
+}
+
+/** A finite number above zero. */
+export function positiveOption(
+  owner: string,
+  name: string,
+  value: unknown,
+  fallback: number,
+  unit: string,
+): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0) {
+    throw wrongOption(owner, name, `must be a positive number (${unit})`);
+  }
+  return value;
+}
+
+/** A whole number, zero included. */
+export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw wrongOption(owner, name, 'must be a whole number, 0 or more');
+  }
+  return value;
+}
+
+/** True or false, and not something truthy: `"false"` from an environment variable is refused. */
+export function flagOption(owner: string, name: string, value: unknown, fallback = false): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw wrongOption(owner, name, 'must be true or false');
+  return value;
+}
+
+/** One of a few words. */
+export function choiceOption<T extends string>(
+  owner: string,
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+  fallback: T,
+): T {
+  if (value === undefined) return fallback;
+  const choice = choices.find((candidate) => candidate === value);
+  if (choice === undefined) {
+    throw wrongOption(owner, name, `must be one of ${choices.map((c) => `"${c}"`).join(', ')}`);
+  }
+  return choice;
+}
+
+/** A function, if there is one. */
+export function functionOption<T>(
+  owner: string,
+  name: string,
+  value: T | undefined,
+): T | undefined {
+  if (value !== undefined && typeof value !== 'function') {
+    throw wrongOption(owner, name, 'must be a function');
+  }
+  return value;
+}
+
+/** An object that has the named methods: a client or store is known by its shape, not its class. */
+export function shapedOption<T extends object>(
+  owner: string,
+  name: string,
+  value: unknown,
+  methods: readonly (keyof T & string)[],
+  what: string,
+): T {
+  const missing =
+    typeof value === 'object' && value !== null
+      ? methods.find((method) => typeof (value as Record<string, unknown>)[method] !== 'function')
+      : 'everything';
+  if (missing !== undefined) {
+    const lacks = missing === 'everything' ? '' : `; "${missing}" is missing`;
+    throw wrongOption(owner, name, `must be ${what}${lacks}`);
+  }
+  return value as T;
+}

@@ -1,0 +1,36 @@
+const LONGEST = 2048;
+// Registered, because the strategy and the app can come from the two builds of the package.
+const RETURN_TO = Symbol.for('marketgate.returnTo');
+
+type Marked = { [RETURN_TO]?: string };
+
+/**
+ * A path on this site, or `undefined`. The whole value is dropped when it leads elsewhere or could be
+ * understood so by some browser: `//evil`, `/\evil`, `https:evil`, anything with a backslash or a
+ * control character. Nothing is repaired, for a repaired attack is still one.
+ */
+export function safeReturnTo(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > LONGEST) return undefined;
+  if (!value.startsWith('/') || value.startsWith('//')) return undefined;
+  if (/[\\\p{Cc}\p{Zl}\p{Zp}]/u.test(value)) return undefined;
+  const here = 'http://here.invalid';
+  if (!URL.canParse(value, here)) return undefined;
+  const url = new URL(value, here);
+  // "/.//evil" becomes "//evil" when a program normalises it before it redirects.
+  return url.origin === here && !url.pathname.startsWith('//') ? value : undefined;
+}
+
+/**
+ * Where the visitor wanted to go before the login: the `returnTo` given to
+ * `authenticate('marketplace', { returnTo })`. For the handler after the callback; same-origin only,
+ * `undefined` when there is none. It does not lie in the session, so passport's regeneration of it
+ * loses nothing.
+ */
+export function returnTo(req: object): string | undefined {
+  return safeReturnTo((req as Marked)[RETURN_TO]);
+}
+
+/** Leaves the path for {@link returnTo}, with the request that the callback came in. */
+export function leaveReturnTo(req: object, path: string | undefined): void {
+  if (path !== undefined) (req as Marked)[RETURN_TO] = path;
+}

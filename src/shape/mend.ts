@@ -1,0 +1,141 @@
+import { z } from 'zod';
+
+/** Called for each place that was mended, with its path and what the schema wants there. */
+export type OnMend = (path: string, expected: string) => void;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const at = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
+
+/**
+ * Reads known, harmless drift into the documented shape, guided by the schema of that shape. This is
+ * the whole list:
+ *
+ * | sent | wanted | read as |
+ * |---|---|---|
+ * | `null` | anything that may be absent | absent |
+ * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
+ * | number | string | its digits |
+ * | digits in a string | number | the number |
+ * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | boolean | the boolean |
+ * | `"a,b,c"` | list | its parts |
+ * | `{"0": a, "1": b}` | list | its values |
+ * | `""` | a string of a certain form that may be absent | absent |
+ *
+ * Returns a copy where something was mended, else the value itself. What is not in the list stays as
+ * it is, for the schema to refuse.
+ */
+export function mend(
+  schema: z.core.$ZodType,
+  value: unknown,
+  path: string,
+  onMend: OnMend,
+): unknown {
+  if (schema instanceof z.ZodOptional) {
+    if (value !== null) return mend(schema.unwrap(), value, path, onMend);
+    onMend(path, expectedBy(schema.unwrap()));
+    return undefined;
+  }
+  const mended = mendOne(schema, value);
+  if (mended !== value) onMend(path, expectedBy(schema));
+  if (schema instanceof z.ZodObject && isObject(mended)) {
+    return mendFields(schema, mended, path, onMend);
+  }
+  if (schema instanceof z.ZodRecord && isObject(mended)) {
+    return mendEntries(schema, mended, path, onMend);
+  }
+  if (schema instanceof z.ZodArray && Array.isArray(mended)) {
+    return mendElements(schema, mended, path, onMend);
+  }
+  return mended;
+}
+
+const isContainer = (schema: z.core.$ZodType): boolean =>
+  schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
+
+function mendOne(schema: z.core.$ZodType, value: unknown): unknown {
+  if (isContainer(schema)) {
+    return value === null || (Array.isArray(value) && value.length === 0) ? {} : value;
+  }
+  if (value === null) return undefined;
+  if (schema instanceof z.ZodString) return typeof value === 'number' ? String(value) : value;
+  if (schema instanceof z.ZodNumber) return asNumber(value);
+  if (schema instanceof z.ZodBoolean) return asBoolean(value);
+  if (schema instanceof z.ZodArray) return asList(value);
+  return value;
+}
+
+const asNumber = (value: unknown): unknown =>
+  typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+
+function asBoolean(value: unknown): unknown {
+  const text = String(value).toLowerCase();
+  if (text === '1' || text === 'true') return true;
+  return text === '0' || text === 'false' ? false : value;
+}
+
+function asList(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  }
+  const isNumbered = isObject(value) && Object.keys(value).every((key) => /^\d+$/.test(key));
+  return isNumbered ? Object.values(value) : value;
+}
+
+function mendFields(
+  schema: z.ZodObject,
+  value: Record<string, unknown>,
+  path: string,
+  onMend: OnMend,
+): Record<string, unknown> {
+  let copy = value;
+  for (const [key, field] of Object.entries(schema.shape)) {
+    const before = value[key];
+    if (before === undefined && !isContainer(field)) continue;
+    let after = mend(field, before ?? null, at(path, key), onMend);
+    if (after === '' && field instanceof z.ZodOptional && !field.safeParse('').success) {
+      onMend(at(path, key), 'string');
+      after = undefined;
+    }
+    if (after === before) continue;
+    if (copy === value) copy = { ...value };
+    if (after === undefined) delete copy[key];
+    else copy[key] = after;
+  }
+  return copy;
+}
+
+function mendEntries(
+  schema: z.ZodRecord,
+  value: Record<string, unknown>,
+  path: string,
+  onMend: OnMend,
+): Record<string, unknown> {
+  const entries = Object.entries(value).map(
+    ([key, entry]) => [key, mend(schema.valueType, entry, `${path}.*`, onMend)] as const,
+  );
+  const changed = entries.some(([key, entry]) => entry !== value[key]);
+  return changed ? Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) : value;
+}
+
+function mendElements(
+  schema: z.ZodArray,
+  value: unknown[],
+  path: string,
+  onMend: OnMend,
+): unknown[] {
+  const elements = value.map((element, i) =>
+    mend(schema.element, element, `${path}[${i}]`, onMend),
+  );
+  const changed = elements.some((element, i) => element !== value[i]);
+  return changed ? elements.filter((element) => element !== undefined) : value;
+}
+
+function expectedBy(schema: z.core.$ZodType): string {
+  const type = schema._zod.def.type;
+  return type === 'record' ? 'object' : type === 'array' ? 'list' : type;
+}
