@@ -9,8 +9,8 @@ export function parseRetryAfter(header: string | undefined, now: number): number
     const seconds = Number(text);
     return Number.isSafeInteger(seconds) ? seconds : undefined;
   }
-  // Only the forms of a date: Date.parse would make a year out of "-5" or "1.5".
-  if (!/^[A-Za-z]{3,9},? /.test(text)) return undefined;
+  // Only the forms of an HTTP date: Date.parse makes something of "-5", "1.5" and "Thu, 99 Jan" too.
+  if (!/^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
 }

@@ -144,6 +144,7 @@ export class Transport {
   readonly #headers: Record<string, string>;
   #pool: Dispatcher | undefined;
   #opening: Promise<Dispatcher> | undefined;
+  #closing: Promise<void> | undefined;
   #closed = false;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
@@ -182,11 +183,14 @@ export class Transport {
   }
 
   /** Ends the connections once what is under way is answered. A dispatcher that was passed in stays open. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true;
-    const pool = await this.#opening;
-    this.#pool = undefined;
-    await pool?.close();
+    this.#closing ??= (async () => {
+      const pool = await this.#opening;
+      this.#pool = undefined;
+      await pool?.close();
+    })();
+    return this.#closing;
   }
 
   #wire(request: WireRequest): Dispatcher.DispatchOptions {
