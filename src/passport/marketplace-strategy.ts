@@ -4,20 +4,27 @@ import { type LoginParts, type Outcome, runLogin } from './login-flow.js';
 import { SessionAttempts } from './session-attempts.js';
 import { checkStrategyOptions, type MarketplaceStrategyOptions } from './strategy-options.js';
 import { UsedKeys } from './used-keys.js';
-import {
-  type AsyncVerify,
-  type ClassicVerify,
-  type ClassicVerifyWithParams,
-  type ClassicVerifyWithRequest,
-  type ClassicVerifyWithRequestAndParams,
-  type Verify,
-  verifyRunner,
-} from './verify.js';
+import { type AsyncVerify, type Verify, verifyRunner } from './verify.js';
+import type {
+  AnyInline,
+  AnyInlineWithRequest,
+  Inferred4,
+  Inferred5,
+  InferredWithRequest5,
+  InferredWithRequest6,
+} from './verify-inference.js';
 
 /** Options of `passport.authenticate('marketplace', …)`, beside passport's own. */
 export interface MarketplaceAuthenticateOptions {
   /** Path on this site to go to after the login; read it with {@link returnTo}. */
   returnTo?: string | undefined;
+}
+
+declare module 'passport' {
+  interface AuthenticateOptions {
+    /** For the strategy "marketplace": path on this site to go to after the login. */
+    returnTo?: string | undefined;
+  }
 }
 
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
@@ -37,12 +44,22 @@ const PARTS = Symbol('marketgate.strategy');
 export class MarketplaceStrategy extends OAuth2Strategy {
   declare private readonly [PARTS]: LoginParts;
 
-  /** @throws TypeError that names the wrong option. */
+  /**
+   * The first overload of each kind only serves to type inline callbacks: see verify-inference.ts.
+   *
+   * @param verify - {@link AsyncVerify}, or one of passport-oauth2's forms, told by its number of
+   * arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with
+   * `passReqToCallback: true` {@link ClassicVerifyWithRequest},
+   * {@link ClassicVerifyWithRequestAndParams}.
+   * @throws TypeError that names the wrong option.
+   */
+  constructor(options: WithoutRequest, verify: AnyInline);
+  constructor(options: WithRequest, verify: AnyInlineWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
-  constructor(options: WithoutRequest, verify: ClassicVerify);
-  constructor(options: WithoutRequest, verify: ClassicVerifyWithParams);
-  constructor(options: WithRequest, verify: ClassicVerifyWithRequest);
-  constructor(options: WithRequest, verify: ClassicVerifyWithRequestAndParams);
+  constructor(options: WithoutRequest, verify: Inferred4);
+  constructor(options: WithoutRequest, verify: Inferred5);
+  constructor(options: WithRequest, verify: InferredWithRequest5);
+  constructor(options: WithRequest, verify: InferredWithRequest6);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
     const settings = checkStrategyOptions(options);
     const run = verifyRunner(verify, settings.passReqToCallback);

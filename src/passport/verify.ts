@@ -65,12 +65,7 @@ export type ClassicVerifyWithRequestAndParams = (
 ) => unknown;
 
 /** Every form of verify. */
-export type Verify =
-  | AsyncVerify
-  | ClassicVerify
-  | ClassicVerifyWithParams
-  | ClassicVerifyWithRequest
-  | ClassicVerifyWithRequestAndParams;
+export type Verify = (...args: never[]) => unknown;
 
 /** What verify decided. */
 export interface Verified {
