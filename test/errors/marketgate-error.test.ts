@@ -1,0 +1,64 @@
+import { inspect } from 'node:util';
+import { isMarketgateError, MarketgateError } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+
+describe('MarketgateError', () => {
+  it('says what Express and http-errors look for', () => {
+    const refusal = new MarketgateError('purchase_required', 'no code came');
+    expect(refusal).toMatchObject({
+      name: 'MarketgateError',
+      code: 'purchase_required',
+      status: 402,
+      statusCode: 402,
+      expose: true,
+      message: 'no code came',
+    });
+    expect(refusal).toBeInstanceOf(Error);
+    expect(new MarketgateError('service_unavailable', 'x').expose).toBe(false);
+  });
+
+  it('has retryAfter and cause only when there are any', () => {
+    const bare = new MarketgateError('service_unavailable', 'x');
+    expect('retryAfter' in bare).toBe(false);
+    expect('cause' in bare).toBe(false);
+    const cause = new Error('below');
+    const full = new MarketgateError('service_unavailable', 'x', { cause, retryAfter: 0 });
+    expect(full.cause).toBe(cause);
+    expect(full.retryAfter).toBe(0);
+  });
+
+  it('is JSON without its stack and cause', () => {
+    const error = new MarketgateError('login_failed', 'gone', { cause: new Error('below') });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: 'MarketgateError',
+      code: 'login_failed',
+      status: 401,
+      message: 'gone',
+    });
+  });
+
+  it('names itself when it is looked at', () => {
+    expect(inspect(new MarketgateError('login_failed', 'gone'))).toMatch(/^MarketgateError: gone/);
+  });
+});
+
+describe('isMarketgateError', () => {
+  it('knows the errors of another copy of the package', () => {
+    const foreign = Object.defineProperty(new Error('x'), Symbol.for('marketgate.error'), {
+      value: true,
+    });
+    expect(isMarketgateError(foreign)).toBe(true);
+    expect(isMarketgateError(new MarketgateError('login_failed', 'x'))).toBe(true);
+  });
+
+  it.each([
+    undefined,
+    null,
+    'x',
+    {},
+    new Error('x'),
+    { code: 'login_failed', name: 'MarketgateError' },
+  ])('does not take %o for one', (value) => {
+    expect(isMarketgateError(value)).toBe(false);
+  });
+});
