@@ -1,0 +1,86 @@
+// Everything that must be green before a change is done: lint, types, tests, build, and the package
+// as its users get it. All steps run, so that one look shows all there is to mend.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+// Far beyond what a step takes; a step that hangs must not hang the whole check.
+const STEP_TIMEOUT = 6 * 60_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'marketgate-check-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+// `--no`: run what is installed here, and never fetch something else of that name.
+const steps = [
+  { name: 'lint', command: ['npx', '--no', '--', 'biome', 'check', '.'] },
+  { name: 'unused', command: ['npx', '--no', '--', 'knip'] },
+  { name: 'types', command: ['npx', '--no', '--', 'tsc', '--noEmit'] },
+  { name: 'tests', command: ['npm', 'test'], counted: true },
+  { name: 'build', command: ['npm', 'run', 'build'] },
+  {
+    name: 'package',
+    command: ['npx', '--no', '--', 'vitest', 'run', '--config', 'test/package/vitest.config.ts'],
+    counted: true,
+    needs: 'build',
+  },
+];
+
+/** Runs a program with its output shown as it comes; whether it ended well. */
+function succeeds([command, ...args], env) {
+  const { status, error } = spawnSync(command, args, {
+    stdio: 'inherit',
+    timeout: STEP_TIMEOUT,
+    env: { ...process.env, ...env },
+  });
+  if (error) console.error(`${command}: ${error.message}`);
+  return status === 0;
+}
+
+/** What the tests of a step came to. A run that left no counts behind has failed. */
+function countsOf(file, ok) {
+  try {
+    const { passed, failed, skipped } = JSON.parse(readFileSync(file, 'utf8'));
+    return { passed, failed: ok ? failed : Math.max(failed, 1), skipped };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+function run({ name, command, counted = false }) {
+  if (!counted) {
+    const ok = succeeds(command, {});
+    return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  }
+  const file = join(folder, `${name}.json`);
+  const all = process.env.CI ? { MARKETGATE_REQUIRE_ALL: '1' } : {};
+  const ok = succeeds(command, { MARKETGATE_COUNT_FILE: file, ...all });
+  return countsOf(file, ok);
+}
+
+const results = new Map();
+for (const step of steps) {
+  console.log(`\n=== ${step.name}: ${step.command.join(' ')}`);
+  if (step.needs && results.get(step.needs)?.failed > 0) {
+    console.log(`not run, for it needs the step "${step.needs}"`);
+    results.set(step.name, { passed: 0, failed: 1, skipped: 0, seconds: 0, note: 'not run' });
+    continue;
+  }
+  const start = performance.now();
+  const counts = run(step);
+  results.set(step.name, { ...counts, seconds: (performance.now() - start) / 1000 });
+}
+
+console.log('\nstep      passed  failed  skipped  seconds');
+let passed = 0;
+let failed = 0;
+for (const [name, result] of results) {
+  passed += result.passed;
+  failed += result.failed;
+  const cells = [result.passed, result.failed, result.skipped, result.seconds.toFixed(1)];
+  const widths = [6, 8, 9, 9];
+  const row = cells.map((cell, index) => String(cell).padStart(widths[index])).join('');
+  console.log(`${name.padEnd(10)}${row}${result.note ? `  ${result.note}` : ''}`);
+}
+process.exitCode = failed > 0 ? 1 : 0;
+console.log(`\n${passed} passed, ${failed} failed`);

@@ -1,0 +1,48 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, inject, it } from 'vitest';
+import { runProgram } from './run-program.js';
+
+const CONSUMERS = fileURLToPath(new URL('./consumers', import.meta.url));
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/lib/tsc.js', import.meta.url));
+const projects = Object.entries(inject('projects'));
+
+const programs = ['esm-js', 'cjs-js'].flatMap((folder) =>
+  readdirSync(join(CONSUMERS, folder))
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => `${folder}/${file}`),
+);
+
+const typed = [
+  { file: 'esm-ts/app.ts', module: 'node16', resolution: 'node16' },
+  { file: 'esm-ts/app.ts', module: 'nodenext', resolution: 'nodenext' },
+  { file: 'esm-ts/app.ts', module: 'esnext', resolution: 'bundler' },
+  { file: 'cjs-ts/app.ts', module: 'node16', resolution: 'node16' },
+  { file: 'cjs-ts/app.ts', module: 'nodenext', resolution: 'nodenext' },
+];
+
+describe.each(projects)('with %s', (_name, project) => {
+  const consumers = join(project, 'consumers');
+
+  it.concurrent.each(programs)('%s runs to its end', async (program) => {
+    // It must end by itself: what keeps the process alive is a fault too.
+    const options = { cwd: consumers, timeout: 20_000 };
+    const { code, stdout, stderr } = await runProgram(process.execPath, [program], options);
+    expect(code, stdout + stderr).toBe(0);
+  });
+
+  it.concurrent.each(typed)(
+    '$file is right for tsc --moduleResolution $resolution',
+    async (how) => {
+      const { file, module, resolution } = how;
+      const switches = [
+        ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
+        ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
+      ];
+      const args = [TSC, ...switches, file];
+      const { code, stdout } = await runProgram(process.execPath, args, { cwd: consumers });
+      expect(code, stdout).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { describe, expect, inject, it } from 'vitest';
+import { mustRun, runProgram } from './run-program.js';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const tarball = inject('tarball');
+const packedFiles = inject('packedFiles');
+const installed = join(inject('projects').express5, 'node_modules/marketgate');
+
+/** A line of files.txt: a path, where `?` stands for a letter of a hash and `*` for any name. */
+function lineAsPattern(line: string): RegExp {
+  const escaped = line.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replace(/\?/g, '[\\w-]').replace(/\*/g, '[^/]*')}$`);
+}
+
+describe('the list of packed files', () => {
+  it('is the committed one', async () => {
+    const committed = await readFile(new URL('./files.txt', import.meta.url), 'utf8');
+    const lines = committed.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const unexpected = packedFiles.filter(
+      (file) => !lines.some((line) => lineAsPattern(line).test(file)),
+    );
+    const isPattern = (line: string) => /[*?]/.test(line);
+    const missing = lines.filter((line) => !isPattern(line) && !packedFiles.includes(line));
+    expect({ unexpected, missing }).toEqual({ unexpected: [], missing: [] });
+  });
+
+  it('has no source map, test or source in it', () => {
+    const stray = /\.map$|(^|\/)(tests?|src|examples|coverage)\/|\.(test|spec)\.|\.config\./;
+    expect(packedFiles.filter((file) => stray.test(file))).toEqual([]);
+  });
+});
+
+describe('the content of the packed files', () => {
+  it('names no machine path, no private registry and no source map', async () => {
+    const registry = (
+      await mustRun('npm', ['config', 'get', 'registry'], { cwd: REPOSITORY })
+    ).trim();
+    const { host } = new URL(registry);
+    const forbidden = [
+      // With the slash, so that a home directory as short as /root matches no route of that name.
+      join(REPOSITORY, '/'),
+      join(homedir(), '/'),
+      ...(host === 'registry.npmjs.org' ? [] : [host]),
+      'sourceMappingURL=',
+    ];
+    const found: string[] = [];
+    for (const file of packedFiles) {
+      const text = await readFile(join(installed, file), 'utf8');
+      for (const needle of forbidden) if (text.includes(needle)) found.push(`${file}: ${needle}`);
+      if (/(["'`\s(]|file:\/\/)\/(home|Users)\/\w/.test(text))
+        found.push(`${file}: a home directory`);
+    }
+    expect(found).toEqual([]);
+  });
+});
+
+describe('the linters of packages', () => {
+  it('publint has neither error nor warning', async () => {
+    const bytes = await readFile(tarball);
+    const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+    const { messages, pkg } = await publint({
+      level: 'warning',
+      pack: { tarball: buffer as ArrayBuffer },
+    });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  it('attw finds the types under every module resolution of today', async () => {
+    const cli = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
+    const attw = join(dirname(cli), 'dist/index.js');
+    const args = [attw, tarball, '--profile', 'node16', '--no-emoji', '--no-color'];
+    const { code, stdout, stderr } = await runProgram(process.execPath, args, { cwd: REPOSITORY });
+    expect(code, stdout + stderr).toBe(0);
+  });
+});

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+// Runs after the build, on the packed tarball: `npm run check` does both in that order.
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/package/**/*.test.ts'],
+    globalSetup: './test/package/pack-and-install.ts',
+    testTimeout: 60_000,
+    // Compilers and servers beside each other; more at once would only slow each other down.
+    maxConcurrency: 3,
+    reporters: ['default', './test/support/counting-reporter.ts'],
+  },
+});
