@@ -4,7 +4,12 @@ import { defineConfig } from 'tsup';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
 export default defineConfig({
-  entry: { index: 'src/index.ts', sandbox: 'src/sandbox/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    sandbox: 'src/sandbox/index.ts',
+    keyv: 'src/stores/keyv/index.ts',
+    testing: 'src/testing/index.ts',
+  },
   format: ['esm', 'cjs'],
   target: 'node20',
   dts: true,

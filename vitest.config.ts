@@ -6,7 +6,9 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^marketgate$/, replacement: here('./src/index.ts') },
+      { find: /^marketgate\/keyv$/, replacement: here('./src/stores/keyv/index.ts') },
       { find: /^marketgate\/sandbox$/, replacement: here('./src/sandbox/index.ts') },
+      { find: /^marketgate\/testing$/, replacement: here('./src/testing/index.ts') },
     ],
   },
   test: {

@@ -16,9 +16,16 @@ export {
 export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
 export { type LoadItemOptions, loadItem } from './express/load-item.js';
 export { loadItems } from './express/load-items.js';
+export { type LoadUserOptions, loadUser } from './express/load-user.js';
+export type { UserIdSource } from './express/login-gate.js';
 export type { MarketplaceContext, Verdict } from './express/marketplace-context.js';
 export type { PurchaseConditions } from './express/purchase-conditions.js';
 export type { PurchaseLookupOptions, PurchaseValidator } from './express/purchase-lookup.js';
+export {
+  type RequireAccessTokenOptions,
+  requireAccessToken,
+} from './express/require-access-token.js';
+export { type RequireLoginOptions, requireLogin } from './express/require-login.js';
 export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
 export type { ClientOptions } from './http/client-options.js';
 export type { Account, AccountProfile } from './key-api/account.js';

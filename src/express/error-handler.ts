@@ -1,16 +1,16 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { ERROR_CODES } from '../errors/codes.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
-import { knownOptions, wrongOption } from '../options/check-options.js';
-import { safeReturnTo } from '../passport/return-to.js';
+import { knownOptions } from '../options/check-options.js';
 import { ERROR_PAGE_POLICY, errorPage } from './error-page.js';
-import { isNavigation, prefersHtml } from './navigation.js';
+import { loginPathOption, sendToLogin } from './login-gate.js';
+import { prefersHtml } from './navigation.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
-   * Path that starts the login. A browser that needs one is sent there; without it, it gets a page
-   * that says so.
+   * Path on this site that starts the login. A browser that needs one is sent there, and comes back
+   * to where it was; without it, it gets a page that says so.
    */
   loginPath?: string | undefined;
 }
@@ -38,17 +38,15 @@ const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token
  * @throws TypeError that names the wrong option, when it is made.
  */
 export function errorHandler(options: ErrorHandlerOptions = {}): ErrorRequestHandler {
-  const { loginPath } = knownOptions('errorHandler', options, ['loginPath']);
-  if (loginPath !== undefined && safeReturnTo(loginPath) === undefined) {
-    throw wrongOption('errorHandler', 'loginPath', 'must be a path on this site, as in "/login"');
-  }
+  const given = knownOptions('errorHandler', options, ['loginPath']);
+  const loginPath = loginPathOption('errorHandler', given.loginPath);
   return (error: unknown, req, res, next) => {
     if (!isMarketgateError(error) || res.headersSent) return next(error);
-    const needsLogin = NEED_LOGIN.has(error.code);
     // A 401 must not be kept for the visitor who has logged in since, nor any other refusal.
     res.setHeader('Cache-Control', 'no-store');
-    if (needsLogin && loginPath !== undefined && isNavigation(req)) return res.redirect(loginPath);
-    answer(error, req, res, needsLogin ? loginPath : undefined);
+    if (!NEED_LOGIN.has(error.code)) return answer(error, req, res, undefined);
+    // Where a redirect does not fit, or where one stopped cannot be kept, the answer says so.
+    sendToLogin(error, loginPath, req, res, () => answer(error, req, res, loginPath));
   };
 }
 

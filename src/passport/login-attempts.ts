@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 
-/** A login that was started in a browser and has not come back yet. */
+/** A login that was started in a browser and is not over yet. */
 export interface LoginAttempt {
   /** Random; what a deployment that echoes `state` gives back. */
   readonly id: string;
@@ -8,6 +9,8 @@ export interface LoginAttempt {
   readonly startedAt: number;
   /** Where the visitor wants to go afterwards: a path on this site. */
   readonly returnTo?: string;
+  /** Whose account it is, once the auth_key is spent and only the visitor's yes is missing. */
+  readonly name?: string;
 }
 
 /**
@@ -15,41 +18,93 @@ export interface LoginAttempt {
  * browser it comes from is shown by an attempt that this browser holds.
  */
 export interface LoginAttempts {
-  /** Stores an attempt. */
-  begin(req: Request, attempt: LoginAttempt): Promise<void>;
-  /**
-   * Takes one out, so that it can never be used again: the newest, or the one of that id. `undefined`
-   * when the browser holds none that is young enough.
-   */
-  take(req: Request, now: number, id?: string): Promise<LoginAttempt | undefined>;
+  /** Whether a browser could send again what was taken from it: a copy of its cookie. */
+  readonly canReplay: boolean;
+  /** The attempts that the browser of this request holds, over or not. */
+  read(req: Request): Promise<LoginAttempt[]>;
+  /** Replaces them. Settles when they are kept safe. */
+  write(req: Request, attempts: readonly LoginAttempt[]): Promise<void>;
 }
 
 /** How long a visitor may take at the service, in milliseconds. */
 export const ATTEMPT_LIFETIME = 10 * 60_000;
 /** Attempts a browser may hold at once (tabs); the oldest falls out. */
-export const MOST_ATTEMPTS = 5;
+const MOST_ATTEMPTS = 5;
 
-/** The list with one more, without what is over or too many. */
-export function withAttempt(
-  attempts: readonly LoginAttempt[],
-  attempt: LoginAttempt,
-): LoginAttempt[] {
-  const open = attempts.filter((other) => isOpen(other, attempt.startedAt));
-  return [...open, attempt].slice(-MOST_ATTEMPTS);
+/** Makes an attempt and gives it to the browser. */
+export async function beginAttempt(
+  attempts: LoginAttempts,
+  req: Request,
+  now: number,
+  about: Pick<LoginAttempt, 'returnTo' | 'name'>,
+): Promise<LoginAttempt> {
+  const attempt: LoginAttempt = {
+    id: randomBytes(16).toString('base64url'),
+    startedAt: now,
+    ...(about.returnTo !== undefined && { returnTo: about.returnTo }),
+    ...(about.name !== undefined && { name: about.name }),
+  };
+  const open = (await attempts.read(req)).filter((other) => isOpen(other, now));
+  await attempts.write(req, [...open, attempt].slice(-MOST_ATTEMPTS));
+  return attempt;
 }
 
 /**
- * Splits the list into the attempt that a callback belongs to and the rest. Without an id that is the
- * newest: the service lets only the newest auth_key of a user live.
+ * Takes the attempt that a callback belongs to from the browser, so that it can never be used again:
+ * the newest, for the service lets only the newest auth_key of a user live; or the one whose id a
+ * deployment echoed. `undefined` when the browser holds none that is young enough.
  */
-export function pickAttempt(
-  attempts: readonly LoginAttempt[],
+export function takeAttempt(
+  attempts: LoginAttempts,
+  req: Request,
   now: number,
   id?: string,
-): { attempt: LoginAttempt | undefined; rest: LoginAttempt[] } {
-  const open = attempts.filter((attempt) => isOpen(attempt, now));
-  const attempt = id === undefined ? open.at(-1) : open.find((other) => other.id === id);
-  return { attempt, rest: open.filter((other) => other !== attempt) };
+): Promise<LoginAttempt | undefined> {
+  return take(
+    attempts,
+    req,
+    now,
+    (attempt) => attempt.name === undefined && (id === undefined || attempt.id === id),
+  );
+}
+
+/** Takes the attempt that only waits for the visitor's yes. */
+export function takeConfirmation(
+  attempts: LoginAttempts,
+  req: Request,
+  now: number,
+  id: string,
+): Promise<LoginAttempt | undefined> {
+  return take(attempts, req, now, (attempt) => attempt.name !== undefined && attempt.id === id);
+}
+
+/** Looks at the attempt that waits for the visitor's yes, and leaves it. */
+export async function findConfirmation(
+  attempts: LoginAttempts,
+  req: Request,
+  now: number,
+  id: string,
+): Promise<LoginAttempt | undefined> {
+  return (await attempts.read(req)).find(
+    (attempt) => attempt.name !== undefined && attempt.id === id && isOpen(attempt, now),
+  );
+}
+
+async function take(
+  attempts: LoginAttempts,
+  req: Request,
+  now: number,
+  isWanted: (attempt: LoginAttempt) => boolean,
+): Promise<LoginAttempt | undefined> {
+  const held = await attempts.read(req);
+  const open = held.filter((attempt) => isOpen(attempt, now));
+  const taken = open.findLast(isWanted);
+  if (taken === undefined) return undefined;
+  await attempts.write(
+    req,
+    open.filter((attempt) => attempt !== taken),
+  );
+  return taken;
 }
 
 /** Reads a list out of a session or a cookie; what is no attempt is left out. */
@@ -59,7 +114,11 @@ export function readAttempts(value: unknown): LoginAttempt[] {
 
 function isAttempt(value: unknown): value is LoginAttempt {
   const attempt = value as Partial<LoginAttempt> | null | undefined;
-  return typeof attempt?.id === 'string' && Number.isFinite(attempt.startedAt);
+  return (
+    typeof attempt?.id === 'string' &&
+    Number.isFinite(attempt.startedAt) &&
+    ['string', 'undefined'].includes(typeof attempt.name)
+  );
 }
 
 const isOpen = ({ startedAt }: LoginAttempt, now: number): boolean =>

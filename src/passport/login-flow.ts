@@ -1,10 +1,24 @@
-import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import type { AccessToken } from '../login-api/access-token.js';
 import { readAuthKey } from './auth-key.js';
-import type { LoginAttempts } from './login-attempts.js';
-import { profileOf } from './profile.js';
+import {
+  type ConfirmationInput,
+  confirmationPath,
+  type PendingTokens,
+  readConfirmation,
+} from './confirmation.js';
+import {
+  beginAttempt,
+  findConfirmation,
+  type LoginAttempt,
+  takeAttempt,
+  takeConfirmation,
+} from './login-attempts.js';
+import { isPrefetch } from './prefetch.js';
+import { type MarketplaceProfile, profileOf } from './profile.js';
 import { leaveReturnTo, safeReturnTo } from './return-to.js';
+import { takeSavedReturnTo } from './saved-return-to.js';
 import type { StrategySettings } from './strategy-options.js';
 import type { UsedKeys } from './used-keys.js';
 import type { RunVerify } from './verify.js';
@@ -14,12 +28,14 @@ export type Outcome =
   | { readonly type: 'redirect'; readonly url: string }
   | { readonly type: 'success'; readonly user: Express.User; readonly info: object }
   | { readonly type: 'fail'; readonly challenge: object | undefined; readonly status: number }
-  | { readonly type: 'pass' };
+  | { readonly type: 'pass' }
+  /** Not an end yet: the visitor is asked. */
+  | { readonly type: 'ask'; readonly id: string; readonly name: string };
 
 /** What a login needs. */
 export interface LoginParts extends StrategySettings {
-  readonly attempts: LoginAttempts;
   readonly usedKeys: UsedKeys;
+  readonly pendingTokens: PendingTokens;
   readonly verify: RunVerify;
 }
 
@@ -36,12 +52,28 @@ const failure = (code: string, message: string, status = 401): Outcome => ({
   status,
 });
 
-/** Both halves of the login: the start, and the callback that is known by its auth_key. */
+const NOT_STARTED_HERE = failure(
+  'login_failed',
+  'This login was not started in this browser, or too long ago. If this happens again, allow cookies for this site. Please log in again.',
+  403,
+);
+const ALREADY_USED = failure(
+  'auth_key_rejected',
+  'This login link was already used. Please log in again.',
+);
+
+/**
+ * The steps of a login: the start; the callback, known by its auth_key; and with `confirm` the
+ * visitor's answer, known by its attempt.
+ *
+ * @param wanted - the `returnTo` of the app, not yet trusted.
+ */
 export async function runLogin(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
   const authKey = readAuthKey(req);
-  if (authKey.kind === 'none') return start(parts, req, wanted);
+  const confirmation = parts.confirm ? readConfirmation(req) : undefined;
+  if (authKey.kind === 'none' && confirmation === undefined) return start(parts, req, wanted);
   if (isPrefetch(req)) {
-    // An error and not a failure: a redirect would be kept and shown as the result of the login.
+    // An error and not a failure: a redirect would be kept, and shown as the result of the login.
     throw new MarketgateError(
       'login_failed',
       'a prefetch of the callback was refused, so that it does not spend the auth_key; follow the link instead',
@@ -50,72 +82,128 @@ export async function runLogin(parts: LoginParts, req: Request, wanted: unknown)
   if (authKey.kind === 'broken') {
     return failure('auth_key_rejected', `The login could not be completed: ${authKey.why}.`);
   }
-  return finish(parts, req, authKey.value);
-}
-
-async function start(
-  { attempts, clock, loginApi }: LoginParts,
-  req: Request,
-  wanted: unknown,
-): Promise<Outcome> {
-  const returnTo = safeReturnTo(wanted);
-  await attempts.begin(req, {
-    id: randomBytes(16).toString('base64url'),
-    startedAt: clock(),
-    ...(returnTo !== undefined && { returnTo }),
-  });
-  return { type: 'redirect', url: loginApi.loginUrl() };
-}
-
-async function finish(parts: LoginParts, req: Request, authKey: string): Promise<Outcome> {
-  const attempt = await parts.attempts.take(req, parts.clock());
-  if (attempt === undefined) {
-    // A second tab, or a reload: this browser has what it came for. The key stays unspent.
-    if (isLoggedIn(req)) return { type: 'pass' };
-    return failure(
-      'login_failed',
-      'This login was not started in this browser, or too long ago. Please log in again.',
-      403,
-    );
-  }
-  if (!(await parts.usedKeys.claim(authKey))) {
-    return failure('auth_key_rejected', 'This login link was already used. Please log in again.');
-  }
   try {
-    const outcome = await identify(parts, req, authKey);
-    leaveReturnTo(req, attempt.returnTo);
-    return outcome;
+    if (authKey.kind === 'key') return await callback(parts, req, authKey.value, wanted);
+    return confirmation ? await answered(parts, req, confirmation) : NOT_STARTED_HERE;
   } catch (error) {
     if (!isMarketgateError(error) || !FAILURES.has(error.code)) throw error;
     return failure(error.code, error.message, error.status);
   }
 }
 
-async function identify(
-  { loginApi, tokenStore, verify }: LoginParts,
+async function start(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
+  const saved = takeSavedReturnTo(req);
+  const returnTo = safeReturnTo(wanted) ?? saved;
+  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), { returnTo });
+  const url = parts.loginApi.loginUrl();
+  return {
+    type: 'redirect',
+    url: parts.state ? `${url}&${new URLSearchParams({ state: id })}` : url,
+  };
+}
+
+async function callback(
+  parts: LoginParts,
   req: Request,
   authKey: string,
+  wanted: unknown,
 ): Promise<Outcome> {
-  const token = await loginApi.exchange(authKey);
-  const userInfo = await loginApi.getUser(token);
-  const profile = profileOf(userInfo, siteOf(loginApi.loginUrl()));
+  const used = parts.usedKeys.find(authKey);
+  // A reload or a second tab of a browser that has what it came for: nothing is spent, and no other
+  // tab's attempt is taken.
+  if (used !== undefined) return isLoggedIn(req) ? passOn(req, used.returnTo) : ALREADY_USED;
+
+  const attempt = await attemptOf(parts, req);
+  if (attempt === undefined) {
+    return isLoggedIn(req) ? passOn(req, safeReturnTo(wanted)) : NOT_STARTED_HERE;
+  }
+  const returnTo = attempt.returnTo ?? safeReturnTo(wanted);
+  if (!(await isFirstUse(parts, attempt.id))) return NOT_STARTED_HERE;
+  if (!(await parts.usedKeys.claim(authKey, { returnTo }))) return ALREADY_USED;
+
+  const token = await parts.loginApi.exchange(authKey);
+  const profile = await profileFor(parts, token);
+  if (parts.confirm) return ask(parts, req, profile, token, returnTo);
+  return complete(parts, req, profile, token, returnTo);
+}
+
+/** The attempt that this callback belongs to, taken from the browser before anything is spent. */
+async function attemptOf(parts: LoginParts, req: Request): Promise<LoginAttempt | undefined> {
+  const { attempts, clock, state } = parts;
+  if (!state) return takeAttempt(attempts, req, clock());
+  const echoed: unknown = req.query.state;
+  if (typeof echoed !== 'string') return undefined;
+  return takeAttempt(attempts, req, clock(), echoed);
+}
+
+/** Where the browser keeps the attempts itself, it must not use one twice. */
+async function isFirstUse({ attempts, usedKeys }: LoginParts, id: string): Promise<boolean> {
+  return !attempts.canReplay || usedKeys.claim(id);
+}
+
+async function ask(
+  parts: LoginParts,
+  req: Request,
+  profile: MarketplaceProfile,
+  token: AccessToken,
+  returnTo: string | undefined,
+): Promise<Outcome> {
+  const name = profile.displayName ?? profile.id;
+  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), { returnTo, name });
+  await parts.pendingTokens.keep(id, token);
+  return { type: 'redirect', url: confirmationPath(req, id) };
+}
+
+async function answered(
+  parts: LoginParts,
+  req: Request,
+  { id, answer }: ConfirmationInput,
+): Promise<Outcome> {
+  const { attempts, clock } = parts;
+  if (answer === undefined) {
+    const waiting = await findConfirmation(attempts, req, clock(), id);
+    if (waiting?.name !== undefined) return { type: 'ask', id, name: waiting.name };
+    return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
+  }
+  const attempt = await takeConfirmation(attempts, req, clock(), id);
+  if (attempt === undefined || !(await isFirstUse(parts, id))) {
+    return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
+  }
+  const token = await parts.pendingTokens.take(id);
+  if (answer === 'cancel') {
+    return failure('login_failed', 'You chose not to continue, so nobody was logged in.');
+  }
+  if (token === undefined) return NOT_STARTED_HERE;
+  return complete(parts, req, await profileFor(parts, token), token, attempt.returnTo);
+}
+
+async function profileFor(
+  { loginApi }: LoginParts,
+  token: AccessToken,
+): Promise<MarketplaceProfile> {
+  return profileOf(await loginApi.getUser(token), siteOf(loginApi.loginUrl()));
+}
+
+async function complete(
+  { tokenStore, verify }: LoginParts,
+  req: Request,
+  profile: MarketplaceProfile,
+  token: AccessToken,
+  returnTo: string | undefined,
+): Promise<Outcome> {
   await tokenStore?.set(profile.id, token);
   const { user, info } = await verify({ profile, token, req });
-  return user
-    ? { type: 'success', user, info: info ?? {} }
-    : { type: 'fail', challenge: info, status: 401 };
+  if (!user) return { type: 'fail', challenge: info, status: 401 };
+  leaveReturnTo(req, returnTo);
+  return { type: 'success', user, info: info ?? {} };
 }
 
-/** Browsers fetch pages ahead of a click; the callback spends something, so it must not be. */
-function isPrefetch(req: Request): boolean {
-  return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /prefetch|prerender|preview/i.test(String(req.headers[name] ?? '')),
-  );
+function passOn(req: Request, returnTo: string | undefined): Outcome {
+  leaveReturnTo(req, returnTo);
+  return { type: 'pass' };
 }
 
-function isLoggedIn(req: Request): boolean {
-  return Boolean((req as { user?: unknown }).user);
-}
+const isLoggedIn = (req: Request): boolean => Boolean((req as { user?: unknown }).user);
 
 /** The login service's own address, out of ".../api/oauth?app_id=…". */
 const siteOf = (loginUrl: string): string => loginUrl.replace(/\/api\/oauth\?.*$/, '/');

@@ -1,7 +1,9 @@
 import type { Request } from 'express';
 import OAuth2Strategy from 'passport-oauth2';
+import { GuardedTokenStore } from '../stores/guarded-token-store.js';
+import { MemoryTokenStore } from '../stores/memory-token-store.js';
+import { PendingTokens, sendConfirmationPage } from './confirmation.js';
 import { type LoginParts, type Outcome, runLogin } from './login-flow.js';
-import { SessionAttempts } from './session-attempts.js';
 import { checkStrategyOptions, type MarketplaceStrategyOptions } from './strategy-options.js';
 import { UsedKeys } from './used-keys.js';
 import { type AsyncVerify, type Verify, verifyRunner } from './verify.js';
@@ -77,8 +79,10 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     this.name = 'marketplace';
     const parts: LoginParts = {
       ...settings,
-      attempts: new SessionAttempts(),
       usedKeys: new UsedKeys(settings.tokenStore),
+      pendingTokens: new PendingTokens(
+        settings.tokenStore ?? new GuardedTokenStore(new MemoryTokenStore()),
+      ),
       verify: run,
     };
     // Not enumerable, so that a strategy in a log shows nothing of it.
@@ -88,12 +92,12 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /** Called by passport, which has put `success`, `fail`, `redirect`, `pass` and `error` on `this`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
     runLogin(this[PARTS], req, options.returnTo)
-      .then((outcome) => conclude(this, outcome))
+      .then((outcome) => conclude(this, req, outcome))
       .catch((error: unknown) => this.error(error));
   }
 }
 
-function conclude(strategy: OAuth2Strategy, outcome: Outcome): void {
+function conclude(strategy: OAuth2Strategy, req: Request, outcome: Outcome): void {
   switch (outcome.type) {
     case 'redirect':
       strategy.redirect(outcome.url);
@@ -107,5 +111,7 @@ function conclude(strategy: OAuth2Strategy, outcome: Outcome): void {
     case 'pass':
       strategy.pass();
       break;
+    case 'ask':
+      sendConfirmationPage(req, outcome.id, outcome.name);
   }
 }

@@ -5,23 +5,37 @@ import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 /** How long a spent key is remembered, in milliseconds; the service refuses it for ever. */
 const REMEMBERED = 3_600_000;
 
+/** What is known of a spent auth_key. */
+export interface UsedKey {
+  /** Where its login led, for who reloads the callback. */
+  returnTo?: string | undefined;
+}
+
 /**
- * Makes sure that an auth_key is exchanged once: in this process by memory, in the fleet by the token
- * store if that can claim. Only hashes are kept.
+ * Makes sure that an auth_key, or an attempt, is used once: in this process by memory, in the fleet
+ * by the token store if that can claim. Only hashes are kept.
  */
 export class UsedKeys {
-  readonly #used = new LRUCache<string, true>({ max: 10_000 });
+  readonly #used = new LRUCache<string, UsedKey>({ max: 10_000 });
   readonly #store: GuardedTokenStore | undefined;
 
   constructor(store: GuardedTokenStore | undefined) {
     this.#store = store;
   }
 
-  /** True for the first who asks about this key. */
-  async claim(authKey: string): Promise<boolean> {
-    const name = `auth_key:${createHash('sha256').update(authKey).digest('base64url')}`;
+  /** What this process knows of a key that was spent here. */
+  find(key: string): UsedKey | undefined {
+    return this.#used.get(nameOf(key));
+  }
+
+  /** True for the first who asks about this key; the others of this process see what it led to. */
+  async claim(key: string, used: UsedKey = {}): Promise<boolean> {
+    const name = nameOf(key);
     if (this.#used.has(name)) return false;
-    this.#used.set(name, true);
+    this.#used.set(name, used);
     return (await this.#store?.claim(name, REMEMBERED)) ?? true;
   }
 }
+
+const nameOf = (key: string): string =>
+  `auth_key:${createHash('sha256').update(key).digest('base64url')}`;

@@ -1,0 +1,65 @@
+import type { Request, RequestHandler } from 'express';
+import { isMarketgateError } from '../errors/marketgate-error.js';
+import type { AccessToken } from '../login-api/access-token.js';
+import type { LoginApi } from '../login-api/login-api.js';
+import type { UserInfo } from '../login-api/user-info.js';
+import { functionOption, knownOptions, shapedOption } from '../options/check-options.js';
+import { GuardedTokenStore } from '../stores/guarded-token-store.js';
+import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
+import { loginError, requiredUserId, type UserIdSource, userIdOfPassport } from './login-gate.js';
+import { contextOf } from './marketplace-context.js';
+
+/** Options of {@link loadUser}. */
+export interface LoadUserOptions {
+  /** Where the strategy puts the tokens. */
+  tokenStore: TokenStore;
+  /** The `user_id` of the logged-in user. Default `req.user.id`. */
+  userId?: UserIdSource | undefined;
+}
+
+/**
+ * Asks the service anew who the logged-in user is (specification: get_user_info), and puts the answer
+ * at `req.marketplace.user`.
+ *
+ * To `next` go `login_required` and `access_token_expired` (401), which `errorHandler({ loginPath })`
+ * turns into the way through the login and back; `login_failed` (401), when the account is gone;
+ * `store_unavailable` and the errors of a service that cannot be asked. A token that the service does
+ * not accept any more is deleted from the store.
+ *
+ * @throws TypeError that names the wrong option, when it is made.
+ */
+export function loadUser(
+  loginApi: Pick<LoginApi, 'getUser'>,
+  options: LoadUserOptions,
+): RequestHandler {
+  const owner = 'loadUser';
+  shapedOption<Pick<LoginApi, 'getUser'>>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
+  const given = knownOptions(owner, options, ['tokenStore', 'userId']);
+  const tokens = new GuardedTokenStore(checkTokenStore(owner, given.tokenStore));
+  const userIdOf = functionOption(owner, 'userId', given.userId) ?? userIdOfPassport;
+
+  async function load(req: Request): Promise<UserInfo> {
+    const userId = requiredUserId(owner, userIdOf, req);
+    const token = await tokens.get(userId);
+    if (token === undefined) throw loginError('access_token_expired');
+    try {
+      return await loginApi.getUser(token);
+    } catch (error) {
+      if (isMarketgateError(error) && error.status === 401) await forget(userId, token);
+      throw error;
+    }
+  }
+
+  /** Only the token that was refused: another tab may have logged in again meanwhile. */
+  async function forget(userId: string, refused: AccessToken): Promise<void> {
+    const present = await tokens.get(userId);
+    if (present?.value === refused.value) await tokens.delete(userId);
+  }
+
+  return (req, res, next) => {
+    load(req).then((user) => {
+      contextOf(req, res).user = user;
+      next();
+    }, next);
+  };
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { parseCookie } from 'cookie';
+import type { Request, Response } from 'express';
+import { wrongOption } from '../options/check-options.js';
+import {
+  ATTEMPT_LIFETIME,
+  type LoginAttempt,
+  type LoginAttempts,
+  readAttempts,
+} from './login-attempts.js';
+
+/** Browsers drop a cookie above 4,096 bytes; its name and attributes count. */
+const LARGEST = 3800;
+
+/**
+ * Login attempts in one signed cookie, for apps without sessions. HttpOnly, so that no script reads
+ * it; SameSite=Lax, so that it comes along when the service sends the browser back, and not with
+ * what another site loads; and over https under a `__Host-` name, which no other host of the domain
+ * can set.
+ */
+export class CookieAttempts implements LoginAttempts {
+  readonly canReplay = true;
+  readonly #keys: readonly Uint8Array[];
+  // What was written answers later reads of the same request, whose header still has the old cookie.
+  readonly #written = new WeakMap<Request, readonly LoginAttempt[]>();
+
+  /** @param secrets the first signs, all verify. */
+  constructor(secrets: readonly string[]) {
+    this.#keys = secrets.map((secret) =>
+      createHash('sha256').update(`marketgate login attempts ${secret}`).digest(),
+    );
+  }
+
+  async read(req: Request): Promise<LoginAttempt[]> {
+    const written = this.#written.get(req);
+    if (written !== undefined) return [...written];
+    const signed = parseCookie(req.headers.cookie ?? '')[nameFor(req)];
+    return signed ? this.#verify(signed) : [];
+  }
+
+  async write(req: Request, attempts: readonly LoginAttempt[]): Promise<void> {
+    const { res } = req as { res?: Response };
+    if (res === undefined)
+      throw new Error('MarketplaceStrategy: the request has no response to set a cookie on');
+    this.#written.set(req, attempts);
+    const options = { httpOnly: true, sameSite: 'lax', secure: req.secure, path: '/' } as const;
+    if (attempts.length === 0) {
+      res.clearCookie(nameFor(req), options);
+      return;
+    }
+    res.cookie(nameFor(req), await this.#sign(attempts), { ...options, maxAge: ATTEMPT_LIFETIME });
+  }
+
+  async #sign(attempts: readonly LoginAttempt[]): Promise<string> {
+    const { CompactSign } = await import('jose');
+    const [key] = this.#keys;
+    if (key === undefined) throw new Error('MarketplaceStrategy: no secret to sign with');
+    const payload = new TextEncoder().encode(JSON.stringify(attempts));
+    const signed = await new CompactSign(payload).setProtectedHeader({ alg: 'HS256' }).sign(key);
+    // Long paths in many tabs: the oldest goes, as when there are too many.
+    return signed.length <= LARGEST || attempts.length === 1
+      ? signed
+      : this.#sign(attempts.slice(1));
+  }
+
+  async #verify(signed: string): Promise<LoginAttempt[]> {
+    const { compactVerify } = await import('jose');
+    for (const key of this.#keys) {
+      try {
+        const { payload } = await compactVerify(signed, key, { algorithms: ['HS256'] });
+        return readAttempts(JSON.parse(new TextDecoder().decode(payload)));
+      } catch {
+        // Signed with another secret, or not by us: the next secret, or no attempt.
+      }
+    }
+    return [];
+  }
+}
+
+const nameFor = (req: Request): string => `${req.secure ? '__Host-' : ''}marketgate.login`;
+
+/** @throws TypeError that names the option. */
+export function cookieSecrets(owner: string, option: unknown): readonly string[] {
+  const secrets = [option].flat();
+  if (secrets.length === 0 || !secrets.every((s) => typeof s === 'string' && s.trim() !== '')) {
+    throw wrongOption(
+      owner,
+      'loginAttempts.cookieSecret',
+      'must be a secret (a non-empty string), or several of which the first signs',
+    );
+  }
+  return secrets as string[];
+}
