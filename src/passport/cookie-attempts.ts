@@ -19,7 +19,6 @@ const LARGEST = 3800;
  * can set.
  */
 export class CookieAttempts implements LoginAttempts {
-  readonly canReplay = true;
   readonly #keys: readonly Uint8Array[];
   // What was written answers later reads of the same request, whose header still has the old cookie.
   readonly #written = new WeakMap<Request, readonly LoginAttempt[]>();

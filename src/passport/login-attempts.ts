@@ -18,8 +18,6 @@ export interface LoginAttempt {
  * browser it comes from is shown by an attempt that this browser holds.
  */
 export interface LoginAttempts {
-  /** Whether a browser could send again what was taken from it: a copy of its cookie. */
-  readonly canReplay: boolean;
   /** The attempts that the browser of this request holds, over or not. */
   read(req: Request): Promise<LoginAttempt[]>;
   /** Replaces them. Settles when they are kept safe. */

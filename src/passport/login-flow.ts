@@ -118,7 +118,8 @@ async function callback(
     return isLoggedIn(req) ? passOn(req, safeReturnTo(wanted)) : NOT_STARTED_HERE;
   }
   const returnTo = attempt.returnTo ?? safeReturnTo(wanted);
-  if (!(await isFirstUse(parts, attempt.id))) return NOT_STARTED_HERE;
+  // Two requests at once both find the attempt, and a browser can send a copy of its cookie again.
+  if (!(await parts.usedKeys.claim(attempt.id))) return NOT_STARTED_HERE;
   if (!(await parts.usedKeys.claim(authKey, { returnTo }))) return ALREADY_USED;
 
   const token = await parts.loginApi.exchange(authKey);
@@ -134,11 +135,6 @@ async function attemptOf(parts: LoginParts, req: Request): Promise<LoginAttempt 
   const echoed: unknown = req.query.state;
   if (typeof echoed !== 'string') return undefined;
   return takeAttempt(attempts, req, clock(), echoed);
-}
-
-/** Where the browser keeps the attempts itself, it must not use one twice. */
-async function isFirstUse({ attempts, usedKeys }: LoginParts, id: string): Promise<boolean> {
-  return !attempts.canReplay || usedKeys.claim(id);
 }
 
 async function ask(
@@ -166,7 +162,7 @@ async function answered(
     return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
   }
   const attempt = await takeConfirmation(attempts, req, clock(), id);
-  if (attempt === undefined || !(await isFirstUse(parts, id))) {
+  if (attempt === undefined || !(await parts.usedKeys.claim(id))) {
     return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
   }
   const token = await parts.pendingTokens.take(id);

@@ -6,8 +6,6 @@ const KEY = 'marketgate:attempts';
 
 /** Login attempts in the session of express-session or its equals. */
 export class SessionAttempts implements LoginAttempts {
-  readonly canReplay = false;
-
   async read(req: Request): Promise<LoginAttempt[]> {
     return readAttempts(requiredSession(req)[KEY]);
   }

@@ -19,6 +19,16 @@ export async function drive(
   const recorded: Recorded[] = [];
   const derived = Object.create(strategy) as MarketplaceStrategy;
   await new Promise<void>((resolve) => {
+    const { res } = req as { res?: { end: (body: string) => void } };
+    if (res !== undefined) {
+      // The page of `confirm` is the one step that ends in none of the outcomes.
+      const end = res.end;
+      res.end = (body) => {
+        end(body);
+        recorded.push(['page', body]);
+        setImmediate(() => setImmediate(resolve));
+      };
+    }
     for (const outcome of OUTCOMES) {
       derived[outcome] = (...args: unknown[]): void => {
         recorded.push([outcome, ...args]);
@@ -28,6 +38,63 @@ export async function drive(
     derived.authenticate(req as Request, options);
   });
   return recorded;
+}
+
+/** A response that keeps what was set on it. */
+export interface FakeResponse {
+  /** The cookies by name; `undefined` where one was cleared. */
+  readonly cookies: Record<string, string | undefined>;
+  readonly attributes: Record<string, object>;
+  readonly headers: Record<string, string>;
+  body: string | undefined;
+}
+
+/** A browser with cookies, for strategies that keep their attempts in one. */
+export function cookieBrowser(secure = false): {
+  cookies: Record<string, string | undefined>;
+  request(query?: object, more?: object): { req: object; res: FakeResponse };
+} {
+  const cookies: Record<string, string | undefined> = {};
+  return {
+    cookies,
+    request(query = {}, more = {}) {
+      const res = {
+        cookies,
+        attributes: {} as Record<string, object>,
+        headers: {} as Record<string, string>,
+        body: undefined as string | undefined,
+        statusCode: 0,
+        cookie(name: string, value: string, attributes: object): void {
+          cookies[name] = value;
+          res.attributes[name] = attributes;
+        },
+        clearCookie(name: string): void {
+          cookies[name] = undefined;
+        },
+        setHeader(name: string, value: string): void {
+          res.headers[name.toLowerCase()] = value;
+        },
+        end(body: string): void {
+          res.body = body;
+        },
+      };
+      const header = Object.entries(cookies)
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `${name}=${value}`)
+        .join('; ');
+      const req = {
+        query,
+        method: 'GET',
+        secure,
+        baseUrl: '',
+        path: '/callback',
+        res,
+        ...more,
+        headers: { cookie: header, ...(more as { headers?: object }).headers },
+      };
+      return { req, res };
+    },
+  };
 }
 
 /** A request with an empty session, or with more. */
