@@ -1,0 +1,63 @@
+import type { ErrorRequestHandler, Express } from 'express';
+import express from 'express';
+import { consoleRouter } from './console/router.js';
+import type { SandboxContext } from './context.js';
+import { sendRefusal } from './key-api/errors.js';
+import { keyApiRouter } from './key-api/router.js';
+import { sendLoginJson } from './login-api/errors.js';
+import { loginApiRouter } from './login-api/router.js';
+import { mediaRouter } from './media/router.js';
+import { notFoundPage, troublePage } from './pages/message-pages.js';
+import { pagesRouter } from './pages/router.js';
+import { sendPage } from './pages/send-page.js';
+import { interfaceOf } from './record.js';
+
+/** The 4xx status a body parser or router put on its error; anything else is a fault of the sandbox. */
+function statusOf(error: unknown): number {
+  const status: unknown =
+    typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
+}
+
+function sentenceOf(status: number): string {
+  if (status === 413) return 'The request body is too large.';
+  if (status === 415) return 'The request body has an encoding or charset that is not supported.';
+  if (status < 500) return 'The request body or address could not be read.';
+  return 'The sandbox failed to answer. This is a bug in marketgate/sandbox.';
+}
+
+/**
+ * Answers what the routes could not, in the style of the interface that was asked. Never a stack, and never
+ * the error's own text: a parser quotes the body it choked on, and the body may hold a secret.
+ */
+const errors =
+  ({ dialect }: SandboxContext): ErrorRequestHandler =>
+  (error, req, res, _next) => {
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const status = statusOf(error);
+    const sentence = sentenceOf(status);
+    const part = interfaceOf(req.path);
+    if (part === 'key-api') return sendRefusal(res, dialect, status, sentence);
+    if (part === 'login-api') {
+      return sendLoginJson(res, dialect, status, { error: true, message: sentence });
+    }
+    sendPage(res, troublePage(sentence), { status });
+  };
+
+/** Puts the whole service together as an Express app, for Express 4.18 and 5 alike. */
+export function createApp(context: SandboxContext): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(context.record.arrivals);
+  app.use(keyApiRouter(context));
+  app.use(loginApiRouter(context));
+  app.use(consoleRouter(context));
+  app.use(pagesRouter(context));
+  app.use(mediaRouter(context));
+  app.use((_req, res) => sendPage(res, notFoundPage(), { status: 404 }));
+  app.use(errors(context));
+  return app;
+}

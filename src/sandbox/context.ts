@@ -1,0 +1,20 @@
+import type { SandboxClock } from './clock.js';
+import type { SandboxData } from './data/sandbox-data.js';
+import type { SandboxDialect } from './dialect.js';
+import type { SandboxFaults } from './faults/faults.js';
+import type { LoginAttempts } from './login-api/login-attempts.js';
+import type { LoginCredentials } from './login-api/login-credentials.js';
+import type { BrowserSessions } from './pages/browser-sessions.js';
+import type { RequestRecord } from './record.js';
+
+/** What the parts of one sandbox share. */
+export interface SandboxContext {
+  readonly clock: SandboxClock;
+  readonly dialect: SandboxDialect;
+  readonly faults: SandboxFaults;
+  readonly data: SandboxData;
+  readonly credentials: LoginCredentials;
+  readonly attempts: LoginAttempts;
+  readonly sessions: BrowserSessions;
+  readonly record: RequestRecord;
+}

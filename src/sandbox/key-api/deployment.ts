@@ -1,0 +1,70 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { SandboxContext } from '../context.js';
+import { sendAnswer } from '../faults/send-answer.js';
+import { outagePage } from '../pages/outage-page.js';
+
+const BROWSER = /Mozilla|Chrome|Firefox|Edge|Opera/;
+const MINUTE = 60_000;
+const DEFAULT_LIMIT = 60;
+
+/** Frameworks answer their own errors as HTML, or as `{message}` to who asks for JSON. */
+function sendFrameworkError(
+  req: Request,
+  res: Response,
+  status: number,
+  message: string,
+  form?: 'html' | 'json',
+): void {
+  const isJson = form ? form === 'json' : (req.headers.accept ?? '').includes('/json');
+  sendAnswer(res, {
+    status,
+    contentType: isJson ? 'application/json' : 'text/html; charset=utf-8',
+    body: isJson ? JSON.stringify({ message }) : outagePage(`${status}`, message),
+  });
+}
+
+/**
+ * What stands in front of interface A on real deployments (field notes): a switched-off API, a crash, a
+ * rate limit per client address, and the redirect of browsers.
+ */
+export function keyApiDeployment({ dialect, clock }: SandboxContext): RequestHandler {
+  const counts = new Map<string, number>();
+  let windowStart = Number.NEGATIVE_INFINITY;
+
+  /** Counts a request; answers 429 and says false when it is one too many. */
+  const isWithinLimit = (req: Request, res: Response): boolean => {
+    const limit = dialect.rateLimit === true ? DEFAULT_LIMIT : Number(dialect.rateLimit);
+    const now = clock.now();
+    if (now < windowStart || now >= windowStart + MINUTE) {
+      windowStart = now;
+      counts.clear();
+    }
+    const address = req.socket.remoteAddress ?? '';
+    const count = (counts.get(address) ?? 0) + 1;
+    counts.set(address, count);
+    const reset = Math.ceil((windowStart + MINUTE - now) / 1000);
+    res.setHeader('X-RateLimit-Limit', limit);
+    res.setHeader('X-RateLimit-Remaining', Math.max(0, limit - count));
+    if (count <= limit) return true;
+    res.setHeader('Retry-After', reset);
+    res.setHeader('X-RateLimit-Reset', Math.ceil((now + reset * 1000) / 1000));
+    sendFrameworkError(req, res, 429, 'Too Many Attempts.');
+    return false;
+  };
+
+  return (req, res, next) => {
+    if (dialect.apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
+    if (dialect.crash !== false) {
+      const form = dialect.crash === true ? undefined : dialect.crash;
+      return sendFrameworkError(req, res, 500, 'Server Error', form);
+    }
+    if (dialect.rateLimit !== false && !isWithinLimit(req, res)) return;
+    if (dialect.browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
+      res.statusCode = 302;
+      res.setHeader('Location', '/');
+      res.end();
+      return;
+    }
+    next();
+  };
+}

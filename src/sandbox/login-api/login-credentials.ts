@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import type { SandboxClock } from '../clock.js';
+import type { SandboxDialect } from '../dialect.js';
+
+/** The specification gives auth_key no lifetime; ten minutes is what comparable services allow. */
+const AUTH_KEY_LIFETIME = 10 * 60_000;
+
+/** A sandbox that runs for weeks must not grow for ever: the oldest tokens are forgotten first. */
+const MAX_TOKENS = 10_000;
+
+interface AuthKey {
+  readonly value: string;
+  readonly appId: string;
+  readonly userId: string;
+  readonly issuedAt: number;
+}
+
+interface Token {
+  readonly appId: string;
+  readonly userId: string;
+  readonly expiresAt: number;
+}
+
+/** What an access_token is worth right now. */
+export type TokenState =
+  | { readonly state: 'valid'; readonly userId: string; readonly appId: string }
+  | { readonly state: 'expired' | 'invalid' };
+
+/** The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). */
+export class LoginCredentials {
+  readonly #clock: SandboxClock;
+  readonly #dialect: SandboxDialect;
+  /** By app and user: a new auth_key takes the place of the older one. */
+  readonly #authKeys = new Map<string, AuthKey>();
+  readonly #tokens = new Map<string, Token>();
+
+  constructor(clock: SandboxClock, dialect: SandboxDialect) {
+    this.#clock = clock;
+    this.#dialect = dialect;
+  }
+
+  /** The user accepted: issues a one-time auth_key. One is live per app and user. */
+  issueAuthKey(appId: string, userId: string): string {
+    const value = randomBytes(16).toString('hex');
+    const issuedAt = this.#clock.now();
+    this.#authKeys.set(JSON.stringify([appId, userId]), { value, appId, userId, issuedAt });
+    return value;
+  }
+
+  /** Spends an auth_key on an access_token; `undefined` when it is unknown, used, too old or another app's. */
+  exchange(appId: string, authKey: string): string | undefined {
+    for (const [owner, key] of this.#authKeys) {
+      if (key.value !== authKey || key.appId !== appId) continue;
+      this.#authKeys.delete(owner);
+      if (this.#clock.now() >= key.issuedAt + AUTH_KEY_LIFETIME) return undefined;
+      return this.#issueToken(appId, key.userId);
+    }
+    return undefined;
+  }
+
+  /** Says what a token is worth; it lapses the moment its lifetime has elapsed. */
+  inspect(accessToken: string): TokenState {
+    const token = this.#tokens.get(accessToken);
+    if (!token) return { state: 'invalid' };
+    if (this.#clock.now() >= token.expiresAt) return { state: 'expired' };
+    return { state: 'valid', userId: token.userId, appId: token.appId };
+  }
+
+  /** Forgets a token. */
+  revokeToken(accessToken: string): void {
+    this.#tokens.delete(accessToken);
+  }
+
+  #issueToken(appId: string, userId: string): string {
+    const now = this.#clock.now();
+    if (this.#dialect.tokenReuse) {
+      for (const [value, token] of this.#tokens) {
+        if (token.appId !== appId || token.userId !== userId) continue;
+        if (now < token.expiresAt) return value;
+        this.#tokens.delete(value);
+      }
+    }
+    const value = randomBytes(32).toString('hex');
+    this.#tokens.set(value, {
+      appId,
+      userId,
+      expiresAt: now + this.#dialect.tokenMinutes * 60_000,
+    });
+    for (const oldest of this.#tokens.keys()) {
+      if (this.#tokens.size <= MAX_TOKENS) break;
+      this.#tokens.delete(oldest);
+    }
+    return value;
+  }
+}

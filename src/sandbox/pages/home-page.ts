@@ -1,0 +1,60 @@
+import { html } from '../../html/html.js';
+import type { SandboxContext } from '../context.js';
+import { listCodes, type SandboxCode } from '../data/codes.js';
+import type { Page } from './page.js';
+
+const ENDPOINTS = {
+  'Key API': [
+    ['GET', '/api/account/details', 'account of the api_key'],
+    ['GET', '/api/items/all', 'all items, newest first'],
+    ['GET', '/api/items/item', 'one item, by item_id'],
+    ['POST', '/api/purchases/validation', 'the purchase of a purchase_code'],
+  ],
+  'Login with app': [
+    ['GET', '/api/oauth', 'login and consent, then back with auth_key'],
+    ['POST', '/api/authorize', 'auth_key for access_token, once'],
+    ['GET', '/api/get_user_info', 'the profile, for one hour'],
+  ],
+} as const;
+
+const tone = (code: SandboxCode): string => {
+  if (code.kind === 'refunded' || code.kind === 'cancelled') return 'badge bad';
+  if (code.kind === 'other-workspace') return 'badge bad';
+  if (code.kind === 'support-over' || code.kind === 'unsupported') return 'badge warn';
+  return 'badge';
+};
+
+const endpoints = (title: string, rows: (typeof ENDPOINTS)[keyof typeof ENDPOINTS]) => html`
+<section class="card"><h2>${title}</h2>
+<table class="stack"><tbody>${rows.map(
+  ([method, path, text]) =>
+    html`<tr><td><code>${method}</code> <code>${path}</code></td><td class="muted">${text}</td></tr>`,
+)}</tbody></table></section>`;
+
+/** The table of codes, also on the console. */
+export const codesTable = (codes: readonly SandboxCode[]) => html`<div class="scroll">
+<table class="stack"><thead><tr><th>Purchase code</th><th>Kind</th><th>Item</th><th>What to expect</th></tr></thead>
+<tbody>${codes.map(
+  (code) => html`<tr><td><code>${code.code}</code></td>
+<td><span class="${tone(code)}">${code.kind}</span></td>
+<td>${code.item_name} <span class="muted small">${code.item_id}, ${code.license_type}</span></td>
+<td class="muted">${code.description}</td></tr>`,
+)}</tbody></table></div>`;
+
+/** The home page: what this is, its endpoints, codes to try, and the shelf of items. */
+export function homePage({ data, clock }: SandboxContext): Page {
+  const items = data.items.filter((item) => !item.deleted);
+  return {
+    title: 'Overview',
+    current: '/',
+    body: html`<div class="lead"><h1>The marketplace service, on your machine</h1>
+<p>Both interfaces of the service, with made-up accounts, items, purchases and users. Point your app here while you build it; keys and faults are in the <a href="/sandbox/console">console</a>.</p></div>
+<div class="columns">${Object.entries(ENDPOINTS).map(([title, rows]) => endpoints(title, rows))}</div>
+<section class="card"><h2>Codes to try</h2>${codesTable(listCodes(data, clock.now()))}</section>
+<section class="card"><h2>Items</h2><ul class="shelf">${items.map(
+      (item) => html`<li><a href="/preview/${item.id}">
+<img src="/media/items/${item.id}/thumbnail.svg" alt="" loading="lazy" width="240" height="240">
+<span><b>${item.name}</b><br><span class="muted small">${item.category}, ${item.id}</span></span></a></li>`,
+    )}</ul></section>`,
+  };
+}

@@ -1,0 +1,32 @@
+import type { Request } from 'express';
+
+/** Parameters by name. A value is a string unless it was repeated (an array) or came as JSON. */
+export type Parameters = ReadonlyMap<string, unknown>;
+
+/**
+ * The query's parameters. Read from the URL rather than from `req.query`, which Express 4 and 5 parse
+ * differently.
+ */
+export function queryParameters(req: Request): Parameters {
+  const start = req.originalUrl.indexOf('?');
+  const query = new URLSearchParams(start === -1 ? '' : req.originalUrl.slice(start + 1));
+  const parameters = new Map<string, unknown>();
+  for (const name of new Set(query.keys())) {
+    const values = query.getAll(name);
+    parameters.set(name, values.length === 1 ? values[0] : values);
+  }
+  return parameters;
+}
+
+/** The parameters of a body that was read before, a form or a JSON object. */
+export function bodyParameters(req: Request): Parameters {
+  const body: unknown = req.body;
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  return new Map(isObject ? Object.entries(body) : []);
+}
+
+/** A parameter that must be one string; anything else is as good as missing. */
+export function stringParameter(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  return typeof value === 'string' ? value : '';
+}

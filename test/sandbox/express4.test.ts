@@ -1,0 +1,58 @@
+import { expect, it, vi } from 'vitest';
+import { exchange, newAuthKey, start, userInfo } from './support.js';
+
+// The consumer's Express may be 4: the same app must stand on it.
+vi.mock('express', async () => await import('express4'));
+
+it('is Express 4 indeed', async () => {
+  const { sandbox } = await start();
+  // Express 5 creates the router with the app; only 4 has it lazily, under this name.
+  expect(Reflect.has(sandbox.app, '_router')).toBe(true);
+});
+
+it('answers both interfaces from end to end', async () => {
+  const running = await start();
+  const path = `/api/items/item?api_key=${running.apiKey}&item_id=1042`;
+  expect((await running.get(path)).body).toMatchObject({ item: { id: 1042 } });
+  expect((await running.validate(running.code('supported'))).status).toBe(200);
+  const { body } = await exchange(running, await newAuthKey(running));
+  const info = await userInfo(running, String(body.access_token));
+  expect(info.body).toMatchObject({ user_info: { user_id: '3001' } });
+});
+
+it('answers JSON bodies, missing and unreadable ones as on Express 5', async () => {
+  const running = await start();
+  const send = async (body: string) => {
+    const response = await fetch(`${running.baseUrl}/api/purchases/validation`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    return [response.status, Object.keys((await response.json()) as object)];
+  };
+  const refused = [400, ['status', 'msg']];
+  expect(await send('')).toEqual(refused);
+  expect(await send('{"api_key":')).toEqual(refused);
+  const valid = { api_key: running.apiKey, purchase_code: running.code('supported') };
+  expect(await send(JSON.stringify(valid))).toEqual([200, ['status', 'data']]);
+});
+
+it('serves pages, media and the console, and says 404 and 400', async () => {
+  const running = await start();
+  for (const page of [
+    '/',
+    '/sandbox/console',
+    '/preview/1042',
+    '/media/items/1042/thumbnail.svg',
+  ]) {
+    expect((await running.get(page)).status).toBe(200);
+  }
+  expect((await running.get('/nothing')).status).toBe(404);
+  expect((await running.get('/preview/%E0%A4%A')).status).toBe(400);
+});
+
+it('carries out faults', async () => {
+  const running = await start();
+  running.sandbox.faults.errorRate = 1;
+  expect((await running.validate('x')).status).toBe(500);
+});

@@ -1,0 +1,247 @@
+import { gunzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { describe, expect, it } from 'vitest';
+import { exchange, newAuthKey, type Running, start } from './support.js';
+
+const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
+const ask = (running: Running) => running.get(path(running));
+
+describe('each fault', () => {
+  it('latency holds the answer back, and nothing else', async () => {
+    const running = await start();
+    running.sandbox.faults.latency = 60;
+    const startedAt = performance.now();
+    expect((await ask(running)).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(55);
+  });
+
+  it('errorRate 1 fails every request, 0.5 every second one', async () => {
+    const running = await start();
+    running.sandbox.faults.errorRate = 1;
+    const failed = await ask(running);
+    expect(failed.status).toBe(500);
+    expect(failed.headers.get('content-type')).toContain('text/html');
+    running.sandbox.faults.errorRate = 0.5;
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push((await ask(running)).status);
+    expect(statuses.sort()).toEqual([200, 200, 500, 500]);
+  });
+
+  it.each([
+    [true, '30'],
+    [7, '7'],
+    [{ retryAfter: 90 }, '90'],
+  ])('rateLimit %j: 429 with Retry-After %s', async (fault, header) => {
+    const running = await start();
+    running.sandbox.faults.rateLimit = fault;
+    const { status, headers } = await ask(running);
+    expect(status).toBe(429);
+    expect(headers.get('retry-after')).toBe(header);
+  });
+
+  it('rateLimit as an HTTP date, by the clock of the sandbox', async () => {
+    const running = await start({ clock: () => Date.UTC(2030, 0, 1) });
+    running.sandbox.faults.rateLimit = { retryAfter: 60, form: 'http-date' };
+    const { headers } = await ask(running);
+    expect(headers.get('retry-after')).toBe('Tue, 01 Jan 2030 00:01:00 GMT');
+    expect(headers.get('date')).toBe('Tue, 01 Jan 2030 00:00:00 GMT');
+  });
+
+  it('html: a page with HTTP 200', async () => {
+    const running = await start();
+    running.sandbox.faults.html = true;
+    const { status, headers, text } = await ask(running);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('text/html');
+    expect(text).toMatch(/^<!doctype html>/);
+  });
+
+  it.each([
+    [true, 'https://elsewhere.example/', 302],
+    ['http://other.example/x', 'http://other.example/x', 302],
+    [{ status: 307 as const }, 'https://elsewhere.example/', 307],
+  ])('redirect %j: to another host', async (fault, location, status) => {
+    const running = await start();
+    running.sandbox.faults.redirect = fault;
+    const answer = await ask(running);
+    expect([answer.status, answer.headers.get('location')]).toEqual([status, location]);
+  });
+
+  it('contentType is wrong, the body right', async () => {
+    const running = await start();
+    running.sandbox.faults.contentType = 'text/plain';
+    const { headers, body } = await ask(running);
+    expect(headers.get('content-type')).toBe('text/plain');
+    expect(body.status).toBe('success');
+  });
+
+  it('bom: bytes EF BB BF ahead of the JSON', async () => {
+    const running = await start();
+    running.sandbox.faults.bom = true;
+    const bytes = Buffer.from(await (await fetch(running.baseUrl + path(running))).arrayBuffer());
+    expect(bytes.subarray(0, 4).toString('hex')).toBe('efbbbf7b');
+  });
+
+  it('warnings: text ahead of the JSON', async () => {
+    const running = await start();
+    running.sandbox.faults.warnings = true;
+    const { text } = await ask(running);
+    expect(text).toMatch(/^<br \/>\n<b>Warning<\/b>/);
+    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+    expect(JSON.parse(text.slice(text.indexOf('{'))).status).toBe('success');
+  });
+
+  it('truncated: a whole HTTP answer, half the JSON', async () => {
+    const running = await start();
+    const { text: whole } = await ask(running);
+    running.sandbox.faults.truncated = true;
+    const { status, text } = await ask(running);
+    expect(status).toBe(200);
+    expect(text.length).toBeGreaterThan(0);
+    expect(whole.startsWith(text)).toBe(true);
+    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+  });
+
+  it('oversize: valid JSON of exactly so many bytes, without a Content-Length', async () => {
+    const running = await start();
+    running.sandbox.faults.oversize = 300_000;
+    const { headers, text, body } = await ask(running);
+    expect(text.length).toBe(300_000);
+    expect(headers.get('content-length')).toBeNull();
+    expect(body.status).toBe('success');
+  });
+
+  it('gzipBomb: small on the wire, large unpacked', async () => {
+    const running = await start();
+    running.sandbox.faults.gzipBomb = 5_000_000;
+    const response = await request(running.baseUrl + path(running));
+    const packed = Buffer.from(await response.body.arrayBuffer());
+    expect(response.headers['content-encoding']).toBe('gzip');
+    expect(packed.length).toBeLessThan(50_000);
+    expect(gunzipSync(packed).length).toBe(5_000_000);
+  });
+
+  it.each([true, 'slow'] as const)(
+    'endless (%s): the body goes on until the reader leaves',
+    async (fault) => {
+      const running = await start();
+      running.sandbox.faults.endless = fault;
+      const response = await fetch(running.baseUrl + path(running));
+      const reader = response.body?.getReader();
+      let chunks = 0;
+      while (chunks < 4) {
+        const { done } = (await reader?.read()) ?? { done: true };
+        expect(done).toBe(false);
+        chunks++;
+      }
+      await reader?.cancel();
+      running.sandbox.faults.clear();
+      expect((await ask(running)).status).toBe(200);
+    },
+  );
+
+  it('reset: the connection breaks in the middle of the body', async () => {
+    const running = await start();
+    running.sandbox.faults.reset = true;
+    const response = await fetch(running.baseUrl + path(running));
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it('hang: no answer, whatever the patience', async () => {
+    const running = await start();
+    running.sandbox.faults.hang = true;
+    const asked = fetch(running.baseUrl + path(running), { signal: AbortSignal.timeout(80) });
+    await expect(asked).rejects.toThrow(/timeout/);
+    expect(running.sandbox.requests.at(-1)?.status).toBe(0);
+  });
+});
+
+describe('where faults hit', () => {
+  it('only one interface', async () => {
+    const running = await start();
+    Object.assign(running.sandbox.faults, { errorRate: 1, only: 'login-api' });
+    expect((await ask(running)).status).toBe(200);
+    expect((await running.get('/api/get_user_info')).status).toBe(500);
+  });
+
+  it('only one path', async () => {
+    const running = await start();
+    Object.assign(running.sandbox.faults, { errorRate: 1, only: '/api/items/all' });
+    expect((await ask(running)).status).toBe(200);
+    expect((await running.get(`/api/items/all?api_key=${running.apiKey}`)).status).toBe(500);
+  });
+
+  it('never pages and media', async () => {
+    const running = await start();
+    Object.assign(running.sandbox.faults, { errorRate: 1, hang: true });
+    for (const page of [
+      '/',
+      `/api/oauth?app_id=${running.appId}`,
+      '/media/items/1042/thumbnail.svg',
+    ]) {
+      expect((await running.get(page)).status).toBe(200);
+    }
+  });
+
+  it('only so many times', async () => {
+    const running = await start();
+    Object.assign(running.sandbox.faults, { errorRate: 1, times: 2 });
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await ask(running)).status);
+    expect(statuses).toEqual([500, 500, 200]);
+  });
+
+  it('a lost answer has spent the auth_key; a refused request has not', async () => {
+    const running = await start();
+    const [refused, lost] = [await newAuthKey(running, '3001'), await newAuthKey(running, '3002')];
+    Object.assign(running.sandbox.faults, { errorRate: 1, times: 1 });
+    expect((await exchange(running, refused)).status).toBe(500);
+    expect((await exchange(running, refused)).body).toHaveProperty('access_token');
+    Object.assign(running.sandbox.faults, { reset: true, times: 1 });
+    await expect(exchange(running, lost)).rejects.toThrow();
+    expect((await exchange(running, lost)).body.error).toBe(true);
+  });
+
+  it('combine: latency, a byte order mark and a wrong content type', async () => {
+    const running = await start();
+    Object.assign(running.sandbox.faults, { latency: 5, bom: true, contentType: true });
+    const response = await fetch(running.baseUrl + path(running));
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(Buffer.from(await response.arrayBuffer())[0]).toBe(0xef);
+  });
+
+  it('clear() ends them all', async () => {
+    const running = await start();
+    const before = { ...running.sandbox.faults };
+    Object.assign(running.sandbox.faults, { hang: true, latency: 9, only: 'key-api', times: 3 });
+    running.sandbox.faults.clear();
+    expect({ ...running.sandbox.faults }).toEqual(before);
+    expect((await ask(running)).status).toBe(200);
+  });
+});
+
+describe('a switch set wrongly is named', () => {
+  it.each([
+    ['latency', -1],
+    ['latency', '5'],
+    ['errorRate', 1.5],
+    ['only', 'everything'],
+    ['times', 0],
+    ['endless', 'fast'],
+    ['oversize', Number.NaN],
+  ])('faults.%s = %j', async (name, value) => {
+    const { sandbox } = await start();
+    expect(() => Object.assign(sandbox.faults, { [name]: value })).toThrow(
+      expect.objectContaining({
+        name: 'TypeError',
+        message: expect.stringContaining(`faults.${name}`),
+      }),
+    );
+  });
+
+  it('a switch that does not exist', async () => {
+    const { sandbox } = await start();
+    expect(() => Object.assign(sandbox.faults, { latancy: 5 })).toThrow(TypeError);
+  });
+});

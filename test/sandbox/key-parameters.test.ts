@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { at, type Running, start } from './support.js';
+
+const PATH = '/api/purchases/validation';
+
+const send = async (running: Running, type: string, body: string, query = '') => {
+  const response = await fetch(`${running.baseUrl}${PATH}${query}`, {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body,
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+
+describe('validation reads its parameters from', () => {
+  it('a form', async () => {
+    const running = await start();
+    expect((await running.validate(running.code('supported'))).status).toBe(200);
+  });
+
+  it('JSON', async () => {
+    const running = await start();
+    const json = { api_key: running.apiKey, purchase_code: running.code('supported') };
+    expect((await send(running, 'application/json', JSON.stringify(json))).status).toBe(200);
+  });
+
+  it('the query', async () => {
+    const running = await start();
+    const query = { api_key: running.apiKey, purchase_code: running.code('supported') };
+    const answer = await running.post(`${PATH}?${new URLSearchParams(query)}`, {});
+    expect(at(answer.body, 'data.purchase.item.id')).toBe(1042);
+  });
+});
+
+describe('a parameter that is', () => {
+  it.each(['', ' ', '\t \n'])('blank (%j) is missing: 400', async (code) => {
+    const running = await start();
+    const { status, body } = await running.validate(code);
+    expect(status).toBe(400);
+    expect(body).toEqual({ status: 'error', msg: 'The purchase code field is required.' });
+  });
+
+  it('surrounded by blanks is trimmed', async () => {
+    const running = await start();
+    const { status } = await running.validate(`  ${running.code('supported')}\n`);
+    expect(status).toBe(200);
+  });
+
+  it.each(['123', '["a"]', '{"a":1}', 'true'])('JSON %s is refused: 400', async (code) => {
+    const running = await start();
+    const json = `{"api_key":"${running.apiKey}","purchase_code":${code}}`;
+    const { status, body } = await send(running, 'application/json', json);
+    expect([status, body.msg]).toEqual([400, 'The purchase code must be a string.']);
+  });
+
+  it('JSON null is missing: 400', async () => {
+    const running = await start();
+    const json = `{"api_key":"${running.apiKey}","purchase_code":null}`;
+    expect((await send(running, 'application/json', json)).status).toBe(400);
+  });
+
+  it('repeated is refused: 400', async () => {
+    const running = await start();
+    const { status } = await running.get(`/api/items/all?api_key=${running.apiKey}&api_key=x`);
+    expect(status).toBe(400);
+  });
+
+  it.each(['abc', '1042.5', '-1042', '0x412', '1e3', '1042;'])(
+    'item_id %s is no integer: 400, with none of the documented messages',
+    async (id) => {
+      const running = await start();
+      const path = `/api/items/item?api_key=${running.apiKey}&item_id=${encodeURIComponent(id)}`;
+      const { status, body } = await running.get(path);
+      expect([status, body.msg]).toEqual([400, 'The item id must be an integer.']);
+    },
+  );
+});
+
+describe('a request nobody can read', () => {
+  it.each([
+    ['application/json', '{"api_key":"7d1f0c9a', 400],
+    ['application/json', '"a string"', 400],
+    ['application/json', `{"pad":"${'x'.repeat(200_000)}"}`, 413],
+    ['application/x-www-form-urlencoded; charset=koi8-r', 'api_key=x', 415],
+  ])(
+    '%s %.12s…: %i in the style of the service, without a stack or the body',
+    async (type, body, status) => {
+      const running = await start();
+      const answer = await send(running, type, body);
+      expect(answer.status).toBe(status);
+      expect(answer.body.status).toBe('error');
+      expect(JSON.stringify(answer.body)).not.toMatch(/7d1f0c9a|\bat .*\.[jt]s|node_modules/);
+    },
+  );
+
+  it('interface B answers in its own style', async () => {
+    const running = await start();
+    const response = await fetch(`${running.authUrl}/api/authorize`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `auth_key=${'x'.repeat(200_000)}`,
+    });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual({
+      error: true,
+      message: 'The request body is too large.',
+    });
+  });
+
+  it.each([
+    ['POST', '/api/account/details', 'GET'],
+    ['DELETE', '/api/items/all', 'GET'],
+    ['PUT', '/api/items/item', 'GET'],
+    ['GET', PATH, 'POST'],
+  ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
+    const running = await start();
+    const response = await fetch(running.baseUrl + path, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+  });
+
+  it.each(['/api/nothing', '/nothing', '/preview/1', '/preview/%E0%A4%A'])(
+    '%s: a page that says so, without a stack',
+    async (path) => {
+      const running = await start();
+      const { status, text } = await running.get(path);
+      expect([400, 404]).toContain(status);
+      expect(text).not.toMatch(/node_modules|URIError/);
+    },
+  );
+});

@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import {
+  attemptOn,
+  authKeyOf,
+  Browser,
+  CALLBACK,
+  exchange,
+  type Running,
+  start,
+  userInfo,
+} from './support.js';
+
+const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4' };
+
+async function loginPage(running: Running, browser = new Browser(running.authUrl)) {
+  const page = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+  return { browser, page, attempt: attemptOn(page.text) };
+}
+
+async function consentPage(running: Running, userId = '3001') {
+  const { browser, attempt } = await loginPage(running);
+  const chosen = await browser.submit('/sandbox/login', { attempt, user_id: userId });
+  return { browser, attempt, page: await browser.visit(chosen.location) };
+}
+
+describe('the walk, as curl would take it', () => {
+  it('goes from the login link to the profile, without a script', async () => {
+    const running = await start();
+    const { browser, page, attempt } = await loginPage(running);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/);
+    expect(page.text).not.toContain('<script');
+
+    const chosen = await browser.submit('/sandbox/login', { attempt, user_id: '3002' });
+    expect([chosen.status, chosen.location]).toEqual([303, `/sandbox/login?attempt=${attempt}`]);
+    const consent = await browser.visit(chosen.location);
+    expect(consent.text).toContain('Atelier Desk wants to know who you are');
+    expect(consent.text).toContain('Tomás Aguilar Ibáñez');
+
+    const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    expect(back.status).toBe(303);
+    expect(back.location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+
+    const { body } = await exchange(running, authKeyOf(back.location));
+    const info = await userInfo(running, String(body.access_token));
+    expect(info.body).toMatchObject({ user_info: { user_id: '3002', user_name: 'taguilar' } });
+  });
+
+  it('redirects at once after a first consent, with a new auth_key', async () => {
+    const running = await start();
+    const browser = new Browser(running.authUrl);
+    const first = await browser.logIn(running.appId);
+    const again = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    expect(again.status).toBe(302);
+    expect(again.location).toMatch(/\?auth_key=/);
+    expect(again.location).not.toBe(first);
+  });
+
+  it('asks again for another app, another browser, and after logging out', async () => {
+    const running = await start();
+    running.sandbox.data.setRedirectUrl(OTHER_APP.app_id, CALLBACK);
+    const browser = new Browser(running.authUrl);
+    await browser.logIn(running.appId);
+    const otherApp = await browser.visit(`/api/oauth?app_id=${OTHER_APP.app_id}`);
+    expect(otherApp.text).toContain('Tide Table wants to know who you are');
+    expect((await loginPage(running)).page.text).toContain('Choose a test user');
+    expect((await browser.visit('/sandbox/logout')).text).toContain('You are logged out');
+    const after = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    expect(after.text).toContain('Choose a test user');
+  });
+
+  it('lets the visitor switch the user in the middle', async () => {
+    const running = await start();
+    const { browser, attempt } = await consentPage(running, '3001');
+    const out = await browser.visit(`/sandbox/logout?attempt=${attempt}`);
+    expect((await browser.visit(out.location)).text).toContain('Choose a test user');
+    await browser.submit('/sandbox/login', { attempt, user_id: '3003' });
+    const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    const { body } = await exchange(running, authKeyOf(back.location));
+    const info = await userInfo(running, String(body.access_token));
+    expect(info.body).toMatchObject({ user_info: { user_id: '3003' } });
+  });
+
+  it('cancel sends nothing to the app, and says so', async () => {
+    const running = await start();
+    const { browser, attempt } = await consentPage(running);
+    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'cancel' });
+    expect([page.status, page.location]).toEqual([200, '']);
+    expect(page.text).toContain('Nothing was shared');
+    const next = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    expect(next.text).toContain('wants to know who you are');
+  });
+});
+
+describe('where an accepted login goes', () => {
+  it('?auth_key= is appended literally, also to a URL that has a query', async () => {
+    const running = await start({ redirectUrl: 'http://localhost:3999/cb?x=1' });
+    const location = await new Browser(running.authUrl).logIn(running.appId);
+    expect(location).toMatch(/^http:\/\/localhost:3999\/cb\?x=1\?auth_key=[0-9a-f]{32}$/);
+  });
+
+  it('echoes no state and no other parameter', async () => {
+    const running = await start();
+    const browser = new Browser(running.authUrl);
+    await browser.logIn(running.appId);
+    const query = `app_id=${running.appId}&state=abc&redirect_uri=http://evil.example/`;
+    const { location } = await browser.visit(`/api/oauth?${query}`);
+    expect(location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+  });
+
+  it('follows sandbox.redirectUrl while it runs', async () => {
+    const running = await start();
+    running.sandbox.redirectUrl = 'https://app.example/in';
+    const location = await new Browser(running.authUrl).logIn(running.appId);
+    expect(location).toMatch(/^https:\/\/app\.example\/in\?auth_key=/);
+  });
+
+  describe('without a registered URL', () => {
+    const visit = async (referer?: string) => {
+      const running = await start({ redirectUrl: undefined });
+      const browser = new Browser(running.authUrl);
+      const from = (url?: string) => (url ? { headers: { referer: url } } : {});
+      return {
+        running,
+        browser,
+        page: await browser.visit(`/api/oauth?app_id=${running.appId}`, from(referer)),
+      };
+    };
+
+    it.each([
+      'http://localhost:3000/some/page?x=1',
+      'http://127.0.0.1:8080/',
+      'http://[::1]:3000/',
+      'http://app.localhost:3000/',
+    ])('goes to /callback where the browser came from: %s', async (referer) => {
+      const { browser, page } = await visit(referer);
+      const attempt = attemptOn(page.text);
+      await browser.submit('/sandbox/login', { attempt, user_id: '3001' });
+      const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+      expect(back.location).toMatch(/\/callback\?auth_key=[0-9a-f]{32}$/);
+      expect(new URL(back.location).origin).toBe(new URL(referer).origin);
+    });
+
+    it.each([undefined, 'https://shop.example/', 'http://localhost.evil.example/', 'not a url'])(
+      'explains how to register one when the browser came from %s',
+      async (referer) => {
+        const { page } = await visit(referer);
+        expect(page.status).toBe(400);
+        expect(page.text).toContain('createSandbox({');
+      },
+    );
+
+    it('does not take the sandbox itself for the app', async () => {
+      const { browser, running } = await visit();
+      const init = { headers: { referer: `${running.authUrl}/` } };
+      expect((await browser.visit(`/api/oauth?app_id=${running.appId}`, init)).status).toBe(400);
+    });
+
+    it('remembers the place for that login only', async () => {
+      const { browser, running } = await visit('http://localhost:3000/');
+      expect((await browser.visit(`/api/oauth?app_id=${running.appId}`)).status).toBe(400);
+      expect(running.sandbox.redirectUrl).toBeUndefined();
+    });
+  });
+});
+
+describe('what must not work', () => {
+  it.each(['', '?app_id=', '?app_id=nope', '?app_id=18230471&app_id=18230471'])(
+    '/api/oauth%s: a readable page',
+    async (query) => {
+      const running = await start();
+      const { status, text } = await running.get(`/api/oauth${query}`);
+      expect(status).toBe(404);
+      expect(text).toContain('This app is not known here');
+    },
+  );
+
+  it('a consent form from another browser', async () => {
+    const running = await start();
+    const { attempt } = await consentPage(running);
+    const stranger = new Browser(running.authUrl);
+    await stranger.logIn(running.appId, '3004');
+    const page = await stranger.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    expect([page.status, page.location]).toEqual([400, '']);
+  });
+
+  it('a consent form without its token, or with a made-up one', async () => {
+    const running = await start();
+    const { browser } = await consentPage(running);
+    for (const attempt of ['', '0'.repeat(32)]) {
+      const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+      expect([page.status, page.location]).toEqual([400, '']);
+    }
+  });
+
+  it('a consent form sent twice', async () => {
+    const running = await start();
+    const { browser, attempt } = await consentPage(running);
+    await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    expect([page.status, page.location]).toEqual([400, '']);
+  });
+
+  it('consent before anyone logged in', async () => {
+    const running = await start();
+    const { browser, attempt } = await loginPage(running);
+    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    expect(page.location).toBe(`/sandbox/login?attempt=${attempt}`);
+  });
+
+  it('a login as somebody who does not exist', async () => {
+    const running = await start();
+    const { browser, attempt } = await loginPage(running);
+    const { location } = await browser.submit('/sandbox/login', { attempt, user_id: '9' });
+    expect((await browser.visit(location)).text).toContain('Choose a test user');
+  });
+
+  it('a page that lay open for more than half an hour', async () => {
+    const running = await start();
+    const { browser, attempt } = await consentPage(running);
+    running.sandbox.clock.advance(30 * 60_000);
+    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
+    expect(page.text).toContain('This page is out of date');
+  });
+});

@@ -1,0 +1,88 @@
+import { inspect } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import { exchange, newAuthKey, start, userInfo } from './support.js';
+
+describe('sandbox.requests', () => {
+  it('tells what was asked, newest last', async () => {
+    const running = await start({ clock: () => 1_800_000_000_000 });
+    await running.get(`/api/items/item?api_key=${running.apiKey}&item_id=1042`);
+    await running.get('/api/get_user_info?access_token=x');
+    await running.get('/');
+    await running.get('/media/mark.svg');
+    expect(running.sandbox.requests).toEqual([
+      {
+        at: 1_800_000_000_000,
+        method: 'GET',
+        path: '/api/items/item',
+        interface: 'key-api',
+        status: 200,
+        params: { api_key: '[redacted]', item_id: '1042' },
+        durationMs: expect.any(Number),
+      },
+      expect.objectContaining({ interface: 'login-api', params: { access_token: '[redacted]' } }),
+      expect.objectContaining({ interface: 'page', path: '/' }),
+      expect.objectContaining({ interface: 'media' }),
+    ]);
+  });
+
+  it('names the parameters of form and JSON bodies', async () => {
+    const running = await start();
+    await running.validate('x');
+    await fetch(`${running.baseUrl}/api/purchases/validation`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"purchase_code": 5, "page": 2}',
+    });
+    expect(running.sandbox.requests.map(({ params }) => params)).toEqual([
+      { api_key: '[redacted]', purchase_code: '[redacted]' },
+      { purchase_code: '[redacted]', page: '2' },
+    ]);
+  });
+
+  it('holds no secret, whatever place it was sent in', async () => {
+    const running = await start();
+    const code = running.code('supported');
+    const authKey = await newAuthKey(running);
+    const token = String((await exchange(running, authKey)).body.access_token);
+    await userInfo(running, token);
+    await running.validate(code);
+    await running.get(`/api/items/item?item_id=${code}&${running.apiKey}=1`);
+    await running.get(`/api/${code}/${running.apiKey}`);
+    const recorded = inspect(running.sandbox.requests, { depth: 9, maxArrayLength: null });
+    expect(running.sandbox.requests.length).toBeGreaterThan(7);
+    for (const secret of [code, authKey, token, running.apiKey, running.appSecret]) {
+      expect(recorded).not.toContain(secret);
+    }
+  });
+
+  it('is a copy, keeps the last 1,000, and can be cleared', async () => {
+    const running = await start();
+    for (let i = 0; i < 1005; i += 15) {
+      await Promise.all(
+        Array.from({ length: 15 }, (_, j) => running.get(`/media/mark.svg?n=${i + j}`)),
+      );
+    }
+    expect(running.sandbox.requests).toHaveLength(1000);
+    const seen = running.sandbox.requests.map(({ params }) => Number(params.n));
+    expect(Math.min(...seen)).toBe(5);
+    const copy = running.sandbox.requests;
+    running.sandbox.clearRequests();
+    expect([copy.length, running.sandbox.requests.length]).toEqual([1000, 0]);
+  });
+
+  it('prints nothing while it works', async () => {
+    const spies = (['log', 'info', 'warn', 'error'] as const).map((name) =>
+      vi.spyOn(console, name),
+    );
+    const out = vi.spyOn(process.stderr, 'write');
+    const running = await start();
+    await running.get('/preview/%E0%A4%A');
+    await fetch(`${running.baseUrl}/api/purchases/validation`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+    });
+    for (const spy of [...spies, out]) expect(spy).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+});
