@@ -14,8 +14,15 @@ export {
   fromSession,
 } from './express/code-sources.js';
 export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
+export type {
+  GuessesLeft,
+  GuessLimit,
+  GuessLimitOptions,
+} from './express/guess-limit/guess-limit.js';
+export { loadAccount } from './express/load-account.js';
 export { type LoadItemOptions, loadItem } from './express/load-item.js';
 export { loadItems } from './express/load-items.js';
+export { loadPurchase } from './express/load-purchase.js';
 export { type LoadUserOptions, loadUser } from './express/load-user.js';
 export type { UserIdSource } from './express/login-gate.js';
 export type { MarketplaceContext, Verdict } from './express/marketplace-context.js';
@@ -30,6 +37,7 @@ export { type RequirePurchaseOptions, requirePurchase } from './express/require-
 export type { ClientOptions } from './http/client-options.js';
 export type { Account, AccountProfile } from './key-api/account.js';
 export type { ApiKeyOption } from './key-api/api-key.js';
+export type { CacheOptions } from './key-api/cache/cache-options.js';
 export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
 export type { Purchase } from './key-api/purchase.js';
@@ -54,5 +62,11 @@ export type {
   VerifyDone,
   VerifyInput,
 } from './passport/verify.js';
+export {
+  EncryptedTokenStore,
+  type EncryptedTokenStoreOptions,
+} from './stores/encrypted-token-store.js';
+export type { EncryptionKey } from './stores/encryption-keys.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
+export type { SharedCache } from './stores/shared-cache.js';
 export type { TokenStore } from './stores/token-store.js';

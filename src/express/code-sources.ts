@@ -69,5 +69,6 @@ function pick(sources: readonly CodeSource[], from: number, req: Request): unkno
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
 
-const isPromise = (value: unknown): value is Promise<unknown> =>
+/** Whether a value comes later. */
+export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function';

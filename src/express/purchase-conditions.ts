@@ -4,6 +4,7 @@ import { MarketgateError, type MarketgateErrorOptions } from '../errors/marketga
 import { itemId } from '../key-api/item-id.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
+import { isPromise } from './code-sources.js';
 
 /** What a valid purchase must satisfy beyond being valid. */
 export interface PurchaseConditions {
@@ -66,7 +67,7 @@ export function checkConditions(
       }
       if (accept === undefined) return undefined;
       const accepted = accept(purchase, req);
-      return accepted instanceof Promise ? accepted.then(unlessAccepted) : unlessAccepted(accepted);
+      return isPromise(accepted) ? accepted.then(unlessAccepted) : unlessAccepted(accepted);
     },
   };
 }

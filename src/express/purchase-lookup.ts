@@ -4,11 +4,25 @@ import type { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../key-api/purchase-code.js';
 import { functionOption, shapedOption } from '../options/check-options.js';
-import { type CodeSource, firstOf, fromBody, fromHeader, isAbsent } from './code-sources.js';
-import { checkConditions, denial, type PurchaseConditions } from './purchase-conditions.js';
+import {
+  type CodeSource,
+  firstOf,
+  fromBody,
+  fromHeader,
+  isAbsent,
+  isPromise,
+} from './code-sources.js';
+import { type GuessGate, type GuessLimitOption, guessGate } from './guess-limit/guess-gate.js';
+import {
+  type ConditionCheck,
+  checkConditions,
+  denial,
+  type PurchaseConditions,
+} from './purchase-conditions.js';
 
 /** As much of a {@link KeyApi} as the guard uses. */
-export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> & Partial<Pick<KeyApi, 'clock'>>;
+export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
+  Partial<Pick<KeyApi, 'clock' | 'peekPurchase'>>;
 
 /** What {@link requirePurchase} and {@link loadPurchase} have in common. */
 export interface PurchaseLookupOptions extends PurchaseConditions {
@@ -17,6 +31,12 @@ export interface PurchaseLookupOptions extends PurchaseConditions {
    * `purchase_code`.
    */
   code?: CodeSource | undefined;
+  /**
+   * How many codes a visitor may try that the service says *no* to; outages, repeats that are
+   * answered from the cache and valid codes do not count. Over it: `too_many_attempts`, and the
+   * service is not asked. `false` turns it off. Default 10 a minute for an address.
+   */
+  guessLimit?: GuessLimitOption | undefined;
 }
 
 /** What a request's code came to. */
@@ -24,7 +44,14 @@ export type PurchaseLookup =
   | { readonly verdict: 'valid'; readonly purchase: Purchase }
   | { readonly verdict: 'invalid' | 'absent'; readonly denial: MarketgateError };
 
-export const LOOKUP_OPTION_NAMES = ['code', 'item', 'licenseType', 'supported', 'accept'] as const;
+export const LOOKUP_OPTION_NAMES = [
+  'code',
+  'item',
+  'licenseType',
+  'supported',
+  'accept',
+  'guessLimit',
+] as const;
 
 /** @throws TypeError unless it is a KeyApi by its shape. */
 export const checkKeyApi = <T extends object>(
@@ -33,42 +60,75 @@ export const checkKeyApi = <T extends object>(
   method: keyof T & string,
 ): T => shapedOption<T>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
 
+/** Finds a request's code and what it is worth: at once where the cache knows, else later. */
+export type LookUpPurchase = (req: Request) => PurchaseLookup | Promise<PurchaseLookup>;
+
 /**
- * Makes the function that finds a request's code and asks what it is worth. It rejects when that
- * cannot be found out.
+ * Makes the lookup of a guard. It throws or rejects when the service cannot be asked, with
+ * `too_many_attempts`, and with the errors of the app's own functions.
  * @throws TypeError that names the wrong option.
  */
 export function purchaseLookup(
   owner: string,
   keyApi: PurchaseValidator,
   options: PurchaseLookupOptions,
-): (req: Request) => Promise<PurchaseLookup> {
+): LookUpPurchase {
   checkKeyApi<PurchaseValidator>(owner, keyApi, 'validatePurchase');
   const source =
     functionOption(owner, 'code', options.code) ??
     firstOf(fromHeader('x-purchase-code'), fromBody('purchase_code'));
   const conditions = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const gate = guessGate(owner, options.guessLimit);
+  const worth = (req: Request, given: unknown) => worthOf(keyApi, conditions, gate, req, given);
 
-  return async (req) => {
-    const given = await source(req);
-    if (isAbsent(given)) return absent();
-    const code = typeof given === 'string' ? normalizePurchaseCode(given) : undefined;
-    if (code === '') return absent();
-    const items = conditions.itemsFor(req);
-    const purchase =
-      code !== undefined && hasPurchaseCodeShape(code) ? await keyApi.validatePurchase(code) : null;
-    if (purchase === null) return { verdict: 'invalid', denial: invalid() };
-    const refusal = await conditions.refusal(purchase, items, req);
-    return refusal === undefined
-      ? { verdict: 'valid', purchase }
-      : { verdict: 'invalid', denial: refusal };
+  return (req) => {
+    const given = source(req);
+    return isPromise(given) ? given.then((later) => worth(req, later)) : worth(req, given);
   };
 }
+
+function worthOf(
+  keyApi: PurchaseValidator,
+  conditions: ConditionCheck,
+  gate: GuessGate,
+  req: Request,
+  given: unknown,
+): PurchaseLookup | Promise<PurchaseLookup> {
+  if (isAbsent(given)) return absent();
+  const code = plainCode(given);
+  if (code === '') return absent();
+  const items = conditions.itemsFor(req);
+  if (code === undefined) return invalid();
+
+  const judged = (purchase: Purchase | null): PurchaseLookup | Promise<PurchaseLookup> => {
+    if (purchase === null) return invalid();
+    const refusal = conditions.refusal(purchase, items, req);
+    return isPromise(refusal)
+      ? refusal.then((later) => verdictOf(purchase, later))
+      : verdictOf(purchase, refusal);
+  };
+  const known = keyApi.peekPurchase?.(code);
+  if (known !== undefined) return judged(known);
+  return gate(req, code, () => keyApi.validatePurchase(code)).then(judged);
+}
+
+/** The code without decoration; blank for none, `undefined` for what cannot be one. */
+function plainCode(given: unknown): string | undefined {
+  if (typeof given !== 'string') return undefined;
+  if (hasPurchaseCodeShape(given)) return given;
+  const code = normalizePurchaseCode(given);
+  return code === '' || hasPurchaseCodeShape(code) ? code : undefined;
+}
+
+const verdictOf = (purchase: Purchase, refusal: MarketgateError | undefined): PurchaseLookup =>
+  refusal === undefined ? { verdict: 'valid', purchase } : { verdict: 'invalid', denial: refusal };
 
 const absent = (): PurchaseLookup => ({
   verdict: 'absent',
   denial: denial('purchase_required', 'no purchase code came with the request'),
 });
 
-const invalid = (): MarketgateError =>
-  denial('purchase_code_invalid', 'the service does not know this purchase code');
+const invalid = (): PurchaseLookup => ({
+  verdict: 'invalid',
+  denial: denial('purchase_code_invalid', 'the service does not know this purchase code'),
+});

@@ -1,9 +1,11 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
+import { isPromise } from './code-sources.js';
 import { contextOf } from './marketplace-context.js';
 import {
   LOOKUP_OPTION_NAMES,
+  type PurchaseLookup,
   type PurchaseLookupOptions,
   type PurchaseValidator,
   purchaseLookup,
@@ -30,7 +32,7 @@ export interface RequirePurchaseOptions extends PurchaseLookupOptions {
  *
  * The purchase is at `req.marketplace.purchase` afterwards. Refusals: `purchase_required` (402);
  * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
- * `purchase_not_accepted` (403); `item_id_invalid` (400). When the service cannot be asked:
+ * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the service cannot be asked:
  * `service_unavailable` (503) and its like, never a refusal.
  *
  * @throws TypeError that names the wrong option, when it is made.
@@ -45,28 +47,46 @@ export function requirePurchase(
   const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
-  const guard = async (req: Request, res: Response): Promise<MarketgateError | undefined> => {
-    const context = contextOf(req, res);
-    try {
-      const found = await lookUp(req);
-      context.verdict = found.verdict;
-      if (found.verdict !== 'valid') return found.denial;
-      context.purchase = found.purchase;
-    } catch (error) {
-      if (!isMarketgateError(error) || error.status < 500) throw error;
-      context.verdict = 'unknown';
-      if (onUnknown === 'deny') throw error;
+  function refuse(denied: MarketgateError, req: Request, res: Response, next: NextFunction): void {
+    if (onDenied === undefined) {
+      next(denied);
+      return;
     }
-    return undefined;
-  };
+    const nextOnce = once(next);
+    (async () => onDenied(denied, req, res, nextOnce))().catch(nextOnce);
+  }
 
   return (req, res, next) => {
-    guard(req, res).then((denied) => {
-      if (denied === undefined) return next();
-      if (onDenied === undefined) return next(denied);
-      const nextOnce = once(next);
-      (async () => onDenied(denied, req, res, nextOnce))().catch(nextOnce);
-    }, next);
+    const found = (lookup: PurchaseLookup): void => {
+      const context = contextOf(req, res);
+      context.verdict = lookup.verdict;
+      if (lookup.verdict === 'valid') {
+        context.purchase = lookup.purchase;
+        next();
+      } else {
+        refuse(lookup.denial, req, res, next);
+      }
+    };
+    const failed = (error: unknown): void => {
+      if (!isMarketgateError(error)) {
+        next(error);
+      } else if (error.status < 500) {
+        refuse(error, req, res, next);
+      } else {
+        contextOf(req, res).verdict = 'unknown';
+        next(onUnknown === 'allow' ? undefined : error);
+      }
+    };
+    let lookup: PurchaseLookup | Promise<PurchaseLookup>;
+    try {
+      lookup = lookUp(req);
+    } catch (error) {
+      failed(error);
+      return;
+    }
+    // What the cache knows goes on in the same turn: a promise would cost as much as the rest.
+    if (isPromise(lookup)) lookup.then(found, failed);
+    else found(lookup);
   };
 }
 

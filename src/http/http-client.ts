@@ -1,4 +1,5 @@
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { Breaker, type CallEnd } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
 import type { Deadline } from './deadline.js';
 import { type JsonBody, readJson } from './json-body.js';
@@ -32,11 +33,13 @@ export class HttpClient {
   readonly #transport: Transport;
   readonly #settings: ClientSettings;
   readonly #pause: Pause;
+  readonly #breaker: Breaker;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
     this.#pause = new Pause(settings.clock);
+    this.#breaker = new Breaker(settings.clock);
   }
 
   /**
@@ -44,17 +47,35 @@ export class HttpClient {
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
-    const retries = request.repeatable ? this.#settings.retries : 0;
+    const what = nameOf(request);
+    this.#pause.check(what);
+    const isProbe = this.#breaker.enter(what);
+    let end: CallEnd = 'answered';
+    try {
+      // The call that tries whether the service is back tries once.
+      return await this.#attempts(request, isProbe ? 0 : this.#settings.retries, deadline);
+    } catch (error) {
+      if (!isMarketgateError(error)) end = 'unknown';
+      else if (error.code === 'service_unavailable') end = 'failed';
+      throw error;
+    } finally {
+      this.#breaker.leave(isProbe, end);
+    }
+  }
+
+  async #attempts<T>(request: HttpRequest<T>, retries: number, deadline: Deadline): Promise<T> {
+    const most = request.repeatable ? retries : 0;
     for (let attempt = 0; ; attempt++) {
       if (deadline.ended) throw deadline.reason;
-      this.#pause.check(nameOf(request));
       try {
         return this.#judged(request, await this.#transport.send(request, deadline));
       } catch (error) {
         const wait = waitBefore(attempt + 1);
-        const worthwhile = mayPass(error) && attempt < retries && wait < deadline.remaining;
+        const worthwhile = mayPass(error) && attempt < most && wait < deadline.remaining;
         if (!worthwhile) throw error;
         await deadline.wait(wait);
+        // Meanwhile another call may have been told to leave the service alone.
+        this.#pause.check(nameOf(request));
       }
     }
   }

@@ -8,7 +8,7 @@ import { account, CODE, KEY, purchase, success } from '../support/wire.js';
 
 const open: KeyApi[] = [];
 function client(baseUrl: string, options: object = {}): KeyApi {
-  const keyApi = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, ...options });
+  const keyApi = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, cache: false, ...options });
   open.push(keyApi);
   return keyApi;
 }

@@ -73,7 +73,7 @@ describe('the api_key', () => {
     const keyApi = keyApiOf({ baseUrl: upstream.url, apiKey: wrap(() => key) });
     await keyApi.getAccount();
     key = 'second-key';
-    await keyApi.getAccount();
+    await keyApi.getAccount({ fresh: true });
     expect(upstream.requests.map((request) => request.query.get('api_key'))).toEqual([
       'first-key',
       'second-key',

@@ -36,6 +36,7 @@ async function service(known: string[]): Promise<Service> {
       baseUrl: upstream.url,
       apiKey: () => self.key,
       retries: 0,
+      cache: false,
       clock: () => self.now,
     }),
   };

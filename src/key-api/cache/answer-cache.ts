@@ -1,0 +1,153 @@
+import { LRUCache } from 'lru-cache';
+import { isMarketgateError } from '../../errors/marketgate-error.js';
+import { abortable } from './abortable.js';
+import type { CacheSettings } from './cache-options.js';
+import { deepFreeze } from './deep-freeze.js';
+import { type Answered, Flights } from './flights.js';
+
+/** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
+const MOST_REFRESHES = 16;
+
+/** Asks the service. The signal is there when nobody waits for the answer, and ends it on close. */
+export type Ask<T> = (key: string, how: { signal?: AbortSignal }) => Promise<T | null>;
+
+/** How one lookup wants it. */
+export interface LookupOptions {
+  signal?: AbortSignal | undefined;
+  /** Ask the service, whatever is kept. */
+  fresh?: boolean | undefined;
+}
+
+interface Yes<T> {
+  readonly value: T;
+  readonly at: number;
+}
+
+/**
+ * The service's answers to one kind of question. An answer goes through these ages:
+ *
+ * - until `ttl`: served;
+ * - until `ttl + staleWhileRevalidate`: served, and refreshed behind;
+ * - after that: awaited. If the service cannot answer, the last yes is served until `staleIfError`.
+ *
+ * A no is served until `invalidTtl`, from a space of its own, and erases a yes at once. A failure is
+ * never kept.
+ */
+export class AnswerCache<T extends object> {
+  readonly #settings: CacheSettings;
+  readonly #clock: () => number;
+  readonly #ask: Ask<T>;
+  readonly #yes: LRUCache<string, Yes<T>>;
+  readonly #no: LRUCache<string, number>;
+  readonly #flights = new Flights<T>();
+  readonly #closing = new AbortController();
+  #refreshes = 0;
+
+  constructor(settings: CacheSettings, clock: () => number, ask: Ask<T>) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#ask = ask;
+    this.#yes = new LRUCache({ max: settings.max });
+    this.#no = new LRUCache({ max: settings.maxInvalid });
+  }
+
+  /**
+   * What can be served at once, `undefined` when the service must be asked. Starts a refresh where
+   * one is due. Nothing is awaited, copied or hashed here: this is the way of nearly every request.
+   */
+  peek(key: string): Answered<T> | undefined {
+    const yes = this.#yes.get(key);
+    if (yes !== undefined) {
+      const age = this.#clock() - yes.at;
+      // Older than now by a clock that was set back: not to be trusted.
+      if (age < 0) return undefined;
+      if (age < this.#settings.ttl) return yes;
+      if (age >= this.#settings.ttl + this.#settings.staleWhileRevalidate) return undefined;
+      this.#refresh(key);
+      return yes;
+    }
+    const at = this.#no.get(key);
+    if (at === undefined) return undefined;
+    const age = this.#clock() - at;
+    return age >= 0 && age < this.#settings.invalidTtl ? { value: null, at } : undefined;
+  }
+
+  /** {@link peek}, but only what is younger than `ttl`. */
+  peekFresh(key: string): Answered<T> | undefined {
+    const found = this.peek(key);
+    return found !== undefined && this.#clock() - found.at < this.#settings.ttl ? found : undefined;
+  }
+
+  /** The answer, from here or from the service. */
+  async get(key: string, { signal, fresh = false }: LookupOptions): Promise<T | null> {
+    signal?.throwIfAborted();
+    const kept = fresh ? undefined : this.peek(key);
+    if (kept !== undefined) return kept.value;
+    // Who wants it fresh must not get what was asked before; who does not, shares what is under way.
+    const asked = (fresh ? undefined : this.#flights.find(key)) ?? this.#start(key, {});
+    try {
+      return (await abortable(asked, signal)).value;
+    } catch (error) {
+      const last = fresh || signal?.aborted ? undefined : this.#lastResort(key, error);
+      if (last === undefined) throw error;
+      return last;
+    }
+  }
+
+  /** Forgets one key, or all, also what is under way. */
+  forget(key?: string): void {
+    this.#flights.forget(key);
+    if (key === undefined) {
+      this.#yes.clear();
+      this.#no.clear();
+    } else {
+      this.#yes.delete(key);
+      this.#no.delete(key);
+    }
+  }
+
+  /** Ends the refreshes that nobody waits for, and begins no more. */
+  close(): void {
+    this.#refreshes = Number.POSITIVE_INFINITY;
+    this.#closing.abort();
+  }
+
+  #start(key: string, how: { signal?: AbortSignal }): Promise<Answered<T>> {
+    const at = this.#clock();
+    return this.#flights.start(
+      key,
+      async () => ({ value: await this.#ask(key, how), at }),
+      (answered) => this.#keep(key, answered),
+    );
+  }
+
+  #keep(key: string, { value, at }: Answered<T>): Answered<T> {
+    if (value === null) {
+      this.#yes.delete(key);
+      this.#no.set(key, at);
+      return { value, at };
+    }
+    const yes: Yes<T> = { value: deepFreeze(value), at };
+    this.#no.delete(key);
+    this.#yes.set(key, yes);
+    return yes;
+  }
+
+  #refresh(key: string): void {
+    if (this.#refreshes >= MOST_REFRESHES || this.#flights.find(key) !== undefined) return;
+    this.#refreshes++;
+    const done = (): void => {
+      this.#refreshes--;
+    };
+    this.#start(key, { signal: this.#closing.signal }).then(done, done);
+  }
+
+  /** The last yes, when the service could not answer and it is young enough. */
+  #lastResort(key: string, error: unknown): T | undefined {
+    if (!isMarketgateError(error) || error.status < 500) return undefined;
+    const yes = this.#yes.peek(key);
+    if (yes === undefined) return undefined;
+    const age = this.#clock() - yes.at;
+    return age >= 0 && age < this.#settings.staleIfError ? yes.value : undefined;
+  }
+}
