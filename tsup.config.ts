@@ -8,6 +8,7 @@ export default defineConfig({
     index: 'src/index.ts',
     sandbox: 'src/sandbox/index.ts',
     keyv: 'src/stores/keyv/index.ts',
+    redis: 'src/stores/redis/index.ts',
     testing: 'src/testing/index.ts',
   },
   format: ['esm', 'cjs'],

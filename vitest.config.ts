@@ -7,6 +7,7 @@ export default defineConfig({
     alias: [
       { find: /^marketgate$/, replacement: here('./src/index.ts') },
       { find: /^marketgate\/keyv$/, replacement: here('./src/stores/keyv/index.ts') },
+      { find: /^marketgate\/redis$/, replacement: here('./src/stores/redis/index.ts') },
       { find: /^marketgate\/sandbox$/, replacement: here('./src/sandbox/index.ts') },
       { find: /^marketgate\/testing$/, replacement: here('./src/testing/index.ts') },
     ],
