@@ -11,7 +11,7 @@ const LONGEST = 3600;
  */
 export class Pause {
   readonly #clock: () => number;
-  #until = 0;
+  #until = Number.NEGATIVE_INFINITY;
 
   constructor(clock: () => number) {
     this.#clock = clock;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
@@ -49,6 +50,8 @@ export class AnswerCache<T extends object> {
     this.#ask = ask;
     this.#yes = new LRUCache({ max: settings.max });
     this.#no = new LRUCache({ max: settings.maxInvalid });
+    // As many as there are refreshes; Node would take more than ten for a leak.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /**
