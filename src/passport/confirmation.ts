@@ -50,10 +50,10 @@ const STYLE = trusted(`<style>
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
 main{max-width:28rem;width:100%;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
-h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere}
+h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;text-wrap:balance}
 p{margin:.5rem 0 1.5rem;color:var(--soft)}
 form{display:flex;flex-wrap:wrap;gap:.75rem}
-button{flex:1 1 auto;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--line);background:transparent;color:inherit;cursor:pointer}
+button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on)}
 button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
 </style>`);
@@ -76,7 +76,7 @@ ${STYLE}
 </head>
 <body>
 <main>
-<h1>Continue as ${name}?</h1>
+<h1>Continue as <bdi>${name}</bdi>?</h1>
 <p>You are about to log in with this marketplace account. If it is not yours, do not go on: somebody may want you to use theirs.</p>
 <form method="get" action="${confirmationPath(req, id)}">
 <input type="hidden" name="confirm" value="${id}">

@@ -66,6 +66,16 @@ export function takeAttempt(
   );
 }
 
+/** Whether the browser holds an attempt that a callback could use; none is taken. */
+export async function holdsAttempt(
+  attempts: LoginAttempts,
+  req: Request,
+  now: number,
+): Promise<boolean> {
+  const held = await attempts.read(req);
+  return held.some((attempt) => attempt.name === undefined && isOpen(attempt, now));
+}
+
 /** Takes the attempt that only waits for the visitor's yes. */
 export function takeConfirmation(
   attempts: LoginAttempts,

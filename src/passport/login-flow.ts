@@ -11,6 +11,7 @@ import {
 import {
   beginAttempt,
   findConfirmation,
+  holdsAttempt,
   type LoginAttempt,
   takeAttempt,
   takeConfirmation,
@@ -109,9 +110,14 @@ async function callback(
   wanted: unknown,
 ): Promise<Outcome> {
   const used = parts.usedKeys.find(authKey);
-  // A reload or a second tab of a browser that has what it came for: nothing is spent, and no other
-  // tab's attempt is taken.
-  if (used !== undefined) return isLoggedIn(req) ? passOn(req, used.returnTo) : ALREADY_USED;
+  if (used !== undefined) {
+    // A reload or a second tab of a browser that has what it came for: nothing is spent, and no other
+    // tab's attempt is taken.
+    if (isLoggedIn(req)) return passOn(req, used.returnTo);
+    // Who did not start a login here does not learn what became of the key.
+    const hasStarted = await holdsAttempt(parts.attempts, req, parts.clock());
+    return hasStarted ? ALREADY_USED : NOT_STARTED_HERE;
+  }
 
   const attempt = await attemptOf(parts, req);
   if (attempt === undefined) {

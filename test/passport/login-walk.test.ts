@@ -86,6 +86,13 @@ describe.each(expressVersions)('logging in through %s', (_version, express) => {
     expect(JSON.parse(mine.text).user).toMatchObject({ id: expect.any(String) });
   });
 
+  it('a used key is 403 to who did not start a login, as an unused one', async () => {
+    const { app, browser } = await start();
+    const callback = await browser.logInUpToCallback(`${app}/login`);
+    await browser.open(callback);
+    expect((await new Browser().open(callback)).status).toBe(403);
+  });
+
   it('a reload of the callback leads on, without a second exchange', async () => {
     const { app, sandbox, browser } = await start();
     const callback = await browser.logInUpToCallback(`${app}/login`);
