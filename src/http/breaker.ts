@@ -2,9 +2,8 @@ import { MarketgateError } from '../errors/marketgate-error.js';
 
 /** Calls in a row that must fail before it opens. */
 const FAILURES = 5;
-/** How long it stays open the first time, in milliseconds; doubles while the service stays down. */
-const FIRST_REST = 2000;
-const LONGEST_REST = 30_000;
+/** How long it stays open, in milliseconds: at first, and at most; doubles while the service is down. */
+const RESTS = { firstRest: 2000, longestRest: 30_000 };
 
 /** How a call ended, for the breaker: `unknown` when the caller left before that was known. */
 export type CallEnd = 'answered' | 'failed' | 'unknown';
@@ -20,13 +19,16 @@ export type CallEnd = 'answered' | 'failed' | 'unknown';
  */
 export class Breaker {
   readonly #clock: () => number;
+  readonly #rests: typeof RESTS;
   #failures = 0;
-  #rest = FIRST_REST;
+  #rest: number;
   #openUntil: number | undefined;
   #isProbing = false;
 
-  constructor(clock: () => number) {
+  constructor(clock: () => number, rests = RESTS) {
     this.#clock = clock;
+    this.#rests = rests;
+    this.#rest = rests.firstRest;
   }
 
   /**
@@ -38,7 +40,7 @@ export class Breaker {
     if (this.#openUntil === undefined) return false;
     const left = this.#openUntil - this.#clock();
     // More than the longest is a clock that was set back: that rest is over.
-    const rests = left > 0 && left <= LONGEST_REST;
+    const rests = left > 0 && left <= this.#rests.longestRest;
     if (rests || this.#isProbing) {
       const retryAfter = rests ? Math.ceil(left / 1000) : 1;
       throw new MarketgateError(
@@ -57,7 +59,7 @@ export class Breaker {
     if (end === 'unknown') return;
     if (end === 'answered') {
       this.#failures = 0;
-      this.#rest = FIRST_REST;
+      this.#rest = this.#rests.firstRest;
       this.#openUntil = undefined;
       return;
     }
@@ -66,6 +68,6 @@ export class Breaker {
     const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES);
     if (!opens) return;
     this.#openUntil = this.#clock() + this.#rest;
-    this.#rest = Math.min(this.#rest * 2, LONGEST_REST);
+    this.#rest = Math.min(this.#rest * 2, this.#rests.longestRest);
   }
 }

@@ -1,7 +1,13 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import type { Account } from './account.js';
-import { AnswerCache, type LookupOptions } from './cache/answer-cache.js';
+import {
+  AnswerCache,
+  type Ask,
+  type FleetSpace,
+  type LookupOptions,
+} from './cache/answer-cache.js';
 import type { CacheSettings } from './cache/cache-options.js';
+import { Fleet } from './cache/fleet.js';
 import type { Item } from './item.js';
 import type { Purchase } from './purchase.js';
 import type { KeyService } from './service.js';
@@ -20,9 +26,25 @@ export class KeptAnswers {
 
   readonly #service: KeyService;
 
-  constructor(service: KeyService, settings: CacheSettings, clock: () => number) {
+  readonly #fleet: Fleet | undefined;
+
+  constructor(
+    service: KeyService,
+    { limits, shared, secret }: CacheSettings,
+    clock: () => number,
+    apiKey: () => string | Promise<string>,
+  ) {
     this.#service = service;
-    this.#account = new AnswerCache(settings, clock, async (_key, how) => {
+    this.#fleet =
+      shared &&
+      new Fleet(
+        shared,
+        limits,
+        clock,
+        () => secret ?? apiKey(),
+        (kind, key) => this.#forgetHere(kind, key),
+      );
+    const account: Ask<Account> = async (_key, how) => {
       try {
         return await service.account(how);
       } catch (error) {
@@ -31,10 +53,26 @@ export class KeptAnswers {
         if (isNo) this.#account.forget(ONLY);
         throw error;
       }
-    });
-    this.#list = new AnswerCache(settings, clock, (_key, how) => service.items(how));
-    this.#items = new AnswerCache(settings, clock, (id, how) => service.item(Number(id), how));
-    this.#purchases = new AnswerCache(settings, clock, (code, how) => service.purchase(code, how));
+    };
+    this.#account = new AnswerCache(limits, clock, account, this.#space('account'));
+    this.#list = new AnswerCache(
+      limits,
+      clock,
+      (_key, how) => service.items(how),
+      this.#space('items'),
+    );
+    this.#items = new AnswerCache(
+      limits,
+      clock,
+      (id, how) => service.item(Number(id), how),
+      this.#space('item'),
+    );
+    this.#purchases = new AnswerCache(
+      limits,
+      clock,
+      (code, how) => service.purchase(code, how),
+      this.#space('purchase'),
+    );
   }
 
   async account(options: LookupOptions): Promise<Account> {
@@ -59,16 +97,52 @@ export class KeptAnswers {
     return this.#purchases.peek(code)?.value;
   }
 
-  forgetPurchase(code: string): void {
+  /** Forgets one code, in the whole fleet. */
+  async forgetPurchase(code: string): Promise<void> {
     this.#purchases.forget(code);
+    await this.#fleet?.forget('purchase', code);
   }
 
-  forgetAll(): void {
-    for (const cache of [this.#account, this.#list, this.#items, this.#purchases]) cache.forget();
+  /** Forgets everything, in the whole fleet. */
+  async forgetAll(): Promise<void> {
+    this.#forgetHere('', undefined);
+    await this.#fleet?.forget();
   }
 
-  close(): void {
-    for (const cache of [this.#account, this.#list, this.#items, this.#purchases]) cache.close();
+  async close(): Promise<void> {
+    for (const cache of this.#all()) cache.close();
+    await this.#fleet?.close();
+  }
+
+  #all(): AnswerCache<Account | Item[] | Item | Purchase>[] {
+    return [this.#account, this.#list, this.#items, this.#purchases] as AnswerCache<
+      Account | Item[] | Item | Purchase
+    >[];
+  }
+
+  #forgetHere(kind: string, key: string | undefined): void {
+    if (key === undefined) {
+      for (const cache of this.#all()) cache.forget();
+    } else if (kind === 'purchase') {
+      this.#purchases.forget(key);
+    } else if (kind === 'item') {
+      this.#items.forget(key);
+    } else if (kind === 'items') {
+      this.#list.forget(key);
+    } else if (kind === 'account') {
+      this.#account.forget(key);
+    }
+  }
+
+  #space<T extends object>(kind: string): FleetSpace<T> | undefined {
+    const fleet = this.#fleet;
+    return (
+      fleet && {
+        answer: (key, ask, keep) => fleet.answer(kind, key, ask, keep),
+        tell: (key, answered) => fleet.tell(kind, key, answered),
+        forget: (key) => fleet.forget(kind, key),
+      }
+    );
   }
 
   /** The item in a fresh list, unless the service was asked about the item itself since. */

@@ -71,13 +71,14 @@ export class KeyApi {
     const settings = checkClientOptions(owner, given);
     this.clock = settings.clock;
     const cache = checkCacheOptions(owner, given.cache);
+    const apiKey = apiKeySource(owner, given.apiKey);
     this.#service = new KeyService(
       serviceUrl(owner, 'baseUrl', given.baseUrl, settings.allowInsecure),
       settings,
-      apiKeySource(owner, given.apiKey),
+      apiKey,
       choiceOption(owner, 'validationEncoding', given.validationEncoding, ENCODINGS, 'form'),
     );
-    this.#kept = cache ? new KeptAnswers(this.#service, cache, this.clock) : undefined;
+    this.#kept = cache ? new KeptAnswers(this.#service, cache, this.clock, apiKey) : undefined;
   }
 
   /**
@@ -132,8 +133,8 @@ export class KeyApi {
    * service.
    */
   async invalidate(code?: string): Promise<void> {
-    if (code === undefined) this.#kept?.forgetAll();
-    else this.#kept?.forgetPurchase(plainCode(code));
+    if (code === undefined) await this.#kept?.forgetAll();
+    else await this.#kept?.forgetPurchase(plainCode(code));
   }
 
   /**
@@ -141,7 +142,7 @@ export class KeyApi {
    * refused, but for what is kept.
    */
   async close(): Promise<void> {
-    this.#kept?.close();
+    await this.#kept?.close();
     await this.#service.close();
   }
 }

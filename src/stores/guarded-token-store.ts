@@ -1,6 +1,6 @@
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
 import { Deadline } from '../http/deadline.js';
 import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
+import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
 
 /** What a store may take for one call, in milliseconds: longer, and it counts as down. */
@@ -10,6 +10,9 @@ const LONGEST = 2000;
  * A token store as the rest of the package uses it: each call ends within a deadline, each failure is
  * `store_unavailable`, and what is no token is none. The store's own error is not kept as the cause,
  * for it can hold what was stored.
+ *
+ * Whether a token has ended is not looked at here, for that takes the clock of the caller: a store
+ * that forgets to expire is caught where the token is used.
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
@@ -18,47 +21,53 @@ export class GuardedTokenStore {
     this.#store = store;
   }
 
-  async get(userId: string): Promise<AccessToken | undefined> {
-    const token = await this.#within('get', () => this.#store.get(userId));
-    return isAccessToken(token) ? token : undefined;
+  /** The user's token, as a copy: what a handler does to it harms nobody else. */
+  get(userId: string): Promise<AccessToken | undefined> {
+    // Read within the guard, for an object out of somebody's store can have getters that throw.
+    return this.#within('get', async () => plainToken(await this.#store.get(userId)));
   }
 
-  set(userId: string, token: AccessToken): Promise<void> {
-    return this.#within('set', () => this.#store.set(userId, token));
+  async set(userId: string, token: AccessToken): Promise<void> {
+    await this.#within('set', () => this.#store.set(userId, { ...token }));
   }
 
-  delete(userId: string): Promise<void> {
-    return this.#within('delete', () => this.#store.delete(userId));
+  async delete(userId: string): Promise<void> {
+    await this.#within('delete', () => this.#store.delete(userId));
   }
 
-  /** True also when the store cannot claim: the process then only knows about itself. */
-  async claim(name: string, ttl: number): Promise<boolean> {
-    const { claim } = this.#store;
-    if (claim === undefined) return true;
-    return (await this.#within('claim', () => claim.call(this.#store, name, ttl))) === true;
+  /**
+   * True for the first caller. Also when the store cannot claim: the process then only knows about
+   * itself. Anything but a clear `true` of a store that can is a no.
+   */
+  claim(name: string, ttl: number): Promise<boolean> {
+    return this.#within(
+      'claim',
+      async () => this.#store.claim === undefined || (await this.#store.claim(name, ttl)) === true,
+    );
   }
 
-  async #within<T>(method: string, run: () => Promise<T>): Promise<T> {
+  async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
     const deadline = new Deadline(`tokenStore.${method}`, LONGEST);
     try {
+      // Started in a `then`, so that a method which throws at once is a rejection like any other; and
+      // raced, so that one which fails after the deadline is still listened to.
       return await deadline.race(Promise.resolve().then(run));
     } catch (error) {
-      const problem = deadline.ended ? `did not answer within ${LONGEST} ms` : describe(error);
-      throw new MarketgateError(
-        'store_unavailable',
-        `tokenStore.${method} ${problem}; look at the store and its connection`,
-      );
+      if (isStoreFailure(error)) throw error;
+      const problem = deadline.ended
+        ? `did not answer within ${LONGEST} ms`
+        : describeFailure(error);
+      throw storeFailure(`tokenStore.${method}`, problem);
     } finally {
       deadline.dispose();
     }
   }
 }
 
-/** The name and code of the store's error: enough to find it, too little to give anything away. */
-function describe(error: unknown): string {
-  if (isMarketgateError(error)) return `failed (${error.code})`;
-  if (!(error instanceof Error)) return 'failed';
-  const { code } = error as { code?: unknown };
-  const detail = typeof code === 'string' && /^\w{1,40}$/.test(code) ? `, ${code}` : '';
-  return `failed (${/^\w{1,40}$/.test(error.name) ? error.name : 'Error'}${detail})`;
+function plainToken(answer: unknown): AccessToken | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  // Copied first and checked then: an object with getters could say one thing now and another later.
+  const { value, issuedAt, expiresAt } = answer as Partial<AccessToken>;
+  const token = { value, issuedAt, expiresAt };
+  return isAccessToken(token) ? token : undefined;
 }

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
-import type { CacheSettings } from './cache-options.js';
+import type { CacheLimits } from './cache-options.js';
 import { deepFreeze } from './deep-freeze.js';
 import { type Answered, Flights } from './flights.js';
 
@@ -17,6 +17,18 @@ export interface LookupOptions {
   signal?: AbortSignal | undefined;
   /** Ask the service, whatever is kept. */
   fresh?: boolean | undefined;
+}
+
+/** The part of a fleet's shared answers that belongs to one cache. */
+export interface FleetSpace<T> {
+  answer(
+    key: string,
+    ask: () => Promise<Answered<T>>,
+    keep: (stale: Answered<T>) => void,
+  ): Promise<Answered<T>>;
+  tell(key: string, answered: Answered<T>): Promise<void>;
+  /** A no that erased a yes: the others must not go on serving theirs. */
+  forget(key: string): Promise<void>;
 }
 
 interface Yes<T> {
@@ -35,19 +47,21 @@ interface Yes<T> {
  * never kept.
  */
 export class AnswerCache<T extends object> {
-  readonly #settings: CacheSettings;
+  readonly #settings: CacheLimits;
   readonly #clock: () => number;
   readonly #ask: Ask<T>;
+  readonly #fleet: FleetSpace<T> | undefined;
   readonly #yes: LRUCache<string, Yes<T>>;
   readonly #no: LRUCache<string, number>;
   readonly #flights = new Flights<T>();
   readonly #closing = new AbortController();
   #refreshes = 0;
 
-  constructor(settings: CacheSettings, clock: () => number, ask: Ask<T>) {
+  constructor(settings: CacheLimits, clock: () => number, ask: Ask<T>, fleet?: FleetSpace<T>) {
     this.#settings = settings;
     this.#clock = clock;
     this.#ask = ask;
+    this.#fleet = fleet;
     this.#yes = new LRUCache({ max: settings.max });
     this.#no = new LRUCache({ max: settings.maxInvalid });
     // As many as there are refreshes; Node would take more than ten for a leak.
@@ -87,7 +101,8 @@ export class AnswerCache<T extends object> {
     const kept = fresh ? undefined : this.peek(key);
     if (kept !== undefined) return kept.value;
     // Who wants it fresh must not get what was asked before; who does not, shares what is under way.
-    const asked = (fresh ? undefined : this.#flights.find(key)) ?? this.#start(key, {});
+    const asked =
+      (fresh ? undefined : this.#flights.find(key)) ?? this.#start(key, { isFresh: fresh });
     try {
       return (await abortable(asked, signal)).value;
     } catch (error) {
@@ -115,25 +130,44 @@ export class AnswerCache<T extends object> {
     this.#closing.abort();
   }
 
-  #start(key: string, how: { signal?: AbortSignal }): Promise<Answered<T>> {
-    const at = this.#clock();
+  #start(key: string, how: { signal?: AbortSignal; isFresh?: boolean }): Promise<Answered<T>> {
+    const fleet = this.#fleet;
+    const ask = async (): Promise<Answered<T>> => {
+      const at = this.#clock();
+      return { value: await this.#ask(key, how.signal ? { signal: how.signal } : {}), at };
+    };
     return this.#flights.start(
       key,
-      async () => ({ value: await this.#ask(key, how), at }),
+      async () => {
+        if (fleet === undefined) return ask();
+        if (!how.isFresh) return fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
+        const answered = await ask();
+        fleet.tell(key, answered).catch(() => {});
+        return answered;
+      },
       (answered) => this.#keep(key, answered),
     );
   }
 
   #keep(key: string, { value, at }: Answered<T>): Answered<T> {
     if (value === null) {
-      this.#yes.delete(key);
+      const erased = this.#yes.delete(key);
       this.#no.set(key, at);
+      if (erased) this.#fleet?.forget(key).catch(() => {});
       return { value, at };
     }
     const yes: Yes<T> = { value: deepFreeze(value), at };
     this.#no.delete(key);
     this.#yes.set(key, yes);
     return yes;
+  }
+
+  /** Another process's yes, for the case that the service cannot answer. */
+  #keepStale(key: string, { value, at }: Answered<T>): void {
+    const own = this.#yes.peek(key);
+    if (value !== null && (own === undefined || own.at < at)) {
+      this.#yes.set(key, { value: deepFreeze(value), at });
+    }
   }
 
   #refresh(key: string): void {

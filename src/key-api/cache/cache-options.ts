@@ -1,4 +1,12 @@
-import { countOption, knownOptions, wrongOption } from '../../options/check-options.js';
+import {
+  countOption,
+  functionOption,
+  knownOptions,
+  shapedOption,
+  textOption,
+  wrongOption,
+} from '../../options/check-options.js';
+import type { SharedCache } from '../../stores/shared-cache.js';
 
 /** How {@link KeyApi} keeps answers. */
 export interface CacheOptions {
@@ -26,14 +34,32 @@ export interface CacheOptions {
    * own: guesses cannot push out a customer's entry. Default 1,000.
    */
   maxInvalid?: number | undefined;
+  /**
+   * A cache that the processes of a fleet share, as `RedisCache` of `marketgate/redis`: a code asked in
+   * every process costs one call, and `invalidate` reaches them all. What is put there is sealed. When
+   * it fails, it is done without. Default: none.
+   */
+  shared?: SharedCache | undefined;
+  /**
+   * What seals the shared answers; the same in every process. Default: the api_key. Give one of its
+   * own to keep sharing while an api_key is being rotated.
+   */
+  secret?: string | undefined;
 }
 
-/** {@link CacheOptions}, complete. */
-export type CacheSettings = Readonly<Record<keyof CacheOptions, number>>;
+/** The ages and sizes of {@link CacheOptions}. */
+export type CacheLimits = Record<Exclude<keyof CacheOptions, 'shared' | 'secret'>, number>;
+
+/** {@link CacheOptions}, checked and complete. */
+export interface CacheSettings {
+  readonly limits: Readonly<CacheLimits>;
+  readonly shared: SharedCache | undefined;
+  readonly secret: string | undefined;
+}
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
-const DEFAULTS: CacheSettings = {
+const DEFAULTS: CacheLimits = {
   max: 5000,
   ttl: 300 * SECOND,
   staleWhileRevalidate: HOUR,
@@ -41,7 +67,7 @@ const DEFAULTS: CacheSettings = {
   invalidTtl: 30 * SECOND,
   maxInvalid: 1000,
 };
-const NAMES = Object.keys(DEFAULTS) as (keyof CacheOptions)[];
+const NAMES = Object.keys(DEFAULTS) as (keyof CacheLimits)[];
 
 /**
  * @returns `false` when there is to be no cache.
@@ -55,15 +81,34 @@ export function checkCacheOptions(
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(owner, 'cache', 'must be an object of options, or false');
   }
-  const given = knownOptions(`${owner}: cache`, option ?? {}, NAMES);
-  const settings = { ...DEFAULTS };
+  const given = knownOptions(`${owner}: cache`, option ?? {}, [...NAMES, 'shared', 'secret']);
+  const limits = { ...DEFAULTS };
   for (const name of NAMES) {
-    settings[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
+    limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
   }
   for (const name of ['max', 'maxInvalid'] as const) {
-    if (settings[name] === 0) {
+    if (limits[name] === 0) {
       throw wrongOption(owner, `cache.${name}`, 'must be 1 or more (cache: false turns it off)');
     }
   }
-  return settings;
+  const { shared, secret } = given;
+  return {
+    limits,
+    shared: shared === undefined ? undefined : checkSharedCache(owner, shared),
+    secret: secret === undefined ? undefined : textOption(owner, 'cache.secret', secret),
+  };
+}
+
+function checkSharedCache(owner: string, value: unknown): SharedCache {
+  const shared = shapedOption<SharedCache>(
+    owner,
+    'cache.shared',
+    value,
+    ['get', 'set', 'delete'],
+    'a shared cache, as in new RedisCache({ client })',
+  );
+  for (const method of ['lock', 'subscribe', 'publish'] as const) {
+    functionOption(owner, `cache.shared.${method}`, shared[method]);
+  }
+  return shared;
 }

@@ -1,0 +1,23 @@
+import { channel } from 'node:diagnostics_channel';
+import type { DriftMessage } from './drift.js';
+
+/**
+ * Message of `marketgate:drift` about a store: a row was there that could not be read, and it was
+ * taken for no row at all. Names the store, never the row: neither what it held nor whose it was.
+ */
+export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
+  /** The store and its method, as in `EncryptedTokenStore.get`. */
+  readonly endpoint: string;
+  /** `unreadable`: what was stored makes no sense, was tampered with, or no key fits it. */
+  readonly kind: 'unreadable';
+}
+
+// The channel of drift.ts: a listener sees everything that was found otherwise than it should be.
+const drift = channel('marketgate:drift');
+
+/** @param expected what should have been there, in words. */
+export function reportUnreadable(endpoint: string, expected: string): void {
+  if (!drift.hasSubscribers) return;
+  const message: StoreDriftMessage = { endpoint, kind: 'unreadable', path: 'value', expected };
+  drift.publish(message);
+}

@@ -1,0 +1,103 @@
+import { Breaker } from '../../http/breaker.js';
+import type { SharedCache } from '../../stores/shared-cache.js';
+
+/** What a shared cache may take for one call, in milliseconds: it is there to be faster. */
+const LONGEST = 100;
+
+/** In place of an answer, when the shared cache gave none. */
+export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
+
+type Unlock = () => Promise<void>;
+
+/**
+ * A shared cache as the rest of the package uses it. The whole failure policy is here: each call has a
+ * short deadline; a failure is no answer, and never an error of the lookup; a cache that keeps failing
+ * is left alone for a while, and tried again by one call.
+ */
+export class GuardedSharedCache {
+  readonly #shared: SharedCache;
+  // By the process's own clock: its rest is about this machine's Redis, not about the age of answers.
+  readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
+  #stop: Promise<(() => Promise<void>) | typeof UNAVAILABLE> | undefined;
+
+  constructor(shared: SharedCache) {
+    this.#shared = shared;
+  }
+
+  get(name: string): Promise<string | undefined | typeof UNAVAILABLE> {
+    return this.#guarded(async () => {
+      const value: unknown = await this.#shared.get(name);
+      return typeof value === 'string' ? value : undefined;
+    });
+  }
+
+  async set(name: string, value: string, ttl: number): Promise<void> {
+    await this.#guarded(() => this.#shared.set(name, value, ttl));
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#guarded(() => this.#shared.delete(name));
+  }
+
+  /** `undefined`: another holds it. */
+  async lock(name: string, ttl: number): Promise<Unlock | undefined | typeof UNAVAILABLE> {
+    const { lock } = this.#shared;
+    if (lock === undefined) return UNAVAILABLE;
+    const unlock = await this.#guarded(() => lock.call(this.#shared, name, ttl));
+    if (typeof unlock !== 'function') return unlock;
+    return async () => {
+      await this.#guarded(unlock);
+    };
+  }
+
+  async publish(message: string | undefined): Promise<void> {
+    await this.#guarded(async () => this.#shared.publish?.(message));
+  }
+
+  /** Listens, once; again with the next call when that could not be begun. */
+  subscribe(onMessage: (message: string | undefined) => void): void {
+    const { subscribe } = this.#shared;
+    if (subscribe === undefined || this.#stop !== undefined) return;
+    // Without the deadline: it may wait for its connection, and nobody waits for it.
+    this.#stop = (async () => subscribe.call(this.#shared, onMessage))().catch(() => {
+      this.#stop = undefined;
+      return UNAVAILABLE;
+    });
+  }
+
+  async close(): Promise<void> {
+    const stop = this.#stop;
+    this.#stop = Promise.resolve(UNAVAILABLE);
+    if (stop === undefined) return;
+    await this.#guarded(async () => {
+      const unsubscribe = await stop;
+      if (typeof unsubscribe === 'function') await unsubscribe();
+    });
+  }
+
+  async #guarded<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
+    let isProbe: boolean;
+    try {
+      isProbe = this.#breaker.enter('shared cache');
+    } catch {
+      return UNAVAILABLE;
+    }
+    const result = await withinDeadline(run);
+    this.#breaker.leave(isProbe, result === UNAVAILABLE ? 'failed' : 'answered');
+    return result;
+  }
+}
+
+/** One timer and no error: what fails, and what is too late, is the same to the caller. */
+function withinDeadline<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(UNAVAILABLE), LONGEST);
+    const end = (result: T | typeof UNAVAILABLE): void => {
+      clearTimeout(timer);
+      resolve(result);
+    };
+    Promise.resolve()
+      .then(run)
+      .then(end, () => end(UNAVAILABLE));
+  });
+}

@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+
+/** Of the format; a process that does not know it ignores the value. */
+const VERSION = '1';
+const NONCE = 12;
+const TAG = 16;
+
+/**
+ * What a shared cache is shown in place of codes and purchases. Names are HMACs, and values are
+ * encrypted and authenticated (AES-256-GCM) for the one name they were made for: who can read there
+ * learns nothing, and who can write there can neither make up a purchase nor give one code another's.
+ */
+export class Sealer {
+  readonly #nameKey: Buffer;
+  readonly #valueKey: Buffer;
+
+  constructor(secret: string) {
+    const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', 'shared cache 1', 64));
+    this.#nameKey = keys.subarray(0, 32);
+    this.#valueKey = keys.subarray(32);
+  }
+
+  /** The name of a key, the same in every process with this secret. */
+  name(key: string): string {
+    return createHmac('sha256', this.#nameKey).update(key).digest('base64url');
+  }
+
+  seal(name: string, text: string): string {
+    const nonce = randomBytes(NONCE);
+    const cipher = createCipheriv('aes-256-gcm', this.#valueKey, nonce).setAAD(Buffer.from(name));
+    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
+    return `${VERSION}.${Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')}`;
+  }
+
+  /** The text, or `undefined` for what was not sealed with this secret for this name. */
+  open(name: string, sealed: string): string | undefined {
+    const [version, encoded, ...more] = sealed.split('.');
+    if (version !== VERSION || encoded === undefined || more.length > 0) return undefined;
+    const bytes = Buffer.from(encoded, 'base64url');
+    if (bytes.length < NONCE + TAG) return undefined;
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', this.#valueKey, bytes.subarray(0, NONCE), {
+        authTagLength: TAG,
+      })
+        .setAAD(Buffer.from(name))
+        .setAuthTag(bytes.subarray(-TAG));
+      const text = decipher.update(bytes.subarray(NONCE, -TAG));
+      return Buffer.concat([text, decipher.final()]).toString('utf8');
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,2 @@
+export type { KeyvEmitter, KeyvLike } from './keyv-like.js';
+export { KeyvTokenStore, type KeyvTokenStoreOptions } from './keyv-token-store.js';

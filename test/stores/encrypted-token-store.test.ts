@@ -1,0 +1,300 @@
+import { inspect } from 'node:util';
+import { CompactEncrypt, decodeProtectedHeader } from 'jose';
+import Keyv from 'keyv';
+import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
+import { KeyvTokenStore } from 'marketgate/keyv';
+import { describeTokenStore } from 'marketgate/testing';
+import { describe, expect, it } from 'vitest';
+import { driftDuring, HandClock, HOUR, NOW, PlainStore, SECRET, tokenOf } from './support.js';
+
+const KEY = Buffer.from('SENTINEL-key-of-32-bytes-exactly');
+const OLD = Buffer.alloc(32, 7);
+
+describeTokenStore(
+  'EncryptedTokenStore over memory keeps the contract',
+  () => {
+    const { clock, advance } = new HandClock();
+    const store = new EncryptedTokenStore(new MemoryTokenStore({ clock }), { keys: [KEY] });
+    return { store, clock, advance };
+  },
+  { describe, it, expect },
+);
+
+describeTokenStore(
+  'EncryptedTokenStore over Keyv keeps the contract',
+  () => {
+    const { clock, advance } = new HandClock();
+    const inner = new KeyvTokenStore({ keyv: new Keyv(), clock });
+    return { store: new EncryptedTokenStore(inner, { keys: [KEY, OLD] }), clock, advance };
+  },
+  { describe, it, expect },
+);
+
+/** A store with one token of anna's in it. */
+async function withToken(keys: readonly Uint8Array[] = [KEY]) {
+  const inner = new PlainStore();
+  const store = new EncryptedTokenStore(inner, { keys });
+  await store.set('anna', tokenOf());
+  const row = inner.rows.get('anna') ?? tokenOf('missing');
+  return { inner, store, row };
+}
+
+/** That anna has no token for this store, and that it was reported without giving anything away. */
+async function expectUnreadable(store: EncryptedTokenStore, user = 'anna'): Promise<void> {
+  const messages = await driftDuring(async () => {
+    expect(await store.get(user)).toBeUndefined();
+  });
+  expect(messages).toEqual([
+    {
+      endpoint: 'EncryptedTokenStore.get',
+      kind: 'unreadable',
+      path: 'value',
+      expected: 'a token sealed for this user with one of the keys',
+    },
+  ]);
+}
+
+/** A well-made JWE with any content. */
+const jweOf = (content: unknown, key: Uint8Array = KEY, header: object = {}): Promise<string> =>
+  new CompactEncrypt(new TextEncoder().encode(JSON.stringify(content)))
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', ...header })
+    .encrypt(key);
+
+describe('what the inner store holds', () => {
+  it('is a JWE and the times, and neither token nor key', async () => {
+    const { inner, row } = await withToken();
+    expect(row).toEqual({ value: expect.any(String), issuedAt: NOW, expiresAt: NOW + HOUR });
+    expect(row.value.split('.')).toHaveLength(5);
+    expect(decodeProtectedHeader(row.value)).toEqual({
+      alg: 'dir',
+      enc: 'A256GCM',
+      kid: expect.stringMatching(/^[\w-]{16}$/),
+    });
+    const everything = inspect(inner, { showHidden: true, depth: 9 });
+    for (const secret of [SECRET, Buffer.from(SECRET).toString('base64url').slice(0, 20)]) {
+      expect(everything).not.toContain(secret);
+    }
+  });
+
+  it('differs each time, also for the same token', async () => {
+    const { inner, store, row } = await withToken();
+    await store.set('anna', tokenOf());
+    expect(inner.rows.get('anna')?.value).not.toBe(row.value);
+  });
+
+  it('is what was given, although the object changes while it is sealed', async () => {
+    const { store } = await withToken();
+    const token = tokenOf();
+    const setting = store.set('anna', token);
+    token.value = 'changed';
+    await setting;
+    expect(await store.get('anna')).toEqual(tokenOf());
+  });
+});
+
+describe('keys', () => {
+  it('are rotated: the first writes, all read', async () => {
+    const { inner, row } = await withToken([OLD]);
+    const rotated = new EncryptedTokenStore(inner, { keys: [KEY, OLD] });
+    expect(await rotated.get('anna')).toEqual(tokenOf());
+    await rotated.set('anna', tokenOf('second'));
+    const { kid } = decodeProtectedHeader(inner.rows.get('anna')?.value ?? '');
+    expect(kid).not.toBe(decodeProtectedHeader(row.value).kid);
+    const after = new EncryptedTokenStore(inner, { keys: [KEY] });
+    expect(await after.get('anna')).toEqual(tokenOf('second'));
+  });
+
+  it('that are gone leave no token, and the row where it is', async () => {
+    const { inner, row } = await withToken([OLD]);
+    await expectUnreadable(new EncryptedTokenStore(inner, { keys: [KEY] }));
+    expect(inner.rows.get('anna')).toBe(row);
+  });
+
+  it.each([undefined, 'unknown'])('are all tried where the kid is %s', async (kid) => {
+    const { inner } = await withToken();
+    const value = await jweOf({ v: 1, user: 'anna', ...tokenOf() }, OLD, { kid });
+    inner.rows.set('anna', { ...tokenOf(), value });
+    const store = new EncryptedTokenStore(inner, { keys: [KEY, OLD] });
+    expect(await store.get('anna')).toEqual(tokenOf());
+  });
+
+  it.each([
+    ['Buffer', OLD],
+    ['Uint8Array', new Uint8Array(OLD)],
+    ['base64', OLD.toString('base64')],
+    ['base64 without padding', OLD.toString('base64').replace('=', '')],
+    ['base64url', OLD.toString('base64url')],
+  ])('may be given as %s', async (_what, key) => {
+    const { inner } = await withToken([OLD]);
+    expect(await new EncryptedTokenStore(inner, { keys: [key] }).get('anna')).toEqual(tokenOf());
+  });
+
+  it('are copied: wiping the Buffer afterwards changes nothing', async () => {
+    const key = Buffer.from(KEY);
+    const { inner } = await withToken();
+    const store = new EncryptedTokenStore(inner, { keys: [key] });
+    key.fill(0);
+    expect(await store.get('anna')).toEqual(tokenOf());
+  });
+
+  it('are shown by neither inspect nor JSON', async () => {
+    const { store } = await withToken([KEY, OLD]);
+    const shown = [
+      inspect(store, { showHidden: true, depth: 20, getters: true }),
+      inspect(new EncryptedTokenStore(new MemoryTokenStore(), { keys: [KEY] }), {
+        showHidden: true,
+        depth: 20,
+      }),
+      JSON.stringify(store),
+    ].join('\n');
+    for (const form of ['utf8', 'base64', 'base64url', 'hex'] as const) {
+      expect(shown).not.toContain(KEY.toString(form).slice(0, 30));
+    }
+    expect(shown).not.toContain('53 45 4e 54');
+    expect(shown).not.toContain('83, 69, 78, 84');
+  });
+});
+
+describe('a row that counts as none', () => {
+  it('is one that was moved from another user', async () => {
+    const { inner, store, row } = await withToken();
+    inner.rows.set('bert', row);
+    await expectUnreadable(store, 'bert');
+  });
+
+  it('is one with any byte changed', async () => {
+    const { inner, store, row } = await withToken();
+    const parts = row.value.split('.');
+    for (const index of parts.keys()) {
+      const tampered = parts.with(index, flipped(parts[index] ?? ''));
+      inner.rows.set('anna', { ...row, value: tampered.join('.') });
+      await expectUnreadable(store);
+    }
+  });
+
+  it('is one that was made to last longer', async () => {
+    const { inner, store, row } = await withToken();
+    inner.rows.set('anna', { ...row, expiresAt: row.expiresAt + 1 });
+    await expectUnreadable(store);
+  });
+
+  it.each([
+    ['a token from before there was encryption', SECRET],
+    ['nothing', ' '],
+    ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln'],
+    ['a header that asks for no encryption', 'eyJhbGciOiJub25lIn0....'],
+    ['a huge one', 'x'.repeat(200_000)],
+  ])('is %s', async (_what, value) => {
+    const { inner, store } = await withToken();
+    inner.rows.set('anna', { ...tokenOf(), value });
+    await expectUnreadable(store);
+  });
+
+  it.each([
+    ['no version', { user: 'anna', ...tokenOf() }],
+    ['another version', { v: 2, user: 'anna', ...tokenOf() }],
+    ['no user', { v: 1, ...tokenOf() }],
+    ['no token', { v: 1, user: 'anna' }],
+    ['null', null],
+    ['text', 'anna'],
+  ])('is one of ours with %s in it', async (_what, content) => {
+    const { inner, store } = await withToken();
+    inner.rows.set('anna', { ...tokenOf(), value: await jweOf(content) });
+    await expectUnreadable(store);
+  });
+
+  it('is one by another algorithm, although the key fits', async () => {
+    const { inner, store } = await withToken();
+    const value = await jweOf({ v: 1, user: 'anna', ...tokenOf() }, KEY, { alg: 'A256KW' });
+    inner.rows.set('anna', { ...tokenOf(), value });
+    await expectUnreadable(store);
+  });
+
+  it('is what is no token at all', async () => {
+    const { inner, store } = await withToken();
+    inner.rows.set('anna', { value: 5 } as never);
+    await expectUnreadable(store);
+  });
+
+  it('is not reported where there is nothing', async () => {
+    const { store } = await withToken();
+    expect(await driftDuring(() => store.get('bert'))).toEqual([]);
+  });
+});
+
+describe('the inner store', () => {
+  it('rejects through it, unchanged', async () => {
+    const error = new Error('down');
+    const fail = () => Promise.reject(error);
+    const store = new EncryptedTokenStore(
+      { get: fail, set: fail, delete: fail, claim: fail },
+      { keys: [KEY] },
+    );
+    await expect(store.get('anna')).rejects.toBe(error);
+    await expect(store.set('anna', tokenOf())).rejects.toBe(error);
+    await expect(store.delete('anna')).rejects.toBe(error);
+    await expect(store.claim?.('name', 1)).rejects.toBe(error);
+  });
+
+  it('has its claim passed through, as a method', async () => {
+    const store = new EncryptedTokenStore(new MemoryTokenStore(), { keys: [KEY] });
+    expect(await store.claim?.('name', HOUR)).toBe(true);
+    expect(await store.claim?.('name', HOUR)).toBe(false);
+  });
+
+  it('without claim gives none to it', () => {
+    const store = new EncryptedTokenStore(new PlainStore(), { keys: [KEY] });
+    expect(store.claim).toBeUndefined();
+    expect('claim' in store).toBe(false);
+  });
+});
+
+describe('options of EncryptedTokenStore', () => {
+  const inner = new PlainStore();
+  const secret = KEY.toString('base64');
+  it.each<[string, unknown, unknown, string]>([
+    ['no store', undefined, { keys: [KEY] }, 'option "store" must be a token store'],
+    ['half a store', { get() {}, set() {} }, { keys: [KEY] }, '"delete" is missing'],
+    ['no options', inner, undefined, 'options must be an object'],
+    ['no keys', inner, {}, 'option "keys" must be an array'],
+    ['a key that is no array', inner, { keys: secret }, 'option "keys" must be an array'],
+    ['an empty array', inner, { keys: [] }, 'option "keys" must hold at least one key'],
+    [
+      'a short key',
+      inner,
+      { keys: [KEY.subarray(1)] },
+      '"keys[0]" must be 32 bytes long, and is 31',
+    ],
+    ['a long key', inner, { keys: [KEY, Buffer.alloc(64)] }, '"keys[1]" must be 32 bytes long'],
+    ['text of 32 characters', inner, { keys: ['k'.repeat(32)] }, '"keys[0]" must be 32 bytes long'],
+    ['hex', inner, { keys: [KEY.toString('hex')] }, '"keys[0]" must be 32 bytes long'],
+    [
+      'no base64',
+      inner,
+      { keys: [`${secret.slice(0, 20)} ${secret.slice(21)}`] },
+      'must be base64',
+    ],
+    ['an empty text', inner, { keys: [''] }, '"keys[0]" must be base64'],
+    ['undefined', inner, { keys: [KEY, undefined] }, '"keys[1]" must be 32 bytes as a Buffer'],
+    ['a list of numbers', inner, { keys: [[...KEY]] }, '"keys[0]" must be 32 bytes as a Buffer'],
+    ['a typing error', inner, { keys: [KEY], key: secret }, 'unknown option "key"'],
+  ])('that are wrong (%s) are a TypeError that shows no key', (_what, store, options, message) => {
+    const make = () => new EncryptedTokenStore(store as never, options as never);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+    expect(make).not.toThrow(secret.slice(0, 12));
+    expect(make).not.toThrow('SENTINEL');
+  });
+
+  it('set takes nothing but a token', async () => {
+    const store = new EncryptedTokenStore(inner, { keys: [KEY] });
+    await expect(store.set('anna', { value: SECRET } as never)).rejects.toThrow(
+      new TypeError('EncryptedTokenStore.set: "token" must be an AccessToken'),
+    );
+  });
+});
+
+/** The text with its first character changed; an empty one gets one. */
+function flipped(text: string): string {
+  return `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`;
+}

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const SUITE = fileURLToPath(new URL('./fixtures/node-test-suite.ts', import.meta.url));
+
+/** Runs the fixture as the author of a store would. */
+function runNodeTest(env: Record<string, string>): Promise<{ code: unknown; out: string }> {
+  const args = ['--import', 'tsx', '--test', '--test-reporter', 'tap', SUITE];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env: { ...process.env, ...env } }, (error, out) =>
+      resolve({ code: error?.code ?? 0, out }),
+    );
+  });
+}
+
+describe('the contract suite under node:test', () => {
+  it('passes a good store', async () => {
+    const { code, out } = await runNodeTest({});
+    expect(out).toContain('a store under node:test');
+    expect(out).toMatch(/^ +ok \d+ - gives back what was set, exactly$/m);
+    expect(out).toMatch(/^# fail 0$/m);
+    expect(code).toBe(0);
+  });
+
+  it('fails a broken one, and says in words why', async () => {
+    const { code, out } = await runNodeTest({ BROKEN_STORE: '1' });
+    expect(out).toMatch(/^ +not ok \d+ - lets the first claim win, and no other/m);
+    expect(out).toContain('the second claim must give false');
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,75 @@
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { AccessToken, TokenStore } from 'marketgate';
+import type { TestRunner } from 'marketgate/testing';
+
+/** An access_token that can be searched for wherever it must not be. */
+export const SECRET = 'SENTINEL-token-7f3a91c2';
+
+export const NOW = 1_800_000_000_000;
+export const HOUR = 3_600_000;
+
+export const tokenOf = (value: string = SECRET, issuedAt = NOW): AccessToken => ({
+  value,
+  issuedAt,
+  expiresAt: issuedAt + HOUR,
+});
+
+/** Time that a test moves. */
+export class HandClock {
+  now = NOW;
+  readonly clock = (): number => this.now;
+  readonly advance = (milliseconds: number): void => {
+    this.now += milliseconds;
+  };
+}
+
+/** A store on a `Map` that forgets nothing; tests break its methods one by one. */
+export class PlainStore implements TokenStore {
+  readonly rows = new Map<string, AccessToken>();
+
+  async get(userId: string): Promise<AccessToken | undefined> {
+    return this.rows.get(userId);
+  }
+
+  async set(userId: string, token: AccessToken): Promise<void> {
+    this.rows.set(userId, token);
+  }
+
+  async delete(userId: string): Promise<void> {
+    this.rows.delete(userId);
+  }
+}
+
+/** What is published on `marketgate:drift` while `run` runs. */
+export async function driftDuring(run: () => Promise<unknown>): Promise<unknown[]> {
+  const messages: unknown[] = [];
+  const listener: ChannelListener = (message) => messages.push(message);
+  subscribe('marketgate:drift', listener);
+  try {
+    await run();
+  } finally {
+    unsubscribe('marketgate:drift', listener);
+  }
+  return messages;
+}
+
+/** A runner that only collects, so that a suite can be run on a broken store and seen to fail. */
+export function collector() {
+  const tests: { name: string; body: () => Promise<void> }[] = [];
+  const runner: TestRunner = {
+    describe: (_name, body) => body(),
+    it: (name, body) => tests.push({ name, body }),
+  };
+  const failures = async (): Promise<string[]> => {
+    const outcomes = await Promise.all(
+      tests.map(({ name, body }) =>
+        body().then(
+          () => [],
+          () => [name],
+        ),
+      ),
+    );
+    return outcomes.flat();
+  };
+  return { runner, tests, failures };
+}
