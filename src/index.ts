@@ -1,3 +1,9 @@
+export type { DriftMessage } from './diagnostics/drift.js';
+export type { GuardMessage } from './diagnostics/guard.js';
+export type { LoginMessage } from './diagnostics/login.js';
+export type { LookupMessage } from './diagnostics/lookup.js';
+export type { RequestMessage } from './diagnostics/request.js';
+export type { StoreDriftMessage } from './diagnostics/store.js';
 export type { MarketgateErrorCode } from './errors/codes.js';
 export {
   isMarketgateError,

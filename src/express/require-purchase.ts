@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { type GuardMessage, guardChannel } from '../diagnostics/guard.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
 import { isPromise } from './code-sources.js';
@@ -48,6 +49,7 @@ export function requirePurchase(
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
   function refuse(denied: MarketgateError, req: Request, res: Response, next: NextFunction): void {
+    report(false, denied);
     if (onDenied === undefined) {
       next(denied);
       return;
@@ -62,6 +64,7 @@ export function requirePurchase(
       context.verdict = lookup.verdict;
       if (lookup.verdict === 'valid') {
         context.purchase = lookup.purchase;
+        report(true, undefined);
         next();
       } else {
         refuse(lookup.denial, req, res, next);
@@ -74,6 +77,7 @@ export function requirePurchase(
         refuse(error, req, res, next);
       } else {
         contextOf(req, res).verdict = 'unknown';
+        report(onUnknown === 'allow', error);
         next(onUnknown === 'allow' ? undefined : error);
       }
     };
@@ -88,6 +92,12 @@ export function requirePurchase(
     if (isPromise(lookup)) lookup.then(found, failed);
     else found(lookup);
   };
+}
+
+function report(allowed: boolean, error: MarketgateError | undefined): void {
+  if (!guardChannel.hasSubscribers) return;
+  const message: GuardMessage = { allowed, ...(error && { code: error.code }) };
+  guardChannel.publish(message);
 }
 
 /** For a handler of the app's own, which could call `next` and fail afterwards. */

@@ -1,3 +1,4 @@
+import { type RequestMessage, requestChannel } from '../diagnostics/request.js';
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
 import { Breaker, type CallEnd } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
@@ -67,9 +68,13 @@ export class HttpClient {
     const most = request.repeatable ? retries : 0;
     for (let attempt = 0; ; attempt++) {
       if (deadline.ended) throw deadline.reason;
+      const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
       try {
-        return this.#judged(request, await this.#transport.send(request, deadline));
+        const result = this.#judged(request, await this.#transport.send(request, deadline));
+        if (begun !== undefined) report(request, attempt, begun, undefined);
+        return result;
       } catch (error) {
+        if (begun !== undefined) report(request, attempt, begun, error);
         const wait = waitBefore(attempt + 1);
         const worthwhile = mayPass(error) && attempt < most && wait < deadline.remaining;
         if (!worthwhile) throw error;
@@ -97,6 +102,22 @@ export class HttpClient {
       });
     }
   }
+}
+
+function report(
+  { method, path }: WireRequest,
+  attempt: number,
+  begun: number,
+  error: unknown,
+): void {
+  const message: RequestMessage = {
+    method,
+    endpoint: path,
+    attempt,
+    ...(isMarketgateError(error) && { code: error.code }),
+    durationMs: performance.now() - begun,
+  };
+  requestChannel.publish(message);
 }
 
 /** Whether the next try can go better: it failed for want of an answer, and nobody asked us to wait. */

@@ -54,20 +54,23 @@ export class KeptAnswers {
         throw error;
       }
     };
-    this.#account = new AnswerCache(limits, clock, account, this.#space('account'));
+    this.#account = new AnswerCache('account', limits, clock, account, this.#space('account'));
     this.#list = new AnswerCache(
+      'items',
       limits,
       clock,
       (_key, how) => service.items(how),
       this.#space('items'),
     );
     this.#items = new AnswerCache(
+      'item',
       limits,
       clock,
       (id, how) => service.item(Number(id), how),
       this.#space('item'),
     );
     this.#purchases = new AnswerCache(
+      'purchase',
       limits,
       clock,
       (code, how) => service.purchase(code, how),
@@ -147,15 +150,17 @@ export class KeptAnswers {
 
   /** The item in a fresh list, unless the service was asked about the item itself since. */
   #listed(id: number): Item | undefined {
-    const list = this.#list.peekFresh(ONLY);
+    const list = this.#list.lookFresh(ONLY);
     if (!list?.value) return undefined;
-    const own = this.#items.peek(String(id));
+    const own = this.#items.look(String(id));
     if (own !== undefined && own.at > list.at) return undefined;
     let byId = this.#byId.get(list.value);
     if (byId === undefined) {
       byId = new Map(list.value.map((item) => [item.id, item]));
       this.#byId.set(list.value, byId);
     }
-    return byId.get(id);
+    const item = byId.get(id);
+    if (item !== undefined) this.#items.served({ value: item, at: list.at });
+    return item;
   }
 }

@@ -1,5 +1,7 @@
 import type { Request } from 'express';
 import OAuth2Strategy from 'passport-oauth2';
+import { type LoginMessage, loginChannel } from '../diagnostics/login.js';
+import { ERROR_CODES } from '../errors/codes.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
 import { PendingTokens, sendConfirmationPage } from './confirmation.js';
@@ -92,9 +94,25 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /** Called by passport, which has put `success`, `fail`, `redirect`, `pass` and `error` on `this`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
     runLogin(this[PARTS], req, options.returnTo)
-      .then((outcome) => conclude(this, req, outcome))
-      .catch((error: unknown) => this.error(error));
+      .then((outcome) => {
+        report(outcome.type, outcome.type === 'fail' ? outcome.challenge : undefined);
+        conclude(this, req, outcome);
+      })
+      .catch((error: unknown) => {
+        report('error', error);
+        this.error(error);
+      });
   }
+}
+
+/** @param why - what has the code: a failure's challenge, or an error. */
+function report(outcome: LoginMessage['outcome'], why: unknown): void {
+  if (!loginChannel.hasSubscribers) return;
+  const code: unknown = (why as { code?: unknown } | undefined)?.code;
+  // A code of the app's own can be anything, so only ours are passed on.
+  const isOurs = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+  const message: LoginMessage = { outcome, ...(isOurs && { code }) };
+  loginChannel.publish(message);
 }
 
 function conclude(strategy: OAuth2Strategy, req: Request, outcome: Outcome): void {

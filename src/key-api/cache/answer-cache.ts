@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
+import { type LookupMessage, lookupChannel } from '../../diagnostics/lookup.js';
 import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
 import type { CacheLimits } from './cache-options.js';
@@ -47,6 +48,7 @@ interface Yes<T> {
  * never kept.
  */
 export class AnswerCache<T extends object> {
+  readonly #what: LookupMessage['what'];
   readonly #settings: CacheLimits;
   readonly #clock: () => number;
   readonly #ask: Ask<T>;
@@ -57,7 +59,14 @@ export class AnswerCache<T extends object> {
   readonly #closing = new AbortController();
   #refreshes = 0;
 
-  constructor(settings: CacheLimits, clock: () => number, ask: Ask<T>, fleet?: FleetSpace<T>) {
+  constructor(
+    what: LookupMessage['what'],
+    settings: CacheLimits,
+    clock: () => number,
+    ask: Ask<T>,
+    fleet?: FleetSpace<T>,
+  ) {
+    this.#what = what;
     this.#settings = settings;
     this.#clock = clock;
     this.#ask = ask;
@@ -73,6 +82,12 @@ export class AnswerCache<T extends object> {
    * one is due. Nothing is awaited, copied or hashed here: this is the way of nearly every request.
    */
   peek(key: string): Answered<T> | undefined {
+    const found = this.look(key);
+    return found && lookupChannel.hasSubscribers ? this.served(found) : found;
+  }
+
+  /** {@link peek}, for who does not serve what is found: nobody is told. */
+  look(key: string): Answered<T> | undefined {
     const yes = this.#yes.get(key);
     if (yes !== undefined) {
       const age = this.#clock() - yes.at;
@@ -89,10 +104,16 @@ export class AnswerCache<T extends object> {
     return age >= 0 && age < this.#settings.invalidTtl ? { value: null, at } : undefined;
   }
 
-  /** {@link peek}, but only what is younger than `ttl`. */
-  peekFresh(key: string): Answered<T> | undefined {
-    const found = this.peek(key);
+  /** {@link look}, but only what is younger than `ttl`. */
+  lookFresh(key: string): Answered<T> | undefined {
+    const found = this.look(key);
     return found !== undefined && this.#clock() - found.at < this.#settings.ttl ? found : undefined;
+  }
+
+  /** Tells who listens that an answer that is kept was served. */
+  served(answered: Answered<T>): Answered<T> {
+    const isStale = answered.value !== null && this.#clock() - answered.at >= this.#settings.ttl;
+    return this.#report(isStale ? 'stale' : 'cache', answered);
   }
 
   /** The answer, from here or from the service. */
@@ -108,6 +129,7 @@ export class AnswerCache<T extends object> {
     } catch (error) {
       const last = fresh || signal?.aborted ? undefined : this.#lastResort(key, error);
       if (last === undefined) throw error;
+      this.#report('last-resort', { value: last, at: 0 });
       return last;
     }
   }
@@ -132,21 +154,40 @@ export class AnswerCache<T extends object> {
 
   #start(key: string, how: { signal?: AbortSignal; isFresh?: boolean }): Promise<Answered<T>> {
     const fleet = this.#fleet;
+    let source: LookupMessage['source'] = fleet ? 'shared' : 'service';
     const ask = async (): Promise<Answered<T>> => {
+      source = 'service';
       const at = this.#clock();
       return { value: await this.#ask(key, how.signal ? { signal: how.signal } : {}), at };
     };
-    return this.#flights.start(
-      key,
-      async () => {
-        if (fleet === undefined) return ask();
-        if (!how.isFresh) return fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
-        const answered = await ask();
-        fleet.tell(key, answered).catch(() => {});
-        return answered;
+    const answer = async (): Promise<Answered<T>> => {
+      if (fleet === undefined) return ask();
+      if (!how.isFresh) return fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
+      const answered = await ask();
+      fleet.tell(key, answered).catch(() => {});
+      return answered;
+    };
+    const flight = this.#flights.start(key, answer, (answered) => this.#keep(key, answered));
+    if (!lookupChannel.hasSubscribers) return flight;
+    return flight.then(
+      (answered) => this.#report(source, answered),
+      (error: unknown) => {
+        const code = isMarketgateError(error) ? { code: error.code } : {};
+        const message: LookupMessage = { what: this.#what, source, outcome: 'failed', ...code };
+        lookupChannel.publish(message);
+        throw error;
       },
-      (answered) => this.#keep(key, answered),
     );
+  }
+
+  /** Tells who listens where an answer came from, and passes it on. */
+  #report<A extends Answered<T>>(source: LookupMessage['source'], answered: A): A {
+    if (lookupChannel.hasSubscribers) {
+      const outcome = answered.value === null ? 'no' : 'yes';
+      const message: LookupMessage = { what: this.#what, source, outcome };
+      lookupChannel.publish(message);
+    }
+    return answered;
   }
 
   #keep(key: string, { value, at }: Answered<T>): Answered<T> {
