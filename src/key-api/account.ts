@@ -22,7 +22,7 @@ export interface AccountProfile {
   description?: string;
   contact: { email?: string };
   /** From the name of a network ("facebook", "x", …: an open list) to a link. */
-  social_links: Record<string, string>;
+  social_links?: Record<string, string>;
   /** URLs. */
   media: { avatar: string; cover: string };
 }
@@ -43,7 +43,7 @@ export const accountSchema = z.looseObject({
     heading: text,
     description: text,
     contact: z.looseObject({ email: text }),
-    social_links: z.record(z.string(), z.string()),
+    social_links: z.record(z.string(), z.string()).optional(),
     media: z.looseObject({ avatar: text, cover: text }),
   }),
   registered_at: text,
