@@ -10,10 +10,20 @@ export default defineConfig({
     keyv: 'src/stores/keyv/index.ts',
     redis: 'src/stores/redis/index.ts',
     testing: 'src/testing/index.ts',
+    cli: 'src/cli/main.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',
-  dts: true,
+  // The command line has nothing to import.
+  dts: {
+    entry: {
+      index: 'src/index.ts',
+      sandbox: 'src/sandbox/index.ts',
+      keyv: 'src/stores/keyv/index.ts',
+      redis: 'src/stores/redis/index.ts',
+      testing: 'src/testing/index.ts',
+    },
+  },
   clean: true,
   sourcemap: false,
   treeshake: true,

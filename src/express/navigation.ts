@@ -1,10 +1,13 @@
 import type { Request } from 'express';
+import { isPrefetch } from '../passport/prefetch.js';
 
 /**
  * Whether a browser is going to a page, so that a redirect or a page is the right answer. What a
  * script fetches, and what prefers JSON, gets a status and a problem instead.
  */
 export function isNavigation(req: Request): boolean {
+  // A page that is fetched ahead is not gone to yet: a redirect would begin a login.
+  if (isPrefetch(req)) return false;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const mode = req.headers['sec-fetch-mode'];
   if (mode !== undefined && mode !== 'navigate') return false;

@@ -52,6 +52,8 @@ body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;ba
 main{max-width:28rem;width:100%;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
 h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;text-wrap:balance}
 p{margin:.5rem 0 1.5rem;color:var(--soft)}
+.who{margin-bottom:.5rem;overflow-wrap:anywhere}
+.who strong{color:var(--ink)}
 form{display:flex;flex-wrap:wrap;gap:.75rem}
 button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on)}
@@ -62,7 +64,10 @@ button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
  * "Continue as NAME?". A GET form, for the app has a GET route for its callback and perhaps no other;
  * what makes the answer unforgeable is the attempt, which only this browser holds.
  */
-export function sendConfirmationPage(req: Request, id: string, name: string): void {
+export function sendConfirmationPage(
+  req: Request,
+  { id, name, username }: { id: string; name: string; username: string },
+): void {
   const { res } = req as { res?: Response };
   if (res === undefined) throw new Error('MarketplaceStrategy: the request has no response');
   const page = html`<!doctype html>
@@ -77,6 +82,7 @@ ${STYLE}
 <body>
 <main>
 <h1>Continue as <bdi>${name}</bdi>?</h1>
+<p class="who">User name <strong><bdi>${username}</bdi></strong></p>
 <p>You are about to log in with this marketplace account. If it is not yours, do not go on: somebody may want you to use theirs.</p>
 <form method="get" action="${confirmationPath(req, id)}">
 <input type="hidden" name="confirm" value="${id}">
@@ -92,7 +98,7 @@ ${STYLE}
   // Not in a frame: the visitor must see what the click is for.
   res.setHeader(
     'Content-Security-Policy',
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
   );
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('Referrer-Policy', 'no-referrer');

@@ -11,6 +11,8 @@ export interface LoginAttempt {
   readonly returnTo?: string;
   /** Whose account it is, once the auth_key is spent and only the visitor's yes is missing. */
   readonly name?: string;
+  /** That account's user name, which no other account has. */
+  readonly username?: string;
 }
 
 /**
@@ -34,13 +36,12 @@ export async function beginAttempt(
   attempts: LoginAttempts,
   req: Request,
   now: number,
-  about: Pick<LoginAttempt, 'returnTo' | 'name'>,
+  about: Partial<Pick<LoginAttempt, 'returnTo' | 'name' | 'username'>>,
 ): Promise<LoginAttempt> {
   const attempt: LoginAttempt = {
     id: randomBytes(16).toString('base64url'),
     startedAt: now,
-    ...(about.returnTo !== undefined && { returnTo: about.returnTo }),
-    ...(about.name !== undefined && { name: about.name }),
+    ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)),
   };
   const open = (await attempts.read(req)).filter((other) => isOpen(other, now));
   await attempts.write(req, [...open, attempt].slice(-MOST_ATTEMPTS));
@@ -125,7 +126,8 @@ function isAttempt(value: unknown): value is LoginAttempt {
   return (
     typeof attempt?.id === 'string' &&
     Number.isFinite(attempt.startedAt) &&
-    ['string', 'undefined'].includes(typeof attempt.name)
+    ['string', 'undefined'].includes(typeof attempt.name) &&
+    ['string', 'undefined'].includes(typeof attempt.username)
   );
 }
 

@@ -31,7 +31,12 @@ export type Outcome =
   | { readonly type: 'fail'; readonly challenge: object | undefined; readonly status: number }
   | { readonly type: 'pass' }
   /** Not an end yet: the visitor is asked. */
-  | { readonly type: 'ask'; readonly id: string; readonly name: string };
+  | {
+      readonly type: 'ask';
+      readonly id: string;
+      readonly name: string;
+      readonly username: string;
+    };
 
 /** What a login needs. */
 export interface LoginParts extends StrategySettings {
@@ -70,16 +75,16 @@ const ALREADY_USED = failure(
  * @param wanted - the `returnTo` of the app, not yet trusted.
  */
 export async function runLogin(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
-  const authKey = readAuthKey(req);
-  const confirmation = parts.confirm ? readConfirmation(req) : undefined;
-  if (authKey.kind === 'none' && confirmation === undefined) return start(parts, req, wanted);
   if (isPrefetch(req)) {
     // An error and not a failure: a redirect would be kept, and shown as the result of the login.
     throw new MarketgateError(
       'login_failed',
-      'a prefetch of the callback was refused, so that it does not spend the auth_key; follow the link instead',
+      'a prefetch of a login was refused, so that it spends neither an auth_key nor where the visitor wants to go; follow the link instead',
     );
   }
+  const authKey = readAuthKey(req);
+  const confirmation = parts.confirm ? readConfirmation(req) : undefined;
+  if (authKey.kind === 'none' && confirmation === undefined) return start(parts, req, wanted);
   if (authKey.kind === 'broken') {
     return failure('auth_key_rejected', `The login could not be completed: ${authKey.why}.`);
   }
@@ -124,23 +129,46 @@ async function callback(
     return isLoggedIn(req) ? passOn(req, safeReturnTo(wanted)) : NOT_STARTED_HERE;
   }
   const returnTo = attempt.returnTo ?? safeReturnTo(wanted);
-  // Two requests at once both find the attempt, and a browser can send a copy of its cookie again.
-  if (!(await parts.usedKeys.claim(attempt.id))) return NOT_STARTED_HERE;
   if (!(await parts.usedKeys.claim(authKey, { returnTo }))) return ALREADY_USED;
 
-  const token = await parts.loginApi.exchange(authKey);
+  const token = await exchange(parts, req, authKey);
+  if (token === undefined) return passOn(req, returnTo);
   const profile = await profileFor(parts, token);
   if (parts.confirm) return ask(parts, req, profile, token, returnTo);
   return complete(parts, req, profile, token, returnTo);
 }
 
-/** The attempt that this callback belongs to, taken from the browser before anything is spent. */
+/**
+ * `undefined` for a key that is dead in a browser that is logged in: of two tabs the service lets only
+ * the newest key live, and the visitor has what both came for.
+ */
+async function exchange(
+  { loginApi }: LoginParts,
+  req: Request,
+  authKey: string,
+): Promise<AccessToken | undefined> {
+  try {
+    return await loginApi.exchange(authKey);
+  } catch (error) {
+    const isDead = isMarketgateError(error) && error.code === 'auth_key_rejected';
+    if (isDead && isLoggedIn(req)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The attempt that this callback belongs to, taken from the browser before anything is spent. Two
+ * requests at once both find the same, and a browser can send a copy of its cookie again: who comes
+ * second goes on to the next.
+ */
 async function attemptOf(parts: LoginParts, req: Request): Promise<LoginAttempt | undefined> {
-  const { attempts, clock, state } = parts;
-  if (!state) return takeAttempt(attempts, req, clock());
-  const echoed: unknown = req.query.state;
-  if (typeof echoed !== 'string') return undefined;
-  return takeAttempt(attempts, req, clock(), echoed);
+  const { attempts, clock, state, usedKeys } = parts;
+  const echoed: unknown = state ? req.query.state : undefined;
+  if (state && typeof echoed !== 'string') return undefined;
+  for (;;) {
+    const attempt = await takeAttempt(attempts, req, clock(), echoed as string | undefined);
+    if (attempt === undefined || (await usedKeys.claim(attempt.id))) return attempt;
+  }
 }
 
 async function ask(
@@ -150,8 +178,11 @@ async function ask(
   token: AccessToken,
   returnTo: string | undefined,
 ): Promise<Outcome> {
-  const name = profile.displayName ?? profile.id;
-  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), { returnTo, name });
+  const name = shown(profile.displayName ?? profile.id);
+  // Anybody can take anybody's name; the user name is the account's own.
+  const username = shown(profile.username ?? profile.id);
+  const about = { returnTo, name, username };
+  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), about);
   await parts.pendingTokens.keep(id, token);
   return { type: 'redirect', url: confirmationPath(req, id) };
 }
@@ -164,7 +195,9 @@ async function answered(
   const { attempts, clock } = parts;
   if (answer === undefined) {
     const waiting = await findConfirmation(attempts, req, clock(), id);
-    if (waiting?.name !== undefined) return { type: 'ask', id, name: waiting.name };
+    if (waiting?.name !== undefined) {
+      return { type: 'ask', id, name: waiting.name, username: waiting.username ?? '' };
+    }
     return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
   }
   const attempt = await takeConfirmation(attempts, req, clock(), id);
@@ -187,7 +220,7 @@ async function profileFor(
 }
 
 async function complete(
-  { tokenStore, verify }: LoginParts,
+  { attempts, state, tokenStore, verify }: LoginParts,
   req: Request,
   profile: MarketplaceProfile,
   token: AccessToken,
@@ -196,6 +229,9 @@ async function complete(
   await tokenStore?.set(profile.id, token);
   const { user, info } = await verify({ profile, token, req });
   if (!user) return { type: 'fail', challenge: info, status: 401 };
+  // What other tabs have begun ends here: a stranger's callback must not find an attempt, and move who
+  // is logged in to another account. With an echoed state each callback names its own.
+  if (!state) await attempts.write(req, []);
   leaveReturnTo(req, returnTo);
   return { type: 'success', user, info: info ?? {} };
 }
@@ -204,6 +240,9 @@ function passOn(req: Request, returnTo: string | undefined): Outcome {
   leaveReturnTo(req, returnTo);
   return { type: 'pass' };
 }
+
+/** As much of a name as fits on a page and into a cookie. */
+const shown = (name: string): string => [...name].slice(0, 100).join('');
 
 const isLoggedIn = (req: Request): boolean => Boolean((req as { user?: unknown }).user);
 

@@ -130,6 +130,6 @@ function conclude(strategy: OAuth2Strategy, req: Request, outcome: Outcome): voi
       strategy.pass();
       break;
     case 'ask':
-      sendConfirmationPage(req, outcome.id, outcome.name);
+      sendConfirmationPage(req, outcome);
   }
 }

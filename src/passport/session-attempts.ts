@@ -12,6 +12,7 @@ export class SessionAttempts implements LoginAttempts {
 
   async write(req: Request, attempts: readonly LoginAttempt[]): Promise<void> {
     const session = requiredSession(req);
+    if (attempts.length === 0 && session[KEY] === undefined) return;
     if (attempts.length === 0) delete session[KEY];
     else session[KEY] = attempts;
     await saveSession(session);

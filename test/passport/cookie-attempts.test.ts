@@ -142,13 +142,29 @@ describe('login attempts in a cookie', () => {
       now = i;
       await drive(strategy, browser.request().req, { returnTo: `/tab-${i}` });
     }
-    const visited: unknown[] = [];
-    for (let i = 0; i < 6; i++) {
-      const { req } = browser.request({ auth_key: `k${i}` });
-      const [outcome] = await drive(strategy, req);
-      visited.push(outcome?.[0] === 'success' ? returnTo(req) : outcome?.[2]);
-    }
-    expect(visited).toEqual(['/tab-6', '/tab-5', '/tab-4', '/tab-3', '/tab-2', 403]);
+    const held = JSON.parse(
+      Buffer.from((browser.cookies[NAME] ?? '').split('.')[1] ?? '', 'base64url').toString(),
+    ) as { returnTo: string }[];
+    expect(held.map(({ returnTo: path }) => path)).toEqual([
+      '/tab-2',
+      '/tab-3',
+      '/tab-4',
+      '/tab-5',
+      '/tab-6',
+    ]);
+    const { req } = browser.request({ auth_key: 'k1' });
+    await drive(strategy, req);
+    expect(returnTo(req)).toBe('/tab-6');
+  });
+
+  it('end with a login: a stranger’s callback finds none to move the visitor elsewhere', async () => {
+    const { strategy, exchanged } = strategyOf();
+    const browser = cookieBrowser();
+    for (let i = 0; i < 3; i++) await drive(strategy, browser.request().req);
+    await drive(strategy, browser.request({ auth_key: 'mine' }).req);
+    const { req } = browser.request({ auth_key: 'strangers' }, { user: { id: '77' } });
+    expect(await drive(strategy, req)).toEqual([['pass']]);
+    expect(exchanged).toEqual(['mine']);
   });
 
   it('fit into a cookie, whatever paths the tabs want to go to', async () => {

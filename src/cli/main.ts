@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+import { run } from './program.js';
+import { processTerminal } from './terminal.js';
+
+const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
+
+run(process.argv.slice(2), {
+  terminal: processTerminal,
+  environment: process.env,
+  untilStopped,
+}).then(
+  (exitCode) => {
+    process.exitCode = exitCode;
+  },
+  (error: unknown) => {
+    // Nothing of a secret is in an error's name; its message could come from anywhere.
+    const { name, code } = error as NodeJS.ErrnoException;
+    processTerminal.err(`marketgate: ${name ?? 'Error'}${code ? ` (${code})` : ''}`);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,64 @@
+import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isSupported } from '../express/purchase-conditions.js';
+import { KeyApi } from '../key-api/key-api.js';
+import type { Purchase } from '../key-api/purchase.js';
+import { type Settings, UsageError, VARIABLES } from './settings.js';
+import { colorsOf, printable, type Terminal, table } from './terminal.js';
+
+/** Exit codes of `marketgate verify`. */
+const VALID = 0;
+const INVALID = 1;
+const UNKNOWN = 2;
+
+/**
+ * `marketgate verify CODE`: what the service says of a purchase code.
+ * @returns 0: valid; 1: the service says it is not; 2: that could not be found out.
+ */
+export async function verify(
+  code: string,
+  settings: Settings,
+  { json }: { json: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  const { baseUrl, apiKey, allowInsecure } = settings;
+  if (baseUrl === undefined || apiKey === undefined) {
+    throw new UsageError(`verify needs ${VARIABLES.baseUrl} and ${VARIABLES.apiKey}`);
+  }
+  if (code.trim() === '') throw new UsageError('verify needs a purchase code that is not blank');
+  const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, cache: false });
+  try {
+    const purchase = await keyApi.validatePurchase(code);
+    if (json) terminal.out(JSON.stringify({ valid: purchase !== null, purchase }, null, 2));
+    else terminal.out(purchase === null ? refusal(terminal) : facts(purchase, terminal));
+    return purchase === null ? INVALID : VALID;
+  } catch (error) {
+    if (!isMarketgateError(error)) throw error;
+    if (json) terminal.out(JSON.stringify({ valid: null, error: error.toJSON() }, null, 2));
+    else terminal.err(`Could not find out (${error.code}): ${error.message}`);
+    return UNKNOWN;
+  } finally {
+    await keyApi.close();
+  }
+}
+
+const refusal = (terminal: Terminal): string =>
+  `${colorsOf(terminal).red('Not valid.')} The service does not know this code, or the purchase was refunded, or it is another author's.`;
+
+function facts(purchase: Purchase, terminal: Terminal): string {
+  const colors = colorsOf(terminal);
+  const { item, license_type, price, currency, date, supported_until, downloaded } = purchase;
+  const support = isSupported(purchase, Date.now())
+    ? `until ${supported_until}`
+    : supported_until === undefined
+      ? 'none'
+      : `over since ${supported_until}`;
+  const rows = [
+    ['item', `${item.id}${item.name ? ` ${item.name}` : ''}`],
+    ['license_type', license_type],
+    ['price', price === undefined ? undefined : `${price} ${currency ?? ''}`],
+    ['date', date],
+    ['support', support],
+    ['downloaded', downloaded === undefined ? undefined : downloaded ? 'yes' : 'no'],
+  ].flatMap(([name = '', value]) => (value === undefined ? [] : [[name, printable(value)]]));
+  return `${colors.green('Valid.')}\n${table(rows)}`;
+}
