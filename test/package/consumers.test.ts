@@ -32,6 +32,15 @@ describe.each(projects)('with %s', (_name, project) => {
     expect(code, stdout + stderr).toBe(0);
   });
 
+  it('the command line runs, and knows its version', async () => {
+    const bin = join(project, 'node_modules', '.bin', 'marketgate');
+    const { code, stdout, stderr } = await runProgram(bin, ['--version'], { cwd: project });
+    expect(code, stdout + stderr).toBe(0);
+    expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+/);
+    const wrong = await runProgram(bin, ['verify', 'some-code'], { cwd: project });
+    expect(wrong.code).toBe(2);
+  });
+
   it.concurrent.each(typed)(
     '$file is right for tsc --moduleResolution $resolution',
     async (how) => {
