@@ -5,7 +5,7 @@ import { describeFailure, storeFailure } from '../store-failure.js';
 import type { TokenStore } from '../token-store.js';
 import { ErrorWatch, isGarbled, type Watched } from './error-watch.js';
 import { checkKeyv, emittersOf, type KeyvLike } from './keyv-like.js';
-import { decodeToken, encodeToken, keyOf } from './stored-token.js';
+import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
 
 /** Options of {@link KeyvTokenStore}. */
 export interface KeyvTokenStoreOptions {

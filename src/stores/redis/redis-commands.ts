@@ -1,0 +1,43 @@
+/** Whether a command would go out at once. */
+export type RedisState =
+  /** It would. */
+  | 'ready'
+  /** It would wait in the client's own queue, for as long as it takes. */
+  | 'waiting'
+  /** The client was never opened, or is closed for good. */
+  | 'closed';
+
+/**
+ * The few commands that are used, alike for every kind of client. Each is about one key only, or it
+ * could not run on a cluster. Replies are as Redis gives them.
+ */
+export interface RedisCommands {
+  readonly state: RedisState;
+  /** Opens a client that opens itself only with its first command. */
+  wake(): void;
+  /** Calls the listener once, when the state may have become `ready`. */
+  onceReady(listener: () => void): void;
+  get(key: string): Promise<unknown>;
+  set(key: string, value: string, milliseconds: number): Promise<unknown>;
+  /** Replies `OK`, or `null` when the key is there already. */
+  setIfAbsent(key: string, value: string, milliseconds: number): Promise<unknown>;
+  delete(key: string): Promise<unknown>;
+  /** Runs a Lua script on one key. */
+  run(script: string, key: string, args: readonly string[]): Promise<unknown>;
+  publish(channel: string, message: string): Promise<unknown>;
+  /** A connection of its own to listen with, not yet open: one that subscribes can do nothing else. */
+  listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener>;
+}
+
+/**
+ * One connection to one server, that does not reconnect by itself: what was said while it was away
+ * must be known to have been missed.
+ */
+export interface RedisListener {
+  /** Connects and subscribes. */
+  open(channel: string): Promise<unknown>;
+  /** Settles when the server has answered. */
+  ping(): Promise<unknown>;
+  /** Ends it, in whatever state it is. Never throws. */
+  close(): void;
+}

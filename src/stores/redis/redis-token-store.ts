@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { reportUnreadable } from '../../diagnostics/store.js';
+import { type AccessToken, isAccessToken } from '../../login-api/access-token.js';
+import {
+  functionOption,
+  knownOptions,
+  positiveOption,
+  textOption,
+} from '../../options/check-options.js';
+import { checkClaim } from '../check-claim.js';
+import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
+import type { TokenStore } from '../token-store.js';
+import { wholeMilliseconds } from './checks.js';
+import { GuardedRedis } from './guarded-redis.js';
+import type { RedisClient } from './redis-client.js';
+
+/** Options of {@link RedisTokenStore}. */
+export interface RedisTokenStoreOptions {
+  /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
+  client: RedisClient;
+  /** What the keys of this store begin with. Default `marketgate:token:`. */
+  prefix?: string | undefined;
+  /** Milliseconds that Redis may take for one call. Default 1,500. */
+  timeout?: number | undefined;
+  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  clock?: (() => number) | undefined;
+}
+
+const OWNER = 'RedisTokenStore';
+
+/**
+ * A {@link TokenStore} in Redis, for a fleet: single server or cluster.
+ *
+ * - A row ends with its token, and a row that is no token of that user counts as none; it is reported
+ *   on `marketgate:drift`, and stays where it is, for a newer version may have written it.
+ * - `claim` is atomic: exactly one process of the fleet gets `true`.
+ * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. A
+ *   connection that was lost is waited for that long.
+ * - Redis must not evict what has not ended: with another `maxmemory-policy` than `noeviction`, a
+ *   claim could be lost before its time, and a user logged out.
+ *
+ * Tokens are stored as they are, and who can read that Redis can read them. Wrap it in an
+ * `EncryptedTokenStore` where that is more than the app. User ids other than small letters, digits
+ * and `_`, and the names of claims, are hashed.
+ */
+export class RedisTokenStore implements TokenStore {
+  readonly #redis: GuardedRedis;
+  readonly #prefix: string;
+  readonly #clock: () => number;
+
+  /** @throws TypeError that names the wrong option. */
+  constructor(options: RedisTokenStoreOptions) {
+    const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout', 'clock']);
+    this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:token:');
+    this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
+    const timeout = positiveOption(OWNER, 'timeout', given.timeout, 1500, 'milliseconds');
+    this.#redis = new GuardedRedis(OWNER, given.client, { timeout, waits: true });
+  }
+
+  /** @throws MarketgateError `store_unavailable` when Redis cannot be asked. */
+  async get(userId: string): Promise<AccessToken | undefined> {
+    const key = keyOf(this.#prefix, userId);
+    const stored = (await this.#redis.call('get', (redis) => redis.get(key))) ?? undefined;
+    if (stored === undefined) return undefined;
+    const token = decodeToken(userId, stored);
+    if (token === undefined) {
+      reportUnreadable(`${OWNER}.get`, 'a token of this user, as this store writes it');
+      return undefined;
+    }
+    // Redis counts from when it got the row, by a clock of its own.
+    return this.#clock() < token.expiresAt ? token : undefined;
+  }
+
+  /**
+   * @throws TypeError when `token` is none.
+   * @throws MarketgateError `store_unavailable` when Redis did not take it.
+   */
+  async set(userId: string, token: AccessToken): Promise<void> {
+    if (!isAccessToken(token)) throw new TypeError(`${OWNER}.set: "token" must be an AccessToken`);
+    const life = wholeMilliseconds(token.expiresAt - this.#clock());
+    if (life <= 0) return this.delete(userId);
+    const key = keyOf(this.#prefix, userId);
+    const value = encodeToken(userId, token);
+    await this.#redis.call('set', (redis) => redis.set(key, value, life));
+  }
+
+  /** @throws MarketgateError `store_unavailable` when Redis did not do it. */
+  async delete(userId: string): Promise<void> {
+    const key = keyOf(this.#prefix, userId);
+    await this.#redis.call('delete', (redis) => redis.delete(key));
+  }
+
+  /**
+   * @throws TypeError when `ttl` is no positive number.
+   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The claim may have been
+   * taken all the same: what it stands for counts as done.
+   */
+  async claim(name: string, ttl: number): Promise<boolean> {
+    checkClaim(OWNER, ttl);
+    // No user id makes such a key: a colon is hashed away there.
+    const key = `${this.#prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
+    const life = wholeMilliseconds(ttl);
+    const reply = await this.#redis.call('claim', (redis) => redis.setIfAbsent(key, '1', life));
+    return reply === 'OK';
+  }
+}
