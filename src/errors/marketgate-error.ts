@@ -36,7 +36,12 @@ export class MarketgateError extends Error {
     this.status = ERROR_CODES[code].status;
     this.statusCode = this.status;
     this.expose = this.status < 500;
-    if (options.retryAfter !== undefined) this.retryAfter = options.retryAfter;
+    if (options.retryAfter !== undefined) {
+      this.retryAfter = options.retryAfter;
+      // Express's own last handler sends these, for apps without an error handler of theirs.
+      const headers = { 'Retry-After': String(Math.ceil(options.retryAfter)) };
+      Object.defineProperty(this, 'headers', { value: headers });
+    }
     Object.defineProperty(this, BRAND, { value: true });
   }
 

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { KeyApi } from '../key-api/key-api.js';
-import { contextOf } from './marketplace-context.js';
+import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';
 
 /**
@@ -13,10 +13,5 @@ import { checkKeyApi } from './purchase-lookup.js';
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): RequestHandler {
   checkKeyApi<Pick<KeyApi, 'getAccount'>>('loadAccount', keyApi, 'getAccount');
-  return (req, res, next) => {
-    keyApi.getAccount().then((account) => {
-      contextOf(req, res).account = account;
-      next();
-    }, next);
-  };
+  return loadInto('account', async () => ({ ...(await keyApi.getAccount()) }));
 }

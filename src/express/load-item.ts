@@ -3,7 +3,7 @@ import { MarketgateError } from '../errors/marketgate-error.js';
 import { itemId } from '../key-api/item-id.js';
 import type { KeyApi } from '../key-api/key-api.js';
 import { functionOption, knownOptions } from '../options/check-options.js';
-import { contextOf } from './marketplace-context.js';
+import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';
 
 /** Options of {@link loadItem}. */
@@ -27,14 +27,12 @@ export function loadItem(
   checkKeyApi<Pick<KeyApi, 'getItem'>>('loadItem', keyApi, 'getItem');
   const given = knownOptions('loadItem', options, ['id']);
   const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params.id);
-  return (req, res, next) => {
-    // In an async function, so that a throw of `id` reaches `next` as well.
-    (async () => keyApi.getItem(itemId(idOf(req))))().then((item) => {
-      if (item === null) {
-        return next(new MarketgateError('item_not_found', 'the service has no item with this id'));
-      }
-      contextOf(req, res).item = item;
-      next();
-    }, next);
-  };
+  return loadInto('item', async (req) => {
+    const item = await keyApi.getItem(itemId(idOf(req)));
+    if (item === null) {
+      throw new MarketgateError('item_not_found', 'the service has no item with this id');
+    }
+    // A copy on top: Express's res.render writes into what it is given.
+    return { ...item };
+  });
 }

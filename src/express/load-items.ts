@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { KeyApi } from '../key-api/key-api.js';
-import { contextOf } from './marketplace-context.js';
+import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';
 
 /**
@@ -11,10 +11,5 @@ import { checkKeyApi } from './purchase-lookup.js';
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): RequestHandler {
   checkKeyApi<Pick<KeyApi, 'listItems'>>('loadItems', keyApi, 'listItems');
-  return (req, res, next) => {
-    keyApi.listItems().then((items) => {
-      contextOf(req, res).items = items;
-      next();
-    }, next);
-  };
+  return loadInto('items', () => keyApi.listItems());
 }

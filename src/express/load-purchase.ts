@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { asError } from '../errors/as-error.js';
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { knownOptions } from '../options/check-options.js';
 import { contextOf } from './marketplace-context.js';
@@ -34,11 +35,11 @@ export function loadPurchase(
       (found) => {
         const context = contextOf(req, res);
         context.verdict = found.verdict;
-        if (found.verdict === 'valid') context.purchase = found.purchase;
+        if (found.verdict === 'valid') context.purchase = { ...found.purchase };
         next();
       },
       (error: unknown) => {
-        if (!isMarketgateError(error)) return next(error);
+        if (!isMarketgateError(error)) return next(asError(error));
         contextOf(req, res).verdict = error.code === 'item_id_invalid' ? 'invalid' : 'unknown';
         next();
       },

@@ -6,8 +6,8 @@ import type { UserInfo } from '../login-api/user-info.js';
 import { functionOption, knownOptions, shapedOption } from '../options/check-options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
+import { loadInto } from './load-into.js';
 import { loginError, requiredUserId, type UserIdSource, userIdOfPassport } from './login-gate.js';
-import { contextOf } from './marketplace-context.js';
 
 /** Options of {@link loadUser}. */
 export interface LoadUserOptions {
@@ -45,7 +45,10 @@ export function loadUser(
     try {
       return await loginApi.getUser(token);
     } catch (error) {
-      if (isMarketgateError(error) && error.status === 401) await forget(userId, token);
+      if (isMarketgateError(error) && error.status === 401) {
+        // That it could not be deleted changes nothing for the visitor, who must log in.
+        await forget(userId, token).catch(() => {});
+      }
       throw error;
     }
   }
@@ -56,10 +59,5 @@ export function loadUser(
     if (present?.value === refused.value) await tokens.delete(userId);
   }
 
-  return (req, res, next) => {
-    load(req).then((user) => {
-      contextOf(req, res).user = user;
-      next();
-    }, next);
-  };
+  return loadInto('user', load);
 }

@@ -10,7 +10,9 @@ export function isNavigation(req: Request): boolean {
   if (isPrefetch(req)) return false;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const mode = req.headers['sec-fetch-mode'];
-  if (mode !== undefined && mode !== 'navigate') return false;
+  // Node's own fetch says "cors" of everything and cannot be told otherwise; its Accept decides.
+  const isNode = /^(node|undici)\b/.test(req.headers['user-agent'] ?? '');
+  if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
   if (req.headers['x-requested-with'] === 'XMLHttpRequest') return false;
   return prefersHtml(req);
 }

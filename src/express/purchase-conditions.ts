@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { MarketgateErrorCode } from '../errors/codes.js';
-import { MarketgateError, type MarketgateErrorOptions } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors/marketgate-error.js';
 import { itemId } from '../key-api/item-id.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
@@ -19,11 +19,8 @@ export interface PurchaseConditions {
 }
 
 /** A refusal: an answer to the visitor, not a failure. */
-export const denial = (
-  code: MarketgateErrorCode,
-  message: string,
-  options?: MarketgateErrorOptions,
-): MarketgateError => new MarketgateError(code, message, options);
+export const denial = (code: MarketgateErrorCode, message: string): MarketgateError =>
+  new MarketgateError(code, message);
 
 /** {@link PurchaseConditions}, checked; gives the ids that a request asks for, then judges. */
 export interface ConditionCheck {
@@ -89,7 +86,7 @@ function itemsOption(owner: string, item: unknown): ConditionCheck['itemsFor'] {
   if (item === undefined) return () => undefined;
   if (typeof item === 'function') return (req) => [item(req)].flat().map(itemId);
   const ids = [item].flat();
-  if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id))) {
+  if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0)) {
     throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
   }
   return () => ids as number[];

@@ -109,7 +109,7 @@ function worthOf(
   };
   const known = keyApi.peekPurchase?.(code);
   if (known !== undefined) return judged(known);
-  return gate(req, code, () => keyApi.validatePurchase(code)).then(judged);
+  return gate(req, code, (how) => keyApi.validatePurchase(code, how)).then(judged);
 }
 
 /** The code without decoration; blank for none, `undefined` for what cannot be one. */

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler } from 'express';
+import { asError } from '../errors/as-error.js';
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { functionOption, knownOptions } from '../options/check-options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
@@ -52,7 +53,7 @@ export function requireAccessToken(options: RequireAccessTokenOptions): RequestH
     check(req).then(
       () => next(),
       (error: unknown) => {
-        if (!isMarketgateError(error) || error.status !== 401) return next(error);
+        if (!isMarketgateError(error) || error.status !== 401) return next(asError(error));
         sendToLogin(error, loginPath, req, res, next);
       },
     );

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { type GuardMessage, guardChannel } from '../diagnostics/guard.js';
+import { asError } from '../errors/as-error.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
 import { isPromise } from './code-sources.js';
@@ -55,7 +56,9 @@ export function requirePurchase(
       return;
     }
     const nextOnce = once(next);
-    (async () => onDenied(denied, req, res, nextOnce))().catch(nextOnce);
+    (async () => onDenied(denied, req, res, nextOnce))().catch((error: unknown) =>
+      nextOnce(asError(error)),
+    );
   }
 
   return (req, res, next) => {
@@ -63,7 +66,8 @@ export function requirePurchase(
       const context = contextOf(req, res);
       context.verdict = lookup.verdict;
       if (lookup.verdict === 'valid') {
-        context.purchase = lookup.purchase;
+        // A copy on top: Express's res.render writes into what it is given.
+        context.purchase = { ...lookup.purchase };
         report(true, undefined);
         next();
       } else {
@@ -72,8 +76,9 @@ export function requirePurchase(
     };
     const failed = (error: unknown): void => {
       if (!isMarketgateError(error)) {
-        next(error);
+        next(asError(error));
       } else if (error.status < 500) {
+        if (error.code === 'too_many_attempts') contextOf(req, res).verdict = 'unknown';
         refuse(error, req, res, next);
       } else {
         contextOf(req, res).verdict = 'unknown';

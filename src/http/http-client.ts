@@ -49,6 +49,7 @@ export class HttpClient {
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const what = nameOf(request);
+    this.#transport.checkOpen(what);
     this.#pause.check(what);
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';

@@ -1,5 +1,7 @@
 const REDACTED = '[redacted]';
 const LONGEST = 200;
+/** Far more than is shown, and little enough for the patterns. */
+const MOST_READ = 4096;
 
 // What looks like a key, a token or a purchase code, even if it is not one that we sent: a run of 16
 // or more letters and digits (with dashes) that holds a digit.
@@ -25,7 +27,7 @@ function formsOf(secret: string): Set<string> {
  * what they were sent.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  let clean = text;
+  let clean = text.slice(0, MOST_READ);
   const forms = secrets.filter((secret) => secret !== '').flatMap((secret) => [...formsOf(secret)]);
   // Longest first, so that a secret inside another does not leave the rest of it standing.
   forms.sort((a, b) => b.length - a.length);

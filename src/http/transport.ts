@@ -162,9 +162,7 @@ export class Transport {
   async send(request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
     const what = nameOf(request);
     const dispatcher = this.#settings.dispatcher ?? this.#pool ?? (await this.#open());
-    if (this.#closed) {
-      throw new MarketgateError('service_unavailable', `${what}: this client was closed`);
-    }
+    this.checkOpen(what);
     return new Promise((resolve, reject) => {
       const exchange = new Exchange(
         what,
@@ -180,6 +178,12 @@ export class Transport {
         reject(networkFailure(what, error));
       }
     });
+  }
+
+  /** @throws MarketgateError `service_unavailable` once it is closed. */
+  checkOpen(what: string): void {
+    if (!this.#closed) return;
+    throw new MarketgateError('service_unavailable', `${what}: this client was closed`);
   }
 
   /** Ends the connections once what is under way is answered. A dispatcher that was passed in stays open. */

@@ -16,7 +16,10 @@ export function apiKeySource(owner: string, option: unknown): () => string | Pro
 
   function checked(key: unknown): string {
     if (typeof key === 'string' && key.trim() !== '') return key;
-    throw wrongOption(owner, 'apiKey', 'is a function that did not give a non-empty string');
+    throw new MarketgateError(
+      'service_unavailable',
+      `${owner}: the function given as "apiKey" did not give a non-empty string; look at where it reads the key from`,
+    );
   }
 }
 

@@ -33,6 +33,12 @@ export const accountDetails: Endpoint<Account> = {
       : undefined,
 };
 
+/** account/details, when only the account's being there counts. */
+export const anyAccount: Endpoint<Body> = {
+  ...accountDetails,
+  payload: ({ data }) => (isBody(data) ? { ok: true, value: data } : undefined),
+};
+
 export const itemsAll: Endpoint<Item[]> = {
   method: 'GET',
   path: '/api/items/all',

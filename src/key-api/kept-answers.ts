@@ -1,11 +1,7 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import type { Account } from './account.js';
-import {
-  AnswerCache,
-  type Ask,
-  type FleetSpace,
-  type LookupOptions,
-} from './cache/answer-cache.js';
+import { AnswerCache } from './cache/answer-cache.js';
+import type { Ask, FleetSpace, LookupOptions } from './cache/ask.js';
 import type { CacheSettings } from './cache/cache-options.js';
 import { Fleet } from './cache/fleet.js';
 import type { Item } from './item.js';
@@ -31,7 +27,7 @@ export class KeptAnswers {
   constructor(
     service: KeyService,
     { limits, shared, secret }: CacheSettings,
-    clock: () => number,
+    { clock, timeout }: { readonly clock: () => number; readonly timeout: number },
     apiKey: () => string | Promise<string>,
   ) {
     this.#service = service;
@@ -40,7 +36,7 @@ export class KeptAnswers {
       new Fleet(
         shared,
         limits,
-        clock,
+        { clock, timeout },
         () => secret ?? apiKey(),
         (kind, key) => this.#forgetHere(kind, key),
       );
@@ -109,7 +105,7 @@ export class KeptAnswers {
   /** Forgets everything, in the whole fleet. */
   async forgetAll(): Promise<void> {
     this.#forgetHere('', undefined);
-    await this.#fleet?.forget();
+    await this.#fleet?.forgetAll();
   }
 
   async close(): Promise<void> {
@@ -143,7 +139,7 @@ export class KeptAnswers {
       fleet && {
         answer: (key, ask, keep) => fleet.answer(kind, key, ask, keep),
         tell: (key, answered) => fleet.tell(kind, key, answered),
-        forget: (key) => fleet.forget(kind, key),
+        erase: (key, no) => fleet.erase(kind, key, no),
       }
     );
   }
@@ -152,8 +148,8 @@ export class KeptAnswers {
   #listed(id: number): Item | undefined {
     const list = this.#list.lookFresh(ONLY);
     if (!list?.value) return undefined;
-    const own = this.#items.look(String(id));
-    if (own !== undefined && own.at > list.at) return undefined;
+    // What the service said of the item itself since: also a no that is not served any more.
+    if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) > list.at) return undefined;
     let byId = this.#byId.get(list.value);
     if (byId === undefined) {
       byId = new Map(list.value.map((item) => [item.id, item]));

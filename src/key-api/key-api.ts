@@ -41,6 +41,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Ask the service, whatever the cache holds; the answer is kept for later calls. Default false. */
   fresh?: boolean | undefined;
+  /** Called when the answer came from another process of the fleet: the service was not asked. */
+  onShared?: (() => void) | undefined;
 }
 
 /**
@@ -78,7 +80,7 @@ export class KeyApi {
       apiKey,
       choiceOption(owner, 'validationEncoding', given.validationEncoding, ENCODINGS, 'form'),
     );
-    this.#kept = cache ? new KeptAnswers(this.#service, cache, this.clock, apiKey) : undefined;
+    this.#kept = cache ? new KeptAnswers(this.#service, cache, settings, apiKey) : undefined;
   }
 
   /**

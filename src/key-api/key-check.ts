@@ -1,13 +1,17 @@
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 
 /** How long the service's word about a key is believed, in milliseconds. */
 const ACCEPTED_FOR = 5 * 60_000;
 /** Shorter, so that a shop is back soon after its key was put right. */
 const REJECTED_FOR = 60_000;
+/** How old a check may be that lets a no erase a customer's yes, in milliseconds. */
+const JUST_NOW = 5000;
 
 interface Check {
   readonly key: string;
   readonly result: Promise<void>;
+  /** When it was asked. */
+  readonly at: number;
   until: number;
 }
 
@@ -27,13 +31,17 @@ export class KeyCheck {
     this.#ask = ask;
   }
 
-  /** Resolves when the service knows the key; rejects when it does not, or when that is not known. */
-  confirm(key: string): Promise<void> {
+  /**
+   * Resolves when the service knows the key; rejects when it does not, or when that is not known.
+   * @param isGrave - the no would take something from a customer: only a check of just now counts.
+   */
+  confirm(key: string, isGrave = false): Promise<void> {
     const last = this.#last;
     const now = this.#clock();
-    if (last?.key === key && now < last.until) return last.result;
+    const isRemembered = last?.key === key && now < last.until;
+    if (isRemembered && !(isGrave && now - last.at >= JUST_NOW)) return last.result;
     const result = this.#ask(key).then(() => {});
-    const check: Check = { key, result, until: Number.POSITIVE_INFINITY };
+    const check: Check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
     this.#last = check;
     result.then(
       () => {
@@ -48,8 +56,12 @@ export class KeyCheck {
     return result;
   }
 
-  /** Takes in what account/details said to somebody else's question. */
-  note(key: string): void {
-    this.#last = { key, result: Promise.resolve(), until: this.#clock() + ACCEPTED_FOR };
+  /** Takes in what account/details said to somebody else's question: nothing, or the rejection. */
+  note(key: string, rejection?: MarketgateError): void {
+    const at = this.#clock();
+    const result = rejection ? Promise.reject<void>(rejection) : Promise.resolve();
+    // Handled here as well, for nobody may ever ask.
+    result.catch(() => {});
+    this.#last = { key, result, at, until: at + (rejection ? REJECTED_FOR : ACCEPTED_FOR) };
   }
 }

@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
@@ -6,6 +6,7 @@ import type { ServiceUrl } from '../http/service-url.js';
 import type { Account } from './account.js';
 import {
   accountDetails,
+  anyAccount,
   type Endpoint,
   itemsAll,
   itemsItem,
@@ -21,6 +22,10 @@ import { encode, type ValidationEncoding } from './validation-encoding.js';
 export interface AskOptions {
   /** Ends it when aborted; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
+  /** Whether a no would erase a yes: then the key is checked anew before it is believed. */
+  isGrave?: boolean | undefined;
+  /** Milliseconds of the call's time that are gone already. */
+  spent?: number | undefined;
 }
 
 /**
@@ -50,9 +55,15 @@ export class KeyService {
   account(options: AskOptions): Promise<Account> {
     return this.#within(accountDetails, options, async (deadline) => {
       const key = await deadline.race(this.#key());
-      const account = await this.#account(key, deadline);
-      this.#keyCheck.note(key);
-      return account;
+      try {
+        const account = await this.#account(key, deadline);
+        this.#keyCheck.note(key);
+        return account;
+      } catch (error) {
+        const isRejected = isMarketgateError(error) && error.code === 'api_key_rejected';
+        if (isRejected) this.#keyCheck.note(key, error);
+        throw error;
+      }
     });
   }
 
@@ -81,18 +92,18 @@ export class KeyService {
       const key = await deadline.race(this.#key());
       const answer = await this.#send(endpoint, key, parameters, deadline);
       if (answer !== NO) return answer;
-      await deadline.race(this.#keyCheck.confirm(key));
+      await deadline.race(this.#keyCheck.confirm(key, options.isGrave));
       return null;
     });
   }
 
   async #within<T>(
     endpoint: Endpoint<unknown>,
-    { signal }: AskOptions,
+    { signal, spent = 0 }: AskOptions,
     run: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     const what = `${endpoint.method} ${endpoint.path}`;
-    const deadline = new Deadline(what, this.#settings.timeout, signal);
+    const deadline = new Deadline(what, Math.max(1, this.#settings.timeout - spent), signal);
     try {
       return await run(deadline);
     } finally {
@@ -104,13 +115,20 @@ export class KeyService {
     return this.#apiKey();
   }
 
-  /** The check of a key outlives the call that began it: others may be waiting for it too. */
-  #askAboutKey(key: string): Promise<Account> {
-    return this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline));
+  /**
+   * The check of a key outlives the call that began it: others may be waiting for it too. An account
+   * with an odd field in it is an account all the same.
+   */
+  #askAboutKey(key: string): Promise<unknown> {
+    return this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline, anyAccount));
   }
 
-  async #account(key: string, deadline: Deadline): Promise<Account> {
-    const answer = await this.#send(accountDetails, key, {}, deadline);
+  async #account<T = Account>(
+    key: string,
+    deadline: Deadline,
+    endpoint: Endpoint<T> = accountDetails as Endpoint<T>,
+  ): Promise<T> {
+    const answer = await this.#send(endpoint, key, {}, deadline);
     if (answer !== NO) return answer;
     throw new MarketgateError(
       'api_key_rejected',

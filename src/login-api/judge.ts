@@ -24,8 +24,15 @@ function asBody({ body }: Answer): Body | undefined {
 const isError = ({ error }: Body): boolean => Boolean(error);
 
 /** The service's sentence, in quotes, fit for an error message; or nothing. */
-function sentence({ message }: Body, secrets: readonly string[]): string {
-  return typeof message === 'string' ? `: "${redact(message, secrets)}"` : '';
+function sentence(body: Body, secrets: readonly string[]): string {
+  const said = saidBy(body);
+  return said === undefined ? '' : `: "${redact(said, secrets)}"`;
+}
+
+/** What the service gives as its reason: `message`, or a sentence in `error` itself. */
+function saidBy({ message, error }: Body): string | undefined {
+  if (typeof message === 'string') return message;
+  return typeof error === 'string' ? error : undefined;
 }
 
 /**
@@ -41,7 +48,7 @@ export function judgeAuthorize(what: string, answer: Answer, secrets: readonly s
   }
   if (isOutage(answer)) throw unusable(what, answer);
   const said = sentence(body, secrets);
-  if (typeof body.message === 'string' && /app_?\s?-?(id|secret)/i.test(body.message)) {
+  if (/app_?\s?-?(id|secret)/i.test(saidBy(body)?.slice(0, 1000) ?? '')) {
     throw new MarketgateError(
       'app_credentials_rejected',
       `${what}: the service does not accept this app${said}; compare "appId" and "appSecret" with the developer dashboard`,

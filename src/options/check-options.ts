@@ -15,6 +15,8 @@ export function knownOptions<T extends object>(
   options: T | undefined,
   names: readonly (keyof T & string)[],
 ): T {
+  // None given: the check of the first required one names it.
+  if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object`);
   }

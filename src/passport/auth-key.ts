@@ -12,6 +12,10 @@ const broken = (why: string): AuthKeyInput => ({ kind: 'broken', why });
 export function readAuthKey(req: Request): AuthKeyInput {
   const query: Record<string, unknown> = req.query ?? {};
   const value = query.auth_key;
+  // Express 5 leaves `auth_key[]=…` as the name of another parameter.
+  if (Object.keys(query).some((name) => name.startsWith('auth_key['))) {
+    return broken('auth_key must be given once');
+  }
   if (value === undefined) {
     // The service appends "?auth_key=…" literally, also behind a query that is already there.
     return Object.values(query).some(

@@ -57,9 +57,12 @@ export class CookieAttempts implements LoginAttempts {
     const payload = new TextEncoder().encode(JSON.stringify(attempts));
     const signed = await new CompactSign(payload).setProtectedHeader({ alg: 'HS256' }).sign(key);
     // Long paths in many tabs: the oldest goes, as when there are too many.
-    return signed.length <= LARGEST || attempts.length === 1
-      ? signed
-      : this.#sign(attempts.slice(1));
+    if (signed.length <= LARGEST) return signed;
+    const [{ returnTo: _tooLong, ...first }, ...rest] = attempts as [
+      LoginAttempt,
+      ...LoginAttempt[],
+    ];
+    return this.#sign(rest.length === 0 ? [first] : rest);
   }
 
   async #verify(signed: string): Promise<LoginAttempt[]> {

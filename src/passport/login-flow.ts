@@ -75,11 +75,11 @@ const ALREADY_USED = failure(
  * @param wanted - the `returnTo` of the app, not yet trusted.
  */
 export async function runLogin(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
-  if (isPrefetch(req)) {
+  if (isPrefetch(req) || req.method === 'HEAD') {
     // An error and not a failure: a redirect would be kept, and shown as the result of the login.
     throw new MarketgateError(
       'login_failed',
-      'a prefetch of a login was refused, so that it spends neither an auth_key nor where the visitor wants to go; follow the link instead',
+      'a prefetch or HEAD of a login was refused, so that it spends neither an auth_key nor where the visitor wants to go; follow the link instead',
     );
   }
   const authKey = readAuthKey(req);

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import OAuth2Strategy from 'passport-oauth2';
 import { type LoginMessage, loginChannel } from '../diagnostics/login.js';
+import { asError } from '../errors/as-error.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
@@ -100,7 +101,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       })
       .catch((error: unknown) => {
         report('error', error);
-        this.error(error);
+        this.error(asError(error));
       });
   }
 }

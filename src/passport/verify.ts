@@ -110,8 +110,9 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVe
         profile,
         done,
       );
-      // An async function that fails before it calls `done` would hang the login.
-      Promise.resolve(result).catch(reject);
+      // An async function that fails before it calls `done` would hang the login. Only real promises:
+      // a database query can be thenable, and would run a second time.
+      if (result instanceof Promise) result.catch(reject);
     });
 }
 

@@ -17,6 +17,7 @@ const at = (path: string, key: string): string => (path === '' ? key : `${path}.
  * | `null` | anything that may be absent | absent |
  * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
  * | number | string | its digits |
+ * | boolean | string | `"1"` or `"0"`, as flags are written in strings |
  * | digits in a string | number | the number |
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | boolean | the boolean |
  * | `"a,b,c"` | list | its parts |
@@ -59,11 +60,16 @@ function mendOne(schema: z.core.$ZodType, value: unknown): unknown {
     return value === null || (Array.isArray(value) && value.length === 0) ? {} : value;
   }
   if (value === null) return undefined;
-  if (schema instanceof z.ZodString) return typeof value === 'number' ? String(value) : value;
+  if (schema instanceof z.ZodString) return asText(value);
   if (schema instanceof z.ZodNumber) return asNumber(value);
   if (schema instanceof z.ZodBoolean) return asBoolean(value);
   if (schema instanceof z.ZodArray) return asList(value);
   return value;
+}
+
+function asText(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  return typeof value === 'number' ? String(value) : value;
 }
 
 const asNumber = (value: unknown): unknown =>

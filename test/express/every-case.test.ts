@@ -54,7 +54,7 @@ describe.each(expressVersions)('every case of the README on %s', (_version, expr
         ['allow', allow],
       ] as const) {
         // Only what never answers has to be waited for.
-      const shop = await openShop({ timeout: service === 'slow' ? 800 : 10_000 });
+        const shop = await openShop({ timeout: service === 'slow' ? 800 : 10_000 });
         const app = express();
         app.get('/', requirePurchase(shop.keyApi, { onUnknown }), (req, res) => {
           res.json({ verdict: req.marketplace?.verdict });

@@ -14,6 +14,7 @@ import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../support/errors.js';
 import { expressVersions } from '../support/express-versions.js';
+import { listen } from '../support/listen.js';
 import { userInfo } from '../support/wire.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -25,7 +26,7 @@ describe('options', () => {
     ['"loginPath"', () => requireLogin({ loginPath: '//evil.example' })],
     ['"loginPath"', () => requireLogin({ loginPath: 'login' })],
     ['"path"', () => requireLogin({ path: '/login' } as object)],
-    ['options', () => requireAccessToken(undefined as never)],
+    ['"tokenStore"', () => requireAccessToken(undefined as never)],
     ['"tokenStore"', () => requireAccessToken({} as never)],
     ['"get"', () => requireAccessToken({ tokenStore: { set() {}, delete() {} } as never })],
     ['"userId"', () => requireAccessToken({ tokenStore, userId: 'id' as never })],
@@ -94,6 +95,21 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       const answer = await ask(stranger()).expect(401);
       expect(answer.headers.location).toBeUndefined();
       expect(answer.text).toContain('login_required');
+    });
+
+    it("Node's own fetch, which calls everything cors, is judged by what it accepts", async () => {
+      const origin = await listen(stranger());
+      const ask = (accept: string) => fetch(origin, { headers: { accept }, redirect: 'manual' });
+      expect((await ask('text/html')).status).toBe(302);
+      expect((await ask('application/json')).status).toBe(401);
+    });
+
+    it('a page that is fetched ahead is not gone to', async () => {
+      await request(stranger())
+        .get('/')
+        .set('accept', BROWSER)
+        .set('purpose', 'prefetch')
+        .expect(401);
     });
 
     it('does not redirect the login to itself', async () => {

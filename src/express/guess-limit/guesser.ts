@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 
@@ -14,7 +15,8 @@ export const byAddress = (req: Request): string | undefined => req.ip;
  */
 export function guesserName(who: string | undefined): string {
   if (who === undefined || who === '') return 'unknown';
-  if (!ipaddr.isValid(who)) return who;
+  // Only what is written as an address: "012" is a name, though old notations read it as one.
+  if (isIP(who) === 0) return who;
   const address = ipaddr.process(who);
   if (address.kind() === 'ipv4') return address.toString();
   return `${Buffer.from(address.toByteArray().slice(0, IPV6_BYTES)).toString('hex')}/56`;

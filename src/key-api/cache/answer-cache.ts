@@ -3,34 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { type LookupMessage, lookupChannel } from '../../diagnostics/lookup.js';
 import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
+import type { Ask, FleetSpace, LookupOptions } from './ask.js';
 import type { CacheLimits } from './cache-options.js';
 import { deepFreeze } from './deep-freeze.js';
 import { type Answered, Flights } from './flights.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
-
-/** Asks the service. The signal is there when nobody waits for the answer, and ends it on close. */
-export type Ask<T> = (key: string, how: { signal?: AbortSignal }) => Promise<T | null>;
-
-/** How one lookup wants it. */
-export interface LookupOptions {
-  signal?: AbortSignal | undefined;
-  /** Ask the service, whatever is kept. */
-  fresh?: boolean | undefined;
-}
-
-/** The part of a fleet's shared answers that belongs to one cache. */
-export interface FleetSpace<T> {
-  answer(
-    key: string,
-    ask: () => Promise<Answered<T>>,
-    keep: (stale: Answered<T>) => void,
-  ): Promise<Answered<T>>;
-  tell(key: string, answered: Answered<T>): Promise<void>;
-  /** A no that erased a yes: the others must not go on serving theirs. */
-  forget(key: string): Promise<void>;
-}
 
 interface Yes<T> {
   readonly value: T;
@@ -53,6 +32,7 @@ export class AnswerCache<T extends object> {
   readonly #clock: () => number;
   readonly #ask: Ask<T>;
   readonly #fleet: FleetSpace<T> | undefined;
+  readonly #staleFor: number;
   readonly #yes: LRUCache<string, Yes<T>>;
   readonly #no: LRUCache<string, number>;
   readonly #flights = new Flights<T>();
@@ -71,6 +51,8 @@ export class AnswerCache<T extends object> {
     this.#clock = clock;
     this.#ask = ask;
     this.#fleet = fleet;
+    // Nothing is served that is older than it may be while the service cannot answer.
+    this.#staleFor = Math.min(settings.staleWhileRevalidate, settings.staleIfError);
     this.#yes = new LRUCache({ max: settings.max });
     this.#no = new LRUCache({ max: settings.maxInvalid });
     // As many as there are refreshes; Node would take more than ten for a leak.
@@ -94,7 +76,7 @@ export class AnswerCache<T extends object> {
       // Older than now by a clock that was set back: not to be trusted.
       if (age < 0) return undefined;
       if (age < this.#settings.ttl) return yes;
-      if (age >= this.#settings.ttl + this.#settings.staleWhileRevalidate) return undefined;
+      if (age >= this.#settings.ttl + this.#staleFor) return undefined;
       this.#refresh(key);
       return yes;
     }
@@ -104,10 +86,16 @@ export class AnswerCache<T extends object> {
     return age >= 0 && age < this.#settings.invalidTtl ? { value: null, at } : undefined;
   }
 
-  /** {@link look}, but only what is younger than `ttl`. */
+  /** A yes that is younger than `ttl`; starts no refresh. */
   lookFresh(key: string): Answered<T> | undefined {
-    const found = this.look(key);
-    return found !== undefined && this.#clock() - found.at < this.#settings.ttl ? found : undefined;
+    const yes = this.#yes.get(key);
+    const age = yes === undefined ? -1 : this.#clock() - yes.at;
+    return age >= 0 && age < this.#settings.ttl ? yes : undefined;
+  }
+
+  /** When the answer that is kept, served or not, was asked for. */
+  lastAsked(key: string): number | undefined {
+    return this.#yes.peek(key)?.at ?? this.#no.peek(key);
   }
 
   /** Tells who listens that an answer that is kept was served. */
@@ -117,13 +105,14 @@ export class AnswerCache<T extends object> {
   }
 
   /** The answer, from here or from the service. */
-  async get(key: string, { signal, fresh = false }: LookupOptions): Promise<T | null> {
+  async get(key: string, { signal, fresh = false, onShared }: LookupOptions): Promise<T | null> {
     signal?.throwIfAborted();
     const kept = fresh ? undefined : this.peek(key);
     if (kept !== undefined) return kept.value;
     // Who wants it fresh must not get what was asked before; who does not, shares what is under way.
     const asked =
-      (fresh ? undefined : this.#flights.find(key)) ?? this.#start(key, { isFresh: fresh });
+      (fresh ? undefined : this.#flights.find(key)) ??
+      this.#start(key, { isFresh: fresh, onShared });
     try {
       return (await abortable(asked, signal)).value;
     } catch (error) {
@@ -152,19 +141,29 @@ export class AnswerCache<T extends object> {
     this.#closing.abort();
   }
 
-  #start(key: string, how: { signal?: AbortSignal; isFresh?: boolean }): Promise<Answered<T>> {
+  #start(
+    key: string,
+    how: { signal?: AbortSignal; isFresh?: boolean; onShared?: (() => void) | undefined },
+  ): Promise<Answered<T>> {
     const fleet = this.#fleet;
     let source: LookupMessage['source'] = fleet ? 'shared' : 'service';
-    const ask = async (): Promise<Answered<T>> => {
+    const ask = async (spent: number): Promise<Answered<T>> => {
       source = 'service';
       const at = this.#clock();
-      return { value: await this.#ask(key, how.signal ? { signal: how.signal } : {}), at };
+      const isGrave = this.#yes.peek(key) !== undefined;
+      return { value: await this.#ask(key, { signal: how.signal, isGrave, spent }), at };
     };
     const answer = async (): Promise<Answered<T>> => {
-      if (fleet === undefined) return ask();
-      if (!how.isFresh) return fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
-      const answered = await ask();
-      fleet.tell(key, answered).catch(() => {});
+      if (fleet === undefined) return ask(0);
+      if (!how.isFresh) {
+        const found = await fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
+        if (source === 'shared') how.onShared?.();
+        return found;
+      }
+      const answered = await ask(0);
+      // Others may hold a yes that this process does not know of.
+      const told = answered.value === null ? fleet.erase(key, answered) : fleet.tell(key, answered);
+      told.catch(() => {});
       return answered;
     };
     const flight = this.#flights.start(key, answer, (answered) => this.#keep(key, answered));
@@ -194,7 +193,7 @@ export class AnswerCache<T extends object> {
     if (value === null) {
       const erased = this.#yes.delete(key);
       this.#no.set(key, at);
-      if (erased) this.#fleet?.forget(key).catch(() => {});
+      if (erased) this.#fleet?.erase(key, { value, at }).catch(() => {});
       return { value, at };
     }
     const yes: Yes<T> = { value: deepFreeze(value), at };

@@ -2,7 +2,7 @@ import { reportDrift } from '../../diagnostics/drift.js';
 import type { SharedCache } from '../../stores/shared-cache.js';
 import type { CacheLimits } from './cache-options.js';
 import type { Answered } from './flights.js';
-import { GuardedSharedCache, UNAVAILABLE } from './guarded-shared-cache.js';
+import { GuardedSharedCache, UNAVAILABLE, withinDeadline } from './guarded-shared-cache.js';
 import { Sealer } from './sealer.js';
 
 /** How long one process may ask for all of them, in milliseconds. One that dies delays no longer. */
@@ -31,35 +31,43 @@ export class Fleet {
   readonly #clock: () => number;
   readonly #secret: () => string | Promise<string>;
   readonly #onForget: OnForget;
+  /** Longest wait for the process that asks for all, in milliseconds. */
+  readonly #patience: number;
   #sealer: { readonly secret: string; readonly sealer: Sealer } | undefined;
+  /** Answers that were asked for until then were all invalidated, in epoch milliseconds. */
+  #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(
     shared: SharedCache,
     limits: CacheLimits,
-    clock: () => number,
+    { clock, timeout }: { readonly clock: () => number; readonly timeout: number },
     secret: () => string | Promise<string>,
     onForget: OnForget,
   ) {
     this.#shared = new GuardedSharedCache(shared);
     this.#limits = limits;
     this.#clock = clock;
+    this.#patience = Math.min(LOCK_LIFE, timeout / 2);
     this.#secret = secret;
     this.#onForget = onForget;
   }
 
   /**
    * The fleet's answer if it has a fresh one, else the service's, which the fleet then has.
+   * @param ask - is told how many milliseconds are gone.
    * @param keep - gets an answer that is not fresh any more, but may serve while the service is down.
    */
   async answer<T extends object>(
     kind: string,
     key: string,
-    ask: () => Promise<Answered<T>>,
+    ask: (spent: number) => Promise<Answered<T>>,
     keep: (stale: Answered<T>) => void,
   ): Promise<Answered<T>> {
+    const begun = performance.now();
+    const spent = (): number => performance.now() - begun;
     const sealer = await this.#open();
+    if (sealer === undefined) return ask(spent());
     const name = sealer.name(`${kind} ${key}`);
-    const deadline = performance.now() + LOCK_LIFE;
     for (;;) {
       const found = await this.#read<T>(sealer, name);
       if (found !== UNAVAILABLE && found !== undefined) {
@@ -68,7 +76,7 @@ export class Fleet {
       }
       const unlock =
         found === UNAVAILABLE ? UNAVAILABLE : await this.#shared.lock(`${name}.lock`, LOCK_LIFE);
-      if (unlock === undefined && performance.now() < deadline) {
+      if (unlock === undefined && spent() < this.#patience) {
         await soon();
         continue;
       }
@@ -76,7 +84,7 @@ export class Fleet {
         if (typeof unlock === 'function') await unlock();
       };
       try {
-        const answered = await ask();
+        const answered = await ask(spent());
         // Behind: whoever asked does not wait for the shared cache to take it in.
         this.#write(sealer, name, answered).then(done, done);
         return answered;
@@ -90,30 +98,61 @@ export class Fleet {
   /** Puts an answer there that was asked for past the fleet. */
   async tell<T>(kind: string, key: string, answered: Answered<T>): Promise<void> {
     const sealer = await this.#open();
-    await this.#write(sealer, sealer.name(`${kind} ${key}`), answered);
+    if (sealer) await this.#write(sealer, sealer.name(`${kind} ${key}`), answered);
   }
 
-  /** Makes every process forget a key of one kind; or, without a kind, everything. */
-  async forget(kind?: string, key?: string): Promise<void> {
-    if (kind === undefined || key === undefined) return this.#shared.publish(undefined);
+  /** Tells a no that erases a yes: first it is there, then the others forget theirs and find it. */
+  async erase<T>(kind: string, key: string, no: Answered<T>): Promise<void> {
+    await this.tell(kind, key, no);
+    await this.#announce(`${kind} ${key}`);
+  }
+
+  /** Makes every process forget a key of one kind. */
+  async forget(kind: string, key: string): Promise<void> {
     const sealer = await this.#open();
-    const subject = `${kind} ${key}`;
-    await this.#shared.delete(sealer.name(subject));
-    await this.#shared.publish(sealer.seal(INVALIDATION, subject));
+    if (sealer) await this.#shared.delete(sealer.name(`${kind} ${key}`));
+    await this.#announce(`${kind} ${key}`);
+  }
+
+  /** Makes every process, also one that joins later, forget everything that was asked for until now. */
+  async forgetAll(): Promise<void> {
+    const at = this.#clock();
+    this.#notBefore = at;
+    const sealer = await this.#open();
+    const life = Math.max(this.#limits.ttl, this.#limits.staleIfError);
+    if (sealer && life > 0) {
+      const name = sealer.name(EVERYTHING);
+      await this.#shared.set(name, sealer.seal(name, String(at)), life);
+    }
+    await this.#announce(`${EVERYTHING} ${at}`);
   }
 
   close(): Promise<void> {
     return this.#shared.close();
   }
 
-  async #open(): Promise<Sealer> {
-    const secret = await this.#secret();
-    if (this.#sealer?.secret !== secret) this.#sealer = { secret, sealer: new Sealer(secret) };
+  async #announce(subject: string): Promise<void> {
+    const sealer = await this.#open();
+    if (sealer) await this.#shared.publish(sealer.seal(INVALIDATION, subject));
+  }
+
+  /** `undefined` when the secret cannot be had at once: then this call does without the fleet. */
+  async #open(): Promise<Sealer | undefined> {
+    const secret = await withinDeadline(async () => this.#secret());
+    if (secret === UNAVAILABLE) return undefined;
     this.#shared.subscribe((message) => this.#hear(message));
+    if (this.#sealer?.secret !== secret) {
+      const sealer = new Sealer(secret);
+      this.#sealer = { secret, sealer };
+      const name = sealer.name(EVERYTHING);
+      const row = await this.#shared.get(name);
+      if (typeof row === 'string') this.#forgetUntil(Number(sealer.open(name, row)));
+    }
     return this.#sealer.sealer;
   }
 
   #hear(message: string | undefined): void {
+    // Not an invalidation, but messages that were missed: what is here may be old, what is there not.
     if (message === undefined) {
       this.#onForget('', undefined);
       return;
@@ -122,7 +161,17 @@ export class Fleet {
     // Forged, or from a process with another secret: it shares nothing with us.
     if (subject === undefined) return;
     const space = subject.indexOf(' ');
-    this.#onForget(subject.slice(0, space), subject.slice(space + 1));
+    const [kind, key] = [subject.slice(0, space), subject.slice(space + 1)];
+    if (kind !== EVERYTHING) {
+      this.#onForget(kind, key);
+      return;
+    }
+    this.#forgetUntil(Number(key));
+    this.#onForget('', undefined);
+  }
+
+  #forgetUntil(at: number): void {
+    if (at > this.#notBefore) this.#notBefore = at;
   }
 
   #isFresh<T>({ value, at }: Answered<T>): boolean {
@@ -138,7 +187,9 @@ export class Fleet {
     if (sealed === UNAVAILABLE || sealed === undefined) return sealed;
     const text = sealer.open(name, sealed);
     const answer = text === undefined ? undefined : parse(text);
-    if (answer !== undefined) return answer as Answered<T>;
+    if (answer !== undefined) {
+      return answer.at > this.#notBefore ? (answer as Answered<T>) : undefined;
+    }
     reportDrift({
       endpoint: 'shared cache',
       kind: 'dropped',
@@ -160,6 +211,7 @@ export class Fleet {
 }
 
 const INVALIDATION = 'invalidation';
+const EVERYTHING = 'everything';
 
 function parse(text: string): SharedAnswer | undefined {
   const answer = JSON.parse(text) as Partial<SharedAnswer> | null;

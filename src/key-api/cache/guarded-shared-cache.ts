@@ -69,7 +69,8 @@ export class GuardedSharedCache {
     const stop = this.#stop;
     this.#stop = Promise.resolve(UNAVAILABLE);
     if (stop === undefined) return;
-    await this.#guarded(async () => {
+    // Also while the cache is left alone: what listens must end.
+    await withinDeadline(async () => {
       const unsubscribe = await stop;
       if (typeof unsubscribe === 'function') await unsubscribe();
     });
@@ -89,7 +90,7 @@ export class GuardedSharedCache {
 }
 
 /** One timer and no error: what fails, and what is too late, is the same to the caller. */
-function withinDeadline<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
+export function withinDeadline<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(UNAVAILABLE), LONGEST);
     const end = (result: T | typeof UNAVAILABLE): void => {

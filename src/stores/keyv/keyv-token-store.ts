@@ -2,10 +2,10 @@ import { reportUnreadable } from '../../diagnostics/store.js';
 import { type AccessToken, isAccessToken } from '../../login-api/access-token.js';
 import { functionOption, knownOptions, textOption } from '../../options/check-options.js';
 import { describeFailure, storeFailure } from '../store-failure.js';
+import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';
 import { ErrorWatch, isGarbled, type Watched } from './error-watch.js';
 import { checkKeyv, emittersOf, type KeyvLike } from './keyv-like.js';
-import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
 
 /** Options of {@link KeyvTokenStore}. */
 export interface KeyvTokenStoreOptions {

@@ -1,0 +1,22 @@
+import type { Request, RequestHandler } from 'express';
+import { asError } from '../errors/as-error.js';
+import { contextOf, type MarketplaceContext } from './marketplace-context.js';
+
+/**
+ * A middleware that puts one thing at its place in `req.marketplace`, or hands the error on; the
+ * function that finds it may throw or reject.
+ */
+export function loadInto<K extends keyof MarketplaceContext>(
+  place: K,
+  find: (req: Request) => Promise<NonNullable<MarketplaceContext[K]>>,
+): RequestHandler {
+  return (req, res, next) => {
+    (async () => find(req))().then(
+      (found) => {
+        contextOf(req, res)[place] = found;
+        next();
+      },
+      (error: unknown) => next(asError(error)),
+    );
+  };
+}

@@ -1,0 +1,35 @@
+import type { Answered } from './flights.js';
+
+/** How the service is asked. */
+export interface AskHow {
+  /** There when nobody waits for the answer; ends it on close. */
+  signal?: AbortSignal | undefined;
+  /** Whether a no would erase a yes. */
+  isGrave: boolean;
+  /** Milliseconds that were spent on the shared cache. */
+  spent: number;
+}
+
+/** Asks the service. */
+export type Ask<T> = (key: string, how: AskHow) => Promise<T | null>;
+
+/** How one lookup wants it. */
+export interface LookupOptions {
+  signal?: AbortSignal | undefined;
+  /** Ask the service, whatever is kept. */
+  fresh?: boolean | undefined;
+  /** Called when the answer came from another process. */
+  onShared?: (() => void) | undefined;
+}
+
+/** The part of a fleet's shared answers that belongs to one cache. */
+export interface FleetSpace<T> {
+  answer(
+    key: string,
+    ask: (spent: number) => Promise<Answered<T>>,
+    keep: (stale: Answered<T>) => void,
+  ): Promise<Answered<T>>;
+  tell(key: string, answered: Answered<T>): Promise<void>;
+  /** A no that erases a yes: the others must not go on serving theirs. */
+  erase(key: string, no: Answered<T>): Promise<void>;
+}
