@@ -1,25 +1,28 @@
-import { reportDrift } from '../../diagnostics/drift.js';
 import type { SharedCache } from '../../stores/shared-cache.js';
 import type { CacheLimits } from './cache-options.js';
 import type { Answered } from './flights.js';
 import { GuardedSharedCache, UNAVAILABLE, withinDeadline } from './guarded-shared-cache.js';
 import { Sealer } from './sealer.js';
+import { SharedRows } from './shared-rows.js';
 
 /** How long one process may ask for all of them, in milliseconds. One that dies delays no longer. */
 const LOCK_LIFE = 2000;
 /** How long to wait before looking again whether the other process has its answer, in milliseconds. */
 const LOOK_AGAIN = 25;
-/** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to ask for. */
-const LARGEST = 512 * 1024;
+/** Invalidations that are remembered while they cannot be told; more, and everything is invalid. */
+const MOST_UNTOLD = 1000;
 
-/** What is kept of an answer in the shared cache, as JSON. */
-interface SharedAnswer {
-  readonly at: number;
-  readonly value: unknown;
-}
+const INVALIDATION = 'invalidation';
+const EVERYTHING = 'everything';
 
 /** Tells a cache of this process to forget a key, or all. */
 export type OnForget = (kind: string, key: string | undefined) => void;
+
+/** A question under way for the fleet, whose answer an invalidation can make unfit to be shared. */
+interface Asking {
+  readonly subject: string;
+  isOutdated: boolean;
+}
 
 /**
  * The answers that the processes of a fleet share, and the lock that lets one of them ask for all.
@@ -27,12 +30,16 @@ export type OnForget = (kind: string, key: string | undefined) => void;
  */
 export class Fleet {
   readonly #shared: GuardedSharedCache;
-  readonly #limits: CacheLimits;
+  readonly #rows: SharedRows;
+  readonly #life: number;
   readonly #clock: () => number;
-  readonly #secret: () => string | Promise<string>;
-  readonly #onForget: OnForget;
   /** Longest wait for the process that asks for all, in milliseconds. */
   readonly #patience: number;
+  readonly #secret: () => string | Promise<string>;
+  readonly #onForget: OnForget;
+  readonly #asking = new Set<Asking>();
+  /** Invalidations that the shared cache could not be told: its rows of these are not believed. */
+  readonly #untold = new Set<string>();
   #sealer: { readonly secret: string; readonly sealer: Sealer } | undefined;
   /** Answers that were asked for until then were all invalidated, in epoch milliseconds. */
   #notBefore = Number.NEGATIVE_INFINITY;
@@ -45,7 +52,8 @@ export class Fleet {
     onForget: OnForget,
   ) {
     this.#shared = new GuardedSharedCache(shared);
-    this.#limits = limits;
+    this.#rows = new SharedRows(this.#shared, limits, clock);
+    this.#life = Math.max(limits.ttl, limits.staleIfError);
     this.#clock = clock;
     this.#patience = Math.min(LOCK_LIFE, timeout / 2);
     this.#secret = secret;
@@ -66,39 +74,77 @@ export class Fleet {
     const begun = performance.now();
     const spent = (): number => performance.now() - begun;
     const sealer = await this.#open();
-    if (sealer === undefined) return ask(spent());
-    const name = sealer.name(`${kind} ${key}`);
-    for (;;) {
-      const found = await this.#read<T>(sealer, name);
-      if (found !== UNAVAILABLE && found !== undefined) {
-        if (this.#isFresh(found)) return found;
-        if (found.value !== null) keep(found);
+    const subject = `${kind} ${key}`;
+    if (sealer === undefined || this.#untold.has(subject)) return ask(spent());
+    const name = sealer.name(subject);
+    const look = async (): Promise<Answered<T> | undefined | typeof UNAVAILABLE> => {
+      const found = await this.#rows.read<T>(sealer, name);
+      if (found === UNAVAILABLE || found === undefined || found.at <= this.#notBefore) {
+        return found === UNAVAILABLE ? found : undefined;
       }
+      if (this.#rows.isFresh(found)) return found;
+      if (found.value !== null) keep(found);
+      return undefined;
+    };
+    for (;;) {
+      const found = await look();
+      if (found !== UNAVAILABLE && found !== undefined) return found;
       const unlock =
         found === UNAVAILABLE ? UNAVAILABLE : await this.#shared.lock(`${name}.lock`, LOCK_LIFE);
       if (unlock === undefined && spent() < this.#patience) {
         await soon();
         continue;
       }
-      const done = async (): Promise<void> => {
-        if (typeof unlock === 'function') await unlock();
-      };
-      try {
-        const answered = await ask(spent());
-        // Behind: whoever asked does not wait for the shared cache to take it in.
-        this.#write(sealer, name, answered).then(done, done);
-        return answered;
-      } catch (error) {
-        await done();
-        throw error;
+      if (typeof unlock !== 'function')
+        return this.#askFor(
+          subject,
+          () => ask(spent()),
+          () => {},
+        );
+      const unlocked = (): void => void unlock().catch(() => {});
+      // Who had the lock a moment ago may have answered between our look and our lock.
+      const late = await look();
+      if (late === UNAVAILABLE || late === undefined) {
+        return this.#askFor(subject, () => ask(spent()), unlocked);
       }
+      unlocked();
+      return late;
     }
+  }
+
+  /** Asks the service, and shares what it says behind: who asked does not wait for that. */
+  async #askFor<T>(
+    subject: string,
+    ask: () => Promise<Answered<T>>,
+    done: () => void,
+  ): Promise<Answered<T>> {
+    const asking: Asking = { subject, isOutdated: false };
+    this.#asking.add(asking);
+    const end = (): void => {
+      this.#asking.delete(asking);
+      done();
+    };
+    try {
+      const answered = await ask();
+      this.#share(asking, answered).then(end, end);
+      return answered;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async #share<T>(asking: Asking, answered: Answered<T>): Promise<void> {
+    const sealer = await this.#open();
+    if (sealer === undefined || asking.isOutdated) return;
+    const name = sealer.name(asking.subject);
+    await this.#rows.write(sealer, name, answered);
+    if (asking.isOutdated) await this.#shared.delete(name);
   }
 
   /** Puts an answer there that was asked for past the fleet. */
   async tell<T>(kind: string, key: string, answered: Answered<T>): Promise<void> {
-    const sealer = await this.#open();
-    if (sealer) await this.#write(sealer, sealer.name(`${kind} ${key}`), answered);
+    await this.#share({ subject: `${kind} ${key}`, isOutdated: false }, answered);
   }
 
   /** Tells a no that erases a yes: first it is there, then the others forget theirs and find it. */
@@ -109,114 +155,92 @@ export class Fleet {
 
   /** Makes every process forget a key of one kind. */
   async forget(kind: string, key: string): Promise<void> {
-    const sealer = await this.#open();
-    if (sealer) await this.#shared.delete(sealer.name(`${kind} ${key}`));
-    await this.#announce(`${kind} ${key}`);
+    const subject = `${kind} ${key}`;
+    this.#outdate(subject);
+    this.#untold.add(subject);
+    if (this.#untold.size > MOST_UNTOLD) await this.forgetAll();
+    else await this.#tellForgotten(subject);
   }
 
   /** Makes every process, also one that joins later, forget everything that was asked for until now. */
   async forgetAll(): Promise<void> {
-    const at = this.#clock();
-    this.#notBefore = at;
-    const sealer = await this.#open();
-    const life = Math.max(this.#limits.ttl, this.#limits.staleIfError);
-    if (sealer && life > 0) {
-      const name = sealer.name(EVERYTHING);
-      await this.#shared.set(name, sealer.seal(name, String(at)), life);
-    }
-    await this.#announce(`${EVERYTHING} ${at}`);
+    this.#notBefore = this.#clock();
+    this.#outdate(undefined);
+    this.#untold.clear();
+    this.#untold.add(EVERYTHING);
+    await this.#tellForgotten(EVERYTHING);
   }
 
   close(): Promise<void> {
     return this.#shared.close();
   }
 
-  async #announce(subject: string): Promise<void> {
+  /** Tells an invalidation; what cannot be told is tried again when the shared cache is back. */
+  async #tellForgotten(subject: string): Promise<void> {
     const sealer = await this.#open();
-    if (sealer) await this.#shared.publish(sealer.seal(INVALIDATION, subject));
+    if (sealer === undefined) return;
+    const name = sealer.name(subject);
+    const at = String(this.#notBefore);
+    const isWritten =
+      subject === EVERYTHING
+        ? await this.#shared.set(name, sealer.seal(name, at), Math.max(1, this.#life))
+        : await this.#shared.delete(name);
+    const isTold = await this.#announce(subject === EVERYTHING ? `${EVERYTHING} ${at}` : subject);
+    if (isWritten && isTold) this.#untold.delete(subject);
+  }
+
+  async #announce(subject: string): Promise<boolean> {
+    const sealer = await this.#open();
+    return sealer !== undefined && this.#shared.publish(sealer.seal(INVALIDATION, subject));
   }
 
   /** `undefined` when the secret cannot be had at once: then this call does without the fleet. */
   async #open(): Promise<Sealer | undefined> {
     const secret = await withinDeadline(async () => this.#secret());
     if (secret === UNAVAILABLE) return undefined;
-    this.#shared.subscribe((message) => this.#hear(message));
+    await this.#shared.subscribe((message) => this.#hear(message));
     if (this.#sealer?.secret !== secret) {
-      const sealer = new Sealer(secret);
-      this.#sealer = { secret, sealer };
-      const name = sealer.name(EVERYTHING);
-      const row = await this.#shared.get(name);
-      if (typeof row === 'string') this.#forgetUntil(Number(sealer.open(name, row)));
+      this.#sealer = { secret, sealer: new Sealer(secret) };
+      await this.#readEverything(this.#sealer.sealer);
     }
     return this.#sealer.sealer;
   }
 
+  /** Whether everything was invalidated while this process was not listening. */
+  async #readEverything(sealer: Sealer): Promise<void> {
+    const name = sealer.name(EVERYTHING);
+    const row = await this.#shared.get(name);
+    if (typeof row === 'string') this.#forgetUntil(Number(sealer.open(name, row)));
+  }
+
   #hear(message: string | undefined): void {
-    // Not an invalidation, but messages that were missed: what is here may be old, what is there not.
+    const sealer = this.#sealer?.sealer;
     if (message === undefined) {
+      // Messages were missed: what is here may be old, and what could not be told can be told now.
       this.#onForget('', undefined);
+      for (const subject of this.#untold) this.#tellForgotten(subject).catch(() => {});
+      if (sealer) this.#readEverything(sealer).catch(() => {});
       return;
     }
-    const subject = this.#sealer?.sealer.open(INVALIDATION, message);
+    const subject = sealer?.open(INVALIDATION, message);
     // Forged, or from a process with another secret: it shares nothing with us.
     if (subject === undefined) return;
     const space = subject.indexOf(' ');
     const [kind, key] = [subject.slice(0, space), subject.slice(space + 1)];
-    if (kind !== EVERYTHING) {
-      this.#onForget(kind, key);
-      return;
+    this.#outdate(kind === EVERYTHING ? undefined : subject);
+    if (kind === EVERYTHING) this.#forgetUntil(Number(key));
+    this.#onForget(kind, kind === EVERYTHING ? undefined : key);
+  }
+
+  #outdate(subject: string | undefined): void {
+    for (const asking of this.#asking) {
+      if (subject === undefined || asking.subject === subject) asking.isOutdated = true;
     }
-    this.#forgetUntil(Number(key));
-    this.#onForget('', undefined);
   }
 
   #forgetUntil(at: number): void {
     if (at > this.#notBefore) this.#notBefore = at;
   }
-
-  #isFresh<T>({ value, at }: Answered<T>): boolean {
-    const age = this.#clock() - at;
-    return age >= 0 && age < (value === null ? this.#limits.invalidTtl : this.#limits.ttl);
-  }
-
-  async #read<T>(
-    sealer: Sealer,
-    name: string,
-  ): Promise<Answered<T> | undefined | typeof UNAVAILABLE> {
-    const sealed = await this.#shared.get(name);
-    if (sealed === UNAVAILABLE || sealed === undefined) return sealed;
-    const text = sealer.open(name, sealed);
-    const answer = text === undefined ? undefined : parse(text);
-    if (answer !== undefined) {
-      return answer.at > this.#notBefore ? (answer as Answered<T>) : undefined;
-    }
-    reportDrift({
-      endpoint: 'shared cache',
-      kind: 'dropped',
-      path: 'value',
-      expected: 'a value sealed by this fleet',
-    });
-    return undefined;
-  }
-
-  async #write<T>(sealer: Sealer, name: string, { value, at }: Answered<T>): Promise<void> {
-    const answer: SharedAnswer = { at, value };
-    const text = JSON.stringify(answer);
-    if (text.length > LARGEST) return;
-    const life = value === null ? this.#limits.invalidTtl : this.#limits.staleIfError;
-    // Counted from the question, as everywhere; a life of nothing is not worth a call.
-    const left = Math.max(life, value === null ? 0 : this.#limits.ttl) - (this.#clock() - at);
-    if (left > 0) await this.#shared.set(name, sealer.seal(name, text), Math.ceil(left));
-  }
-}
-
-const INVALIDATION = 'invalidation';
-const EVERYTHING = 'everything';
-
-function parse(text: string): SharedAnswer | undefined {
-  const answer = JSON.parse(text) as Partial<SharedAnswer> | null;
-  const isAnswer = typeof answer?.at === 'number' && typeof answer.value === 'object';
-  return isAnswer ? { at: answer.at, value: answer.value } : undefined;
 }
 
 /** With jitter, so that the processes do not all look at once. */

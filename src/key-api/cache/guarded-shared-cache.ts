@@ -31,12 +31,13 @@ export class GuardedSharedCache {
     });
   }
 
-  async set(name: string, value: string, ttl: number): Promise<void> {
-    await this.#guarded(() => this.#shared.set(name, value, ttl));
+  /** Whether it was done, as for the other two that change something. */
+  async set(name: string, value: string, ttl: number): Promise<boolean> {
+    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.set(name, value, ttl)));
   }
 
-  async delete(name: string): Promise<void> {
-    await this.#guarded(() => this.#shared.delete(name));
+  async delete(name: string): Promise<boolean> {
+    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.delete(name)));
   }
 
   /** `undefined`: another holds it. */
@@ -50,19 +51,28 @@ export class GuardedSharedCache {
     };
   }
 
-  async publish(message: string | undefined): Promise<void> {
-    await this.#guarded(async () => this.#shared.publish?.(message));
+  async publish(message: string): Promise<boolean> {
+    return (
+      UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.publish?.(message)))
+    );
   }
 
-  /** Listens, once; again with the next call when that could not be begun. */
-  subscribe(onMessage: (message: string | undefined) => void): void {
+  /**
+   * Listens, once; again with the next call when that could not be begun. The first call waits for it
+   * a little, so that nothing is kept that an invalidation of just then would have been about.
+   */
+  async subscribe(onMessage: (message: string | undefined) => void): Promise<void> {
     const { subscribe } = this.#shared;
     if (subscribe === undefined || this.#stop !== undefined) return;
-    // Without the deadline: it may wait for its connection, and nobody waits for it.
-    this.#stop = (async () => subscribe.call(this.#shared, onMessage))().catch(() => {
-      this.#stop = undefined;
-      return UNAVAILABLE;
-    });
+    const begun = (async () => subscribe.call(this.#shared, onMessage))().catch(
+      (): typeof UNAVAILABLE => {
+        this.#stop = undefined;
+        return UNAVAILABLE;
+      },
+    );
+    this.#stop = begun;
+    // Only the wait has a deadline: the subscription itself may still be waiting for its connection.
+    await withinDeadline(() => begun);
   }
 
   async close(): Promise<void> {
@@ -92,7 +102,8 @@ export class GuardedSharedCache {
 /** One timer and no error: what fails, and what is too late, is the same to the caller. */
 export function withinDeadline<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(UNAVAILABLE), LONGEST);
+    // Timers run before sockets are read: after a stall of this process the answer may be there already.
+    const timer = setTimeout(() => setImmediate(() => resolve(UNAVAILABLE)), LONGEST);
     const end = (result: T | typeof UNAVAILABLE): void => {
       clearTimeout(timer);
       resolve(result);

@@ -1,0 +1,26 @@
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** HTML in which every value is text. */
+export const html = (parts: TemplateStringsArray, ...values: string[]): string =>
+  String.raw(
+    { raw: parts },
+    ...values.map((value) => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '')),
+  );
+
+/** @param main is HTML already. */
+export const page = (title: string, main: string): string => `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>${html`${title}`}</title>
+<meta name="viewport" content="width=device-width">
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse } th, td { text-align: left; padding: .3rem 1rem .3rem 0 }
+td { border-top: 1px solid #ccc; font-variant-numeric: tabular-nums }
+</style></head>
+<body><h1>${html`${title}`}</h1>${main}</body></html>
+`;

@@ -1,0 +1,75 @@
+import { reportDrift } from '../../diagnostics/drift.js';
+import type { CacheLimits } from './cache-options.js';
+import type { Answered } from './flights.js';
+import { type GuardedSharedCache, UNAVAILABLE } from './guarded-shared-cache.js';
+import type { Sealer } from './sealer.js';
+
+/** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to ask for. */
+const LARGEST = 512 * 1024;
+/** How far another host's clock may be ahead of ours and its answer still be of now, in milliseconds. */
+const SKEW = 5000;
+
+/** What is kept of an answer in the shared cache, as sealed JSON. */
+interface SharedAnswer {
+  readonly at: number;
+  readonly value: unknown;
+}
+
+/** Answers as rows of the shared cache: sealed, with the time of the question. */
+export class SharedRows {
+  readonly #shared: GuardedSharedCache;
+  readonly #limits: CacheLimits;
+  readonly #clock: () => number;
+
+  constructor(shared: GuardedSharedCache, limits: CacheLimits, clock: () => number) {
+    this.#shared = shared;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** `undefined`: there is none that this fleet has put there. */
+  async read<T>(
+    sealer: Sealer,
+    name: string,
+  ): Promise<Answered<T> | undefined | typeof UNAVAILABLE> {
+    const sealed = await this.#shared.get(name);
+    if (sealed === UNAVAILABLE || sealed === undefined) return sealed;
+    const text = sealer.open(name, sealed);
+    const answer = text === undefined ? undefined : parse(text);
+    if (answer !== undefined) {
+      const now = this.#clock();
+      const isJustAhead = answer.at > now && answer.at - now < SKEW;
+      return { at: isJustAhead ? now : answer.at, value: answer.value as T | null };
+    }
+    reportDrift({
+      endpoint: 'shared cache',
+      kind: 'dropped',
+      path: 'value',
+      expected: 'a value sealed by this fleet',
+    });
+    return undefined;
+  }
+
+  async write<T>(sealer: Sealer, name: string, { value, at }: Answered<T>): Promise<void> {
+    const answer: SharedAnswer = { at, value };
+    const text = JSON.stringify(answer);
+    if (text.length > LARGEST) return;
+    const { invalidTtl, staleIfError, ttl } = this.#limits;
+    const life = value === null ? invalidTtl : Math.max(staleIfError, ttl);
+    // Counted from the question, as everywhere; a life of nothing is not worth a call.
+    const left = life - (this.#clock() - at);
+    if (left > 0) await this.#shared.set(name, sealer.seal(name, text), Math.ceil(left));
+  }
+
+  /** Whether it can be served without asking. */
+  isFresh<T>({ value, at }: Answered<T>): boolean {
+    const age = this.#clock() - at;
+    return age >= 0 && age < (value === null ? this.#limits.invalidTtl : this.#limits.ttl);
+  }
+}
+
+function parse(text: string): SharedAnswer | undefined {
+  const answer = JSON.parse(text) as Partial<SharedAnswer> | null;
+  const isAnswer = typeof answer?.at === 'number' && typeof answer.value === 'object';
+  return isAnswer ? { at: answer.at, value: answer.value } : undefined;
+}

@@ -1,0 +1,41 @@
+import { isMarketgateError } from 'marketgate';
+import type { Outcomes } from './commands.js';
+
+export const noOutcomes = (): Outcomes => ({
+  requests: 0,
+  yes: 0,
+  no: 0,
+  failed: 0,
+  why: [],
+  slowest: 0,
+});
+
+/** Runs one lookup, and takes in how it ended. */
+export async function note(outcomes: Outcomes, lookUp: () => Promise<'yes' | 'no'>): Promise<void> {
+  const begun = performance.now();
+  try {
+    outcomes[await lookUp()]++;
+  } catch (error) {
+    outcomes.failed++;
+    if (outcomes.why.length < 3) outcomes.why.push(wordsFor(error));
+  }
+  outcomes.requests++;
+  outcomes.slowest = Math.max(outcomes.slowest, performance.now() - begun);
+}
+
+/** Takes several processes' outcomes together. */
+export function sum(all: readonly Outcomes[]): Outcomes {
+  const total = noOutcomes();
+  for (const each of all) {
+    total.requests += each.requests;
+    total.yes += each.yes;
+    total.no += each.no;
+    total.failed += each.failed;
+    total.why.push(...each.why);
+    total.slowest = Math.max(total.slowest, each.slowest);
+  }
+  return total;
+}
+
+export const wordsFor = (error: unknown): string =>
+  isMarketgateError(error) ? `${error.code}: ${error.message}` : String(error);

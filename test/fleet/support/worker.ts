@@ -1,0 +1,116 @@
+import { isMarketgateError } from 'marketgate';
+import { Pool } from 'undici';
+import {
+  type Handlers,
+  machineTime,
+  type Order,
+  type Reply,
+  type TokenAnswer,
+  type WorkerSettings,
+} from './commands.js';
+import { Load } from './load.js';
+import { createMember, type Member } from './member.js';
+import { noOutcomes, note, wordsFor } from './outcomes.js';
+
+// One process of a fleet. It does what the test says over IPC, and ends with the test's process.
+process.once('disconnect', () => process.exit());
+
+/** Requests of mixed traffic at once. */
+const AT_ONCE = 10;
+
+function handlersOf({ keyApi, tokens, url, setNow }: Member): Handlers {
+  const crowd = new Pool(new URL(url).origin, { connections: 250 });
+  const load = new Load(keyApi, tokens);
+
+  const askClient = async (code: string): Promise<'yes' | 'no'> =>
+    (await keyApi.validatePurchase(code)) === null ? 'no' : 'yes';
+  const visit = async (code: string, visitor: string): Promise<number> => {
+    const { statusCode, body } = await crowd.request({
+      method: 'GET',
+      path: '/guarded',
+      headers: { 'x-purchase-code': code, 'x-visitor': visitor },
+    });
+    await body.dump();
+    return statusCode;
+  };
+  const askGuard = async (code: string): Promise<'yes' | 'no'> => {
+    const status = await visit(code, code);
+    if (status >= 500 || status === 429) throw new Error(`status ${status}`);
+    return status === 200 ? 'yes' : 'no';
+  };
+
+  return {
+    async ask({ code, times, via }) {
+      const outcomes = noOutcomes();
+      const look = via === 'client' ? askClient : askGuard;
+      await Promise.all(Array.from({ length: times }, () => note(outcomes, () => look(code))));
+      return outcomes;
+    },
+    async traffic({ now, codes }) {
+      setNow(now);
+      const outcomes = noOutcomes();
+      const waiting = codes.values();
+      const one = async (): Promise<void> => {
+        for (const code of waiting) await note(outcomes, () => askClient(code));
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, one));
+      return outcomes;
+    },
+    async peek({ code }) {
+      const known = keyApi.peekPurchase(code);
+      if (known === undefined) return 'nothing';
+      return known === null ? 'no' : 'yes';
+    },
+    async invalidate({ code }) {
+      const begun = machineTime();
+      await keyApi.invalidate(code);
+      return begun;
+    },
+    async forgotten({ code }) {
+      while (keyApi.peekPurchase(code) !== undefined) await nextLook();
+      return machineTime();
+    },
+    visit: ({ code, visitor }) => visit(code, visitor),
+    async startLoad({ name, hot, user }) {
+      load.start(name, hot, user);
+      return machineTime();
+    },
+    load: async () => load.outcomes,
+    stopLoad: () => load.stop(),
+    setToken: ({ user, value }) =>
+      timed(async () => {
+        const issuedAt = Date.now();
+        await tokens.set(user, { value, issuedAt, expiresAt: issuedAt + 3_600_000 });
+        return undefined;
+      }),
+    getToken: ({ user }) => timed(async () => (await tokens.get(user))?.value),
+    claim: async ({ name }) => (await tokens.claim?.(name, 60_000)) ?? false,
+  };
+}
+
+async function timed(run: () => Promise<string | undefined>): Promise<TokenAnswer> {
+  const begun = performance.now();
+  const took = () => performance.now() - begun;
+  try {
+    const value = await run();
+    return { ...(value !== undefined && { value }), milliseconds: took() };
+  } catch (error) {
+    return { error: isMarketgateError(error) ? error.code : wordsFor(error), milliseconds: took() };
+  }
+}
+
+const nextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+
+const settings = JSON.parse(process.argv[2] ?? '{}') as WorkerSettings;
+const handlers = handlersOf(await createMember(settings));
+
+process.on('message', (message) => {
+  const { id, name, input } = message as Order;
+  const handle = handlers[name] as (given: unknown) => Promise<unknown>;
+  const reply = (answer: Omit<Reply, 'id'>) => void process.send?.({ id, ...answer });
+  handle(input).then(
+    (output) => reply({ output }),
+    (error: unknown) => reply({ error: wordsFor(error) }),
+  );
+});
+process.send?.({ id: 0 });
