@@ -1,14 +1,16 @@
 import {
   errorHandler,
   type GuessLimit,
+  KeyApi,
   loadPurchase,
   type RequirePurchaseOptions,
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guesserName } from '../../src/express/guess-limit/guesser.js';
 import { expressVersions } from '../support/express-versions.js';
+import { MemorySharedCache } from '../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../support/shop.js';
 
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
@@ -39,6 +41,8 @@ describe('who is counted together', () => {
     ['2001:db8:1:200:ffff::9', '20010db8000102/56'],
     ['2001:db8:1:300::1', '20010db8000103/56'],
     ['customer-7', 'customer-7'],
+    ['012', '012'],
+    ['0xa', '0xa'],
     ['', 'unknown'],
     [undefined, 'unknown'],
   ])('%j is %j', (who, name) => {
@@ -127,6 +131,28 @@ describe.each(expressVersions)('guesses on %s', (_version, express) => {
     const answers = await Promise.all(codes.map(({ code }) => ask(code)));
     expect(codes.length).toBeGreaterThan(3);
     expect(statuses(answers)).toEqual(codes.map(() => 200));
+  });
+
+  it('what another process has asked is counted there', async () => {
+    const shared = new MemorySharedCache();
+    const first = await openShop({ cache: { shared } });
+    const { baseUrl, apiKey } = { baseUrl: first.baseUrl, apiKey: first.apiKey };
+    const other = new KeyApi({ baseUrl, apiKey, clock: first.sandbox.clock, cache: { shared } });
+    onTestFinished(() => other.close());
+    for (const code of [guess(1), guess(2)]) await other.validatePurchase(code);
+    await vi.waitFor(() => expect(shared.values.size).toBe(2));
+    const app = express();
+    app.get(
+      '/',
+      requirePurchase(first.keyApi, { guessLimit: { limit: 1 } }),
+      (_req, res) => void res.end(),
+    );
+    app.use(errorHandler());
+    const ask = (code: string) => request(app).get('/').set('x-purchase-code', code);
+    await ask(guess(1)).expect(403);
+    await ask(guess(2)).expect(403);
+    await ask(guess(3)).expect(403);
+    await ask(guess(4)).expect(429);
   });
 
   it('can be turned off', async () => {

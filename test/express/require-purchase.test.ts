@@ -7,6 +7,7 @@ import {
   fromQuery,
   fromSession,
   KeyApi,
+  loadItem,
   type Purchase,
   type RequirePurchaseOptions,
   requirePurchase,
@@ -29,6 +30,7 @@ describe('options of requirePurchase', () => {
     ['"item"', { item: [] }],
     ['"item"', { item: [1, '2'] }],
     ['"item"', { item: Number.NaN }],
+    ['"item"', { item: -1 }],
     ['"licenseType"', { licenseType: '' }],
     ['"licenseType"', { licenseType: [] }],
     ['"licenseType"', { licenseType: 7 }],
@@ -238,6 +240,32 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
       sandbox.clock.advance(20 * 365 * 86_400_000);
       await ask(app, code('supported')).expect(403);
     });
+  });
+
+  it('gives what res.render can write into', async () => {
+    const { keyApi, code } = await openShop();
+    const app = express();
+    app.engine('txt', (_path: string, options: object, done: (e: null, text: string) => void) =>
+      done(null, Object.keys(options).join()),
+    );
+    app.set('views', new URL('.', import.meta.url).pathname);
+    app.get('/', requirePurchase(keyApi), (req, res) => {
+      res.render('page.txt', req.marketplace?.purchase);
+    });
+    app.get('/:id', loadItem(keyApi), (req, res) => res.render('page.txt', req.marketplace?.item));
+    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(200);
+    expect(answer.text).toContain('purchase_code');
+    expect((await request(app).get('/1042').expect(200)).text).toContain('name');
+  });
+
+  it('says when to come back also without an error handler', async () => {
+    const { keyApi, sandbox, code } = await openShop();
+    sandbox.faults.rateLimit = 17;
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const app = express().get('/', requirePurchase(keyApi));
+    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(503);
+    log.mockRestore();
+    expect(answer.headers['retry-after']).toBe('17');
   });
 
   describe('sources', () => {

@@ -61,6 +61,7 @@ describe('the request', () => {
       code: 'service_unavailable',
       message: expect.stringContaining('closed'),
     });
+    expect(upstream.requests).toHaveLength(1);
   });
 });
 

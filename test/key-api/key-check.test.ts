@@ -109,6 +109,25 @@ describe('the check of the key before its first no is believed', () => {
     expect(upstream.count(ACCOUNT)).toBe(1);
   });
 
+  it('takes in a rejection that somebody else was told', async () => {
+    const self = await service([KEY]);
+    await self.keyApi.validatePurchase(CODE);
+    self.known.clear();
+    await rejection(self.keyApi.getAccount());
+    expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('api_key_rejected');
+  });
+
+  it('an account with odd fields is an account: the no is believed', async () => {
+    const upstream = await startUpstream((request, res) =>
+      request.path === ACCOUNT
+        ? json(res, success({ data: { username: { odd: true } } }))
+        : json(res, refusal('Invalid purchase code'), 404),
+    );
+    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
+    onTestFinished(() => keyApi.close());
+    expect(await keyApi.validatePurchase(CODE)).toBeNull();
+  });
+
   it('is shared, and one caller who leaves does not fail the others', async () => {
     const { keyApi, upstream } = await service([KEY]);
     const leaving = new AbortController();

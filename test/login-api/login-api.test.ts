@@ -149,6 +149,11 @@ describe('exchange', () => {
       (_r, res) => json(res, { error: true, message: 'Bad Request, invalid App_Secret' }),
       'app_credentials_rejected',
     ],
+    [
+      'a sentence in "error" itself',
+      (_r, res) => json(res, { error: 'invalid app_secret' }),
+      'app_credentials_rejected',
+    ],
     ['a page with 200', (_r, res) => page(res), 'unexpected_response'],
     [
       'a token inside a page',

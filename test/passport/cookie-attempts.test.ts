@@ -179,6 +179,16 @@ describe('login attempts in a cookie', () => {
     expect(returnTo(req)).toBe(`/${'4'.repeat(1500)}`);
   });
 
+  it('a path that is too long for a cookie is dropped, and not the login', async () => {
+    const { strategy } = strategyOf();
+    const browser = cookieBrowser();
+    await drive(strategy, browser.request().req, { returnTo: `/${'\u00fc'.repeat(1800)}` });
+    expect(browser.cookies[NAME]?.length).toBeLessThan(4000);
+    const { req } = browser.request({ auth_key: 'k1' });
+    expect((await drive(strategy, req))[0]?.[0]).toBe('success');
+    expect(returnTo(req)).toBeUndefined();
+  });
+
   it('do not show the secret', async () => {
     const { strategy } = strategyOf('planted-secret-1');
     const { inspect } = await import('node:util');

@@ -37,7 +37,7 @@ async function started(strategy: MarketplaceStrategy, options: object = {}): Pro
 describe('options of MarketplaceStrategy', () => {
   const { loginApi } = fakeLoginApi();
   it.each<[string, unknown, unknown]>([
-    ['options', undefined, verify],
+    ['"loginApi"', undefined, verify],
     ['"loginApi"', {}, verify],
     ['"loginApi"', { loginApi: {} }, verify],
     ['"exchange"', { loginApi: { loginUrl: () => '' } }, verify],
@@ -166,6 +166,20 @@ describe('the callback', () => {
     const [next] = await drive(strategy, requestOf({ auth_key: 'k1' }, { session }));
     expect(next?.[0]).toBe('success');
     expect(exchanged).toEqual(['k1']);
+  });
+
+  it.each(['auth_key[]', 'auth_key[a]'])('with %s, as Express 5 leaves it, fails', async (name) => {
+    const { strategy } = strategyOf();
+    const [outcome] = await drive(strategy, requestOf({ [name]: 'k1' }));
+    expect(outcome).toEqual(['fail', expect.objectContaining({ code: 'auth_key_rejected' }), 401]);
+  });
+
+  it('asked for with HEAD spends nothing', async () => {
+    const { strategy, exchanged } = strategyOf();
+    const session = await started(strategy);
+    const req = requestOf({ auth_key: 'k1' }, { session, method: 'HEAD' });
+    expect((await drive(strategy, req))[0]?.[0]).toBe('error');
+    expect(exchanged).toEqual([]);
   });
 
   it('of a redirect URL with a query of its own fails, and says what is wrong', async () => {

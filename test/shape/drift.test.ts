@@ -123,6 +123,15 @@ describe('known harmless drift is read into the documented shape', () => {
     expect(read(userInfoSchema, { ...userInfo, user_id: 77 })).toEqual(userInfo);
   });
 
+  it.each([
+    [true, '1'],
+    [false, '0'],
+  ])('user_verified %s is "%s"', (sent, user_verified) => {
+    expect(read(userInfoSchema, { ...userInfo, user_verified: sent })).toMatchObject({
+      user_verified,
+    });
+  });
+
   it('does not change what it was given', () => {
     const value = { ...item, tags: 'a,b', media: Object.freeze({ thumbnail: 1 }) };
     const before = structuredClone(value);

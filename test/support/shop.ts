@@ -12,6 +12,8 @@ import { onTestFinished } from 'vitest';
 export interface Shop {
   readonly sandbox: Sandbox;
   readonly keyApi: KeyApi;
+  readonly baseUrl: string;
+  readonly apiKey: string;
   /** The first seeded code of a kind. */
   code(kind: SandboxCode['kind']): string;
   /** How often the service was asked for a path. */
@@ -33,6 +35,8 @@ export async function openShop(
   return {
     sandbox,
     keyApi,
+    baseUrl,
+    apiKey,
     code(kind) {
       const found = sandbox.codes.find((candidate) => candidate.kind === kind);
       if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);

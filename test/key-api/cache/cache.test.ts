@@ -210,6 +210,35 @@ describe('a no', () => {
     expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('service_unavailable');
   });
 
+  it('that would erase a yes is not believed of a key that was revoked meanwhile', async () => {
+    let isKnown = true;
+    const upstream = await startUpstream((request, res) => {
+      if (request.path === '/api/account/details') {
+        json(
+          res,
+          isKnown ? success({ data: account }) : refusal('Invalid request'),
+          isKnown ? 200 : 401,
+        );
+      } else {
+        const isValid = isKnown && request.body.includes(CODE);
+        json(res, isValid ? success({ data: { purchase } }) : refusal('Invalid purchase code'));
+      }
+    });
+    let now = 0;
+    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY, clock: () => now });
+    onTestFinished(() => keyApi.close());
+    await keyApi.validatePurchase(CODE);
+    now = 100_000;
+    // The key is known to be good for some minutes now.
+    expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
+    isKnown = false;
+    now = 301_000;
+    await keyApi.validatePurchase(CODE);
+    await vi.waitFor(() => expect(upstream.count('/api/account/details')).toBe(2));
+    now = 302_000;
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+
   it('does not outlive an outage: an old no is no reason to call a code invalid', async () => {
     const self = await service();
     self.says = 'no';
@@ -448,6 +477,24 @@ describe('items', () => {
     expect(await self.keyApi.getItem(1042)).toBeNull();
   });
 
+  it('an item that is gone does not come back from the list when its no is over', async () => {
+    const self = await service();
+    await self.keyApi.listItems();
+    self.now += 10_000;
+    self.says = 'no';
+    expect(await self.keyApi.getItem(1042, { fresh: true })).toBeNull();
+    self.now += 31_000;
+    expect(await self.keyApi.getItem(1042)).toBeNull();
+  });
+
+  it('a stale list is not refreshed for one item', async () => {
+    const self = await service();
+    await self.keyApi.listItems();
+    self.now += 6 * MINUTE;
+    await self.keyApi.getItem(1042);
+    expect(self.upstream.count('/api/items/all')).toBe(1);
+  });
+
   it('a newer list counts more than an older no', async () => {
     const self = await service();
     self.says = 'no';
@@ -468,6 +515,17 @@ describe('items', () => {
 });
 
 describe('what is kept', () => {
+  it('has no prototype of its own making', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      res.end(JSON.stringify(success({ item })).replace('"id"', '"__proto__":{"admin":true},"id"'));
+    });
+    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
+    onTestFinished(() => keyApi.close());
+    const found = await keyApi.getItem(1042);
+    expect(Object.hasOwn(found ?? {}, '__proto__')).toBe(false);
+    expect(Object.assign({}, found)).not.toHaveProperty('admin');
+  });
+
   it('cannot be changed by who holds it', async () => {
     const self = await service();
     const held = await self.keyApi.validatePurchase(CODE);

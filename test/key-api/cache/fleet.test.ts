@@ -143,6 +143,46 @@ describe('a fleet', () => {
     expect(two.peekPurchase(OTHER)).toBeUndefined();
   });
 
+  it('invalidate of everything holds for what is shared, and for who joins later', async () => {
+    const self = await world();
+    const shared = new MemorySharedCache();
+    const one = self.join(shared);
+    await one.validatePurchase(CODE);
+    await vi.waitFor(() => expect(shared.values.size).toBe(1));
+    self.says = 'no';
+    await one.invalidate();
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    self.now += 31_000;
+    expect(await self.join(shared).validatePurchase(CODE)).toBeNull();
+  });
+
+  it('hears of a refund from a process that held no yes itself', async () => {
+    const self = await world();
+    const shared = new MemorySharedCache();
+    const [one, two] = [self.join(shared), self.join(shared)];
+    await one.validatePurchase(CODE);
+    self.says = 'no';
+    expect(await two.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await vi.waitFor(() => expect(one.peekPurchase(CODE)).toBeUndefined());
+    expect(await one.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('keeps the timeout: an apiKey function that hangs, a lock that is never free', async () => {
+    const self = await world();
+    const hanging = self.join(new MemorySharedCache(), {
+      apiKey: () => new Promise(() => {}),
+      timeout: 300,
+    });
+    expect((await rejection(hanging.validatePurchase(CODE))).code).toBe('service_unavailable');
+    self.says = 'silent';
+    const shared = new MemorySharedCache();
+    shared.lock = async () => undefined;
+    const begun = performance.now();
+    await rejection(self.join(shared, { timeout: 400 }).validatePurchase(CODE));
+    // Both waits together, the one for the lock and the one for the service, are one timeout.
+    expect(performance.now() - begun).toBeLessThan(4 * 400);
+  });
+
   it('hears of a refund that one process found out', async () => {
     const self = await world();
     const shared = new MemorySharedCache();
@@ -358,6 +398,20 @@ describe('a shared cache that fails', () => {
       await one.validatePurchase(`later-${Math.random()}`);
       expect(shared.calls).toContain('get');
     });
+  });
+
+  it('is not listened to any more after close, also while it is left alone', async () => {
+    const self = await world();
+    const shared = new MemorySharedCache();
+    const one = self.join(shared);
+    await one.validatePurchase(CODE);
+    await vi.waitFor(() => expect(shared.listeners).toBe(1));
+    for (const method of ['get', 'set', 'lock', 'publish'] as const) {
+      vi.spyOn(shared, method).mockRejectedValue(new Error('down'));
+    }
+    for (let i = 0; i < 12; i++) await one.validatePurchase(`code-number-${i}`);
+    await one.close();
+    expect(shared.listeners).toBe(0);
   });
 
   it('answers of the cache never hide that the service could not be asked', async () => {
