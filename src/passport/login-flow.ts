@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors/marketgate-error.js';
 import type { AccessToken } from '../login-api/access-token.js';
 import { readAuthKey } from './auth-key.js';
 import {
@@ -16,6 +16,7 @@ import {
   takeAttempt,
   takeConfirmation,
 } from './login-attempts.js';
+import { ALREADY_USED, failure, NOT_STARTED_HERE, type Outcome, orFailure } from './outcome.js';
 import { isPrefetch } from './prefetch.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
 import { leaveReturnTo, safeReturnTo } from './return-to.js';
@@ -24,49 +25,12 @@ import type { StrategySettings } from './strategy-options.js';
 import type { UsedKeys } from './used-keys.js';
 import type { RunVerify } from './verify.js';
 
-/** How an authentication ends: in one of these, by construction. An error is a rejection. */
-export type Outcome =
-  | { readonly type: 'redirect'; readonly url: string }
-  | { readonly type: 'success'; readonly user: Express.User; readonly info: object }
-  | { readonly type: 'fail'; readonly challenge: object | undefined; readonly status: number }
-  | { readonly type: 'pass' }
-  /** Not an end yet: the visitor is asked. */
-  | {
-      readonly type: 'ask';
-      readonly id: string;
-      readonly name: string;
-      readonly username: string;
-    };
-
 /** What a login needs. */
 export interface LoginParts extends StrategySettings {
   readonly usedKeys: UsedKeys;
   readonly pendingTokens: PendingTokens;
   readonly verify: RunVerify;
 }
-
-/** What the service says of the visitor, and not of this site or of itself: passport's `fail`. */
-const FAILURES: ReadonlySet<string> = new Set([
-  'auth_key_rejected',
-  'login_failed',
-  'access_token_expired',
-]);
-
-const failure = (code: string, message: string, status = 401): Outcome => ({
-  type: 'fail',
-  challenge: { code, message },
-  status,
-});
-
-const NOT_STARTED_HERE = failure(
-  'login_failed',
-  'This login was not started in this browser, or too long ago. If this happens again, allow cookies for this site. Please log in again.',
-  403,
-);
-const ALREADY_USED = failure(
-  'auth_key_rejected',
-  'This login link was already used. Please log in again.',
-);
 
 /**
  * The steps of a login: the start; the callback, known by its auth_key; and with `confirm` the
@@ -88,13 +52,11 @@ export async function runLogin(parts: LoginParts, req: Request, wanted: unknown)
   if (authKey.kind === 'broken') {
     return failure('auth_key_rejected', `The login could not be completed: ${authKey.why}.`);
   }
-  try {
-    if (authKey.kind === 'key') return await callback(parts, req, authKey.value, wanted);
-    return confirmation ? await answered(parts, req, confirmation) : NOT_STARTED_HERE;
-  } catch (error) {
-    if (!isMarketgateError(error) || !FAILURES.has(error.code)) throw error;
-    return failure(error.code, error.message, error.status);
-  }
+  const ended =
+    authKey.kind === 'key'
+      ? await callback(parts, req, authKey.value, wanted)
+      : confirmation && (await answered(parts, req, confirmation));
+  return ended ?? NOT_STARTED_HERE;
 }
 
 async function start(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
@@ -131,29 +93,18 @@ async function callback(
   const returnTo = attempt.returnTo ?? safeReturnTo(wanted);
   if (!(await parts.usedKeys.claim(authKey, { returnTo }))) return ALREADY_USED;
 
-  const token = await exchange(parts, req, authKey);
-  if (token === undefined) return passOn(req, returnTo);
-  const profile = await profileFor(parts, token);
+  const found = await orFailure(async () => {
+    const token = await parts.loginApi.exchange(authKey);
+    return { token, profile: await profileFor(parts, token) };
+  });
+  if ('type' in found) {
+    // Of two tabs the service lets only the newest key live; the visitor has what both came for.
+    const isDead = found.code === 'auth_key_rejected';
+    return isDead && isLoggedIn(req) ? passOn(req, returnTo) : found.failure;
+  }
+  const { token, profile } = found;
   if (parts.confirm) return ask(parts, req, profile, token, returnTo);
   return complete(parts, req, profile, token, returnTo);
-}
-
-/**
- * `undefined` for a key that is dead in a browser that is logged in: of two tabs the service lets only
- * the newest key live, and the visitor has what both came for.
- */
-async function exchange(
-  { loginApi }: LoginParts,
-  req: Request,
-  authKey: string,
-): Promise<AccessToken | undefined> {
-  try {
-    return await loginApi.exchange(authKey);
-  } catch (error) {
-    const isDead = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    if (isDead && isLoggedIn(req)) return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -209,7 +160,9 @@ async function answered(
     return failure('login_failed', 'You chose not to continue, so nobody was logged in.');
   }
   if (token === undefined) return NOT_STARTED_HERE;
-  return complete(parts, req, await profileFor(parts, token), token, attempt.returnTo);
+  const found = await orFailure(async () => ({ profile: await profileFor(parts, token) }));
+  if ('type' in found) return found.failure;
+  return complete(parts, req, found.profile, token, attempt.returnTo);
 }
 
 async function profileFor(

@@ -106,7 +106,7 @@ describe.each(expressVersions)('the JSON API on %s', (_name, express) => {
           { accept: 'application/json' },
           { accept: '*/*' },
           // A script in a page, which asks for HTML (sec-fetch-mode: cors).
-          { accept: 'text/html,*/*;q=0.1' },
+          { accept: 'text/html,*/*;q=0.1', 'user-agent': 'Mozilla/5.0' },
         ];
         for (const headers of programs) {
           const response = await ask(path, headers);

@@ -369,6 +369,16 @@ describe('verify', () => {
   });
 });
 
+it("verify's own error is an error, also when it is one of this package", async () => {
+  const { loginApi } = fakeLoginApi();
+  const own = new MarketgateError('access_token_expired', 'of another call');
+  const strategy = new MarketplaceStrategy({ loginApi }, async () => Promise.reject(own));
+  const session = await started(strategy);
+  expect(await drive(strategy, requestOf({ auth_key: 'k' }, { session }))).toEqual([
+    ['error', own],
+  ]);
+});
+
 describe('the token store', () => {
   it('holds the token under the user_id before verify runs', async () => {
     const { loginApi } = fakeLoginApi();

@@ -255,7 +255,7 @@ describe('options of EncryptedTokenStore', () => {
   it.each<[string, unknown, unknown, string]>([
     ['no store', undefined, { keys: [KEY] }, 'option "store" must be a token store'],
     ['half a store', { get() {}, set() {} }, { keys: [KEY] }, '"delete" is missing'],
-    ['no options', inner, undefined, 'options must be an object'],
+    ['no options', inner, undefined, 'option "keys" must be an array of keys'],
     ['no keys', inner, {}, 'option "keys" must be an array'],
     ['a key that is no array', inner, { keys: secret }, 'option "keys" must be an array'],
     ['an empty array', inner, { keys: [] }, 'option "keys" must hold at least one key'],

@@ -296,7 +296,7 @@ describe('options of KeyvTokenStore', () => {
 
   const keyv = { get: async () => {}, set: async () => {}, delete: async () => {} };
   it.each<[string, unknown, string]>([
-    ['none', undefined, 'options must be an object'],
+    ['none', undefined, 'option "keyv" must be a Keyv'],
     ['no keyv', {}, 'option "keyv" must be a Keyv'],
     ['a URL', { keyv: 'postgres://x' }, 'option "keyv" must be a Keyv'],
     ['half a keyv', { keyv: { get: keyv.get, set: keyv.set } }, '"delete" is missing'],
