@@ -20,6 +20,8 @@ export interface AppConfig {
   sessionSecret: string;
   /** Cookies only over https, behind one proxy that ends TLS. */
   production: boolean;
+  /** Ask "Continue as NAME?" before a login is completed, so that nobody lands in another's account. */
+  confirmLogin: boolean;
   /** The origin visitors see; the redirect URL registered with the marketplace starts with it. */
   publicUrl: string | undefined;
 }
@@ -73,6 +75,7 @@ export function readConfig(env: Env): ServerConfig {
       .map((value) => readOrigin('MARKETPLACE_MEDIA_ORIGINS', value, problems)),
     sessionSecret: readSessionSecret(text('SESSION_SECRET'), production, problems),
     production,
+    confirmLogin: readFlag('CONFIRM_LOGIN', text('CONFIRM_LOGIN'), production, problems),
     publicUrl: text('PUBLIC_URL') && readOrigin('PUBLIC_URL', text('PUBLIC_URL'), problems),
     port: port ?? 3000,
     portIsFixed: port !== undefined,
@@ -81,6 +84,17 @@ export function readConfig(env: Env): ServerConfig {
   };
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
+}
+
+function readFlag(
+  name: string,
+  value: string | undefined,
+  fallback: boolean,
+  problems: string[],
+): boolean {
+  if (value === undefined) return fallback;
+  if (value !== '1' && value !== '0') problems.push(`${name} must be 1 or 0.`);
+  return value === '1';
 }
 
 function readService(

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { MarketplaceProfile } from 'marketgate';
+import type { MarketplaceProfile, UserInfo } from 'marketgate';
 
 /** Who is logged in, as it lies in the session. */
 export interface Customer {
@@ -23,6 +23,15 @@ export const customerOf = (profile: MarketplaceProfile): Customer => ({
   picture: profile.photos?.[0]?.value,
   verified: profile.verified ?? false,
   registered: profile._json.user_registered,
+});
+
+/** The same customer, with what the marketplace says of them today. */
+export const refreshed = (customer: Customer, user: UserInfo): Customer => ({
+  ...customer,
+  name: [user.user_firstname, user.user_lastname].filter(Boolean).join(' ') || user.user_name,
+  username: user.user_name,
+  email: user.user_email,
+  verified: user.user_verified === '1',
 });
 
 /** The customer that passport put on the request. */

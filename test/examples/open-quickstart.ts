@@ -47,6 +47,7 @@ export async function openQuickstart(options: Options = {}): Promise<Quickstart>
       mediaOrigins: [],
       sessionSecret: 'for-the-tests-only-0123456789abcdef',
       production: false,
+      confirmLogin: false,
       publicUrl: undefined,
       ...options.config,
     },

@@ -30,6 +30,7 @@ describe('the configuration of the quickstart', () => {
     expect(readConfig({})).toMatchObject({
       service: undefined,
       production: false,
+      confirmLogin: false,
       port: 3000,
       portIsFixed: false,
       host: '127.0.0.1',
@@ -65,6 +66,7 @@ describe('the configuration of the quickstart', () => {
       mediaOrigins: ['https://a.example', 'https://b.example'],
       sessionSecret: SECRET,
       production: true,
+      confirmLogin: true,
       publicUrl: 'https://shop.example',
       port: 8080,
       portIsFixed: true,
@@ -110,6 +112,7 @@ describe('the configuration of the quickstart', () => {
     ['PORT', '-1'],
     ['PUBLIC_URL', 'shop.example'],
     ['MARKETPLACE_MEDIA_ORIGINS', 'https://a.example cdn'],
+    ['CONFIRM_LOGIN', 'yes'],
     ['MARKETPLACE_BASE_URL', 'market.example'],
     ['MARKETPLACE_AUTH_URL', 'ftp://login.example'],
   ])('refuses %s=%s by its name', (name, value) => {

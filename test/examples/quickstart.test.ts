@@ -10,7 +10,7 @@ const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 const READS_AS_INVALID = /invalid|not valid|does not know|wrong code|check that you copied/i;
 
 /** A person goes to a page. Browsers say so in a header that Node's fetch sets to something else. */
-const goTo = ({ origin, browser }: Quickstart, path: string) =>
+const goTo = ({ origin, browser }: Pick<Quickstart, 'origin' | 'browser'>, path: string) =>
   request(origin)
     .get(path)
     .set({ accept: 'text/html', 'sec-fetch-mode': 'navigate', cookie: browser.cookies(origin) });
@@ -251,6 +251,30 @@ describe.each(expressVersions)('the quickstart on %s', (_name, express) => {
         expect(visit.url).toBe(`${origin}/account`);
       },
     );
+
+    it('asks whose account it is, where that is configured, and "Not me" logs nobody in', async () => {
+      const { browser, origin } = await open({ config: { confirmLogin: true } });
+      const page = await browser.logIn(`${origin}/login`, '3001');
+      expect(page.text).toContain('Continue as');
+      expect(page.text).toContain('mira.solheim');
+      const refused = await browser.open(`${page.url}&answer=cancel`);
+      expect(refused.status).toBe(401);
+      expect((await goTo({ browser, origin }, '/account')).status).toBe(302);
+      const again = await browser.logIn(`${origin}/login`, '3001');
+      const inside = await browser.open(`${again.url}&answer=continue`);
+      expect(inside.url).toBe(`${origin}/account`);
+    });
+
+    it('details can be refreshed from the marketplace, and purchases stay', async () => {
+      const { browser, origin, sandbox } = await open();
+      await browser.logIn(`${origin}/login`, '3001');
+      const before = sandbox.requests.filter(({ path }) => path === '/api/get_user_info').length;
+      const page = await browser.open(`${origin}/account/refresh`);
+      expect(page.url).toBe(`${origin}/account`);
+      expect(page.text).toContain('Mira Solheim');
+      const after = sandbox.requests.filter(({ path }) => path === '/api/get_user_info').length;
+      expect(after).toBe(before + 1);
+    });
 
     it('stands before the account, which then shows the profile', async () => {
       const shop = await open();

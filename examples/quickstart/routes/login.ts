@@ -11,7 +11,9 @@ export function addLogin(app: Express, shop: Shop): void {
   const passport = new Passport();
   passport.use(
     // A shop with a database would find or create its user here, by profile.id.
-    new MarketplaceStrategy({ loginApi, tokenStore }, ({ profile }) => customerOf(profile)),
+    new MarketplaceStrategy({ loginApi, tokenStore, confirm: config.confirmLogin }, ({ profile }) =>
+      customerOf(profile),
+    ),
   );
   passport.serializeUser((user, done) => done(null, user));
   passport.deserializeUser<Customer>((user, done) => done(null, user));

@@ -21,6 +21,7 @@ ${avatar(customer, 'large')}
 <div>
 <h2>${customer.name}</h2>
 ${profile(customer)}
+<p><a class="button quiet" href="/account/refresh">Refresh my details</a></p>
 </div>
 </section>
 <section aria-labelledby="purchases">
