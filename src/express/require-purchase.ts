@@ -34,8 +34,8 @@ export interface RequirePurchaseOptions extends PurchaseLookupOptions {
  *
  * The purchase is at `req.marketplace.purchase` afterwards. Refusals: `purchase_required` (402);
  * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
- * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the service cannot be asked:
- * `service_unavailable` (503) and its like, never a refusal.
+ * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the
+ * service cannot be asked: `service_unavailable` (503) and its like, never a refusal.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */

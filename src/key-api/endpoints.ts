@@ -1,3 +1,4 @@
+import { isObject } from '../shape/is-object.js';
 import { readShape, type Shaped } from '../shape/read-shape.js';
 import { type Account, accountSchema } from './account.js';
 import { type Item, itemSchema } from './item.js';
@@ -19,16 +20,13 @@ export interface Endpoint<T> {
   readonly payload: (body: Body) => Shaped<T> | undefined;
 }
 
-const isBody = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const accountDetails: Endpoint<Account> = {
   method: 'GET',
   path: '/api/account/details',
   no: 'Invalid request',
   noStatuses: [401, 403, 404],
   payload: ({ data }) =>
-    isBody(data)
+    isObject(data)
       ? (readShape(accountSchema, data, accountDetails.path, 'data') as Shaped<Account>)
       : undefined,
 };
@@ -36,7 +34,7 @@ export const accountDetails: Endpoint<Account> = {
 /** account/details, when only the account's being there counts. */
 export const anyAccount: Endpoint<Body> = {
   ...accountDetails,
-  payload: ({ data }) => (isBody(data) ? { ok: true, value: data } : undefined),
+  payload: ({ data }) => (isObject(data) ? { ok: true, value: data } : undefined),
 };
 
 export const itemsAll: Endpoint<Item[]> = {
@@ -53,7 +51,7 @@ export const itemsItem: Endpoint<Item> = {
   no: 'Item Not Found',
   noStatuses: [404],
   payload: ({ item }) =>
-    isBody(item)
+    isObject(item)
       ? (readShape(itemSchema, item, itemsItem.path, 'item') as Shaped<Item>)
       : undefined,
 };
@@ -64,10 +62,10 @@ export const purchasesValidation: Endpoint<Purchase> = {
   no: 'Invalid purchase code',
   noStatuses: [404],
   payload: ({ data, item }) => {
-    const documented = isBody(data) ? data.purchase : undefined;
+    const documented = isObject(data) ? data.purchase : undefined;
     // Some deployments answer with the purchase under `item`.
-    const [purchase, at] = isBody(documented) ? [documented, 'data.purchase'] : [item, 'item'];
-    return isBody(purchase)
+    const [purchase, at] = isObject(documented) ? [documented, 'data.purchase'] : [item, 'item'];
+    return isObject(purchase)
       ? (readShape(purchaseSchema, purchase, purchasesValidation.path, at) as Shaped<Purchase>)
       : undefined;
   },

@@ -1,6 +1,7 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
 import { type Answer, isOutage, unusable } from '../http/http-client.js';
 import { redact } from '../http/redact.js';
+import { isObject } from '../shape/is-object.js';
 import type { Body, Endpoint } from './endpoints.js';
 
 /** The service's *no*: nobody else's failure counts as one. */
@@ -50,10 +51,7 @@ export function judge<T>(
 }
 
 function asBody({ body }: Answer): Body | undefined {
-  const value = body.isJson ? body.value : undefined;
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Body)
-    : undefined;
+  return body.isJson && isObject(body.value) ? body.value : undefined;
 }
 
 function isNo(endpoint: Endpoint<unknown>, status: number, body: Body): boolean {

@@ -1,6 +1,7 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
 import { type Answer, isOutage, unusable } from '../http/http-client.js';
 import { redact } from '../http/redact.js';
+import { isObject } from '../shape/is-object.js';
 import { readShape } from '../shape/read-shape.js';
 import { type UserInfo, userInfoSchema } from './user-info.js';
 
@@ -11,14 +12,11 @@ export const GET_USER_INFO = '/api/get_user_info';
 
 type Body = Readonly<Record<string, unknown>>;
 
-const isBody = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** PHP's empty map, `[]`, is an object with nothing in it. */
 function asBody({ body }: Answer): Body | undefined {
   if (!body.isJson) return undefined;
   if (Array.isArray(body.value) && body.value.length === 0) return {};
-  return isBody(body.value) ? body.value : undefined;
+  return isObject(body.value) ? body.value : undefined;
 }
 
 const isError = ({ error }: Body): boolean => Boolean(error);
@@ -66,7 +64,7 @@ export function judgeUserInfo(what: string, answer: Answer, secrets: readonly st
   if (body === undefined) throw unusable(what, answer);
   const user = body.user_info;
   const shaped =
-    isBody(user) && !isError(body)
+    isObject(user) && !isError(body)
       ? readShape(userInfoSchema, user, GET_USER_INFO, 'user_info')
       : undefined;
   if (shaped?.ok) return shaped.value as UserInfo;

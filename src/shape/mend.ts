@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { isObject } from './is-object.js';
 
 /** Called for each place that was mended, with its path and what the schema wants there. */
 export type OnMend = (path: string, expected: string) => void;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const at = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
 
@@ -94,11 +92,11 @@ function asList(value: unknown): unknown {
 
 function mendFields(
   schema: z.ZodObject,
-  value: Record<string, unknown>,
+  value: Readonly<Record<string, unknown>>,
   path: string,
   onMend: OnMend,
-): Record<string, unknown> {
-  let copy = value;
+): Readonly<Record<string, unknown>> {
+  let copy: Record<string, unknown> = value;
   for (const [key, field] of Object.entries(schema.shape)) {
     const before = value[key];
     if (before === undefined && !isContainer(field)) continue;
@@ -117,10 +115,10 @@ function mendFields(
 
 function mendEntries(
   schema: z.ZodRecord,
-  value: Record<string, unknown>,
+  value: Readonly<Record<string, unknown>>,
   path: string,
   onMend: OnMend,
-): Record<string, unknown> {
+): Readonly<Record<string, unknown>> {
   const entries = Object.entries(value).map(
     ([key, entry]) => [key, mend(schema.valueType, entry, `${path}.*`, onMend)] as const,
   );

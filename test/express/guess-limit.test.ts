@@ -9,6 +9,7 @@ import {
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guesserName } from '../../src/express/guess-limit/guesser.js';
+import { Lines } from '../../src/express/guess-limit/line.js';
 import { expressVersions } from '../support/express-versions.js';
 import { MemorySharedCache } from '../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../support/shop.js';
@@ -47,6 +48,24 @@ describe('who is counted together', () => {
     [undefined, 'unknown'],
   ])('%j is %j', (who, name) => {
     expect(guesserName(who)).toBe(name);
+  });
+});
+
+describe('the lines of guessers', () => {
+  it('are forgotten with who stood in them, also with who was refused', async () => {
+    const lines = new Lines();
+    const none = async () => ({ left: 0, retryAfter: 1 });
+    const one = async () => ({ left: 1, retryAfter: 1 });
+    const stand = (who: string, left: typeof none, code: string) =>
+      lines.inLine(who, left, async (line) => (await line.enter(code))?.());
+    const refused = Array.from({ length: 50 }, (_, i) => stand(`10.0.0.${i}`, none, guess(i)));
+    expect(lines.size).toBe(50);
+    expect((await Promise.allSettled(refused)).every(({ status }) => status === 'rejected')).toBe(
+      true,
+    );
+    // Several of one guesser, two of them about the same code.
+    await Promise.all([1, 1, 2, 3].map((n) => stand('10.1.0.1', one, guess(n))));
+    expect(lines.size).toBe(0);
   });
 });
 

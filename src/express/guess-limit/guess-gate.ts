@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { wrongOption } from '../../options/check-options.js';
 import type { GuessLimit, GuessLimitOptions } from './guess-limit.js';
-import { Line } from './line.js';
+import { Lines } from './line.js';
 import { checkGuessLimitOptions, MemoryGuessLimit } from './memory-guess-limit.js';
 
 /** What `guessLimit` can be. */
@@ -42,28 +42,28 @@ const isGuessLimit = (option: GuessLimitOption | undefined): option is GuessLimi
  * answered. Who asks about a code that is being asked about already does not guess another.
  */
 function gateOf(limit: GuessLimit): GuessGate {
-  const lines = new Map<string, Line>();
+  const lines = new Lines();
 
   return async (req, code, ask) => {
     const who = limit.by(req);
-    const line = lines.get(who) ?? new Line(() => limit.left(who));
-    lines.set(who, line);
-    const leave = await line.enter(code);
-    if (leave === undefined) return ask({});
-    let isShared = false;
-    try {
-      const answer = await ask({
-        onShared: () => {
-          isShared = true;
-        },
-      });
-      // Before the place is free, so that who waits for it finds the new count. What another process
-      // has asked was counted there.
-      if (answer === null && !isShared) await limit.count(who).catch(() => {});
-      return answer;
-    } finally {
-      leave();
-      if (line.isEmpty && lines.get(who) === line) lines.delete(who);
-    }
+    const left = () => limit.left(who);
+    return lines.inLine(who, left, async (line) => {
+      const leave = await line.enter(code);
+      if (leave === undefined) return ask({});
+      let isShared = false;
+      try {
+        const answer = await ask({
+          onShared: () => {
+            isShared = true;
+          },
+        });
+        // Before the place is free, so that who waits for it finds the new count. What another
+        // process has asked was counted there.
+        if (answer === null && !isShared) await limit.count(who).catch(() => {});
+        return answer;
+      } finally {
+        leave();
+      }
+    });
   };
 }

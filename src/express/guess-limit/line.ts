@@ -4,6 +4,31 @@ import type { GuessesLeft } from './guess-limit.js';
 /** A counter that cannot be read must not refuse customers; it guards no door, only our quota. */
 const UNLIMITED: GuessesLeft = { left: Number.POSITIVE_INFINITY, retryAfter: 0 };
 
+/** A line for each guesser who is there just now. */
+export class Lines {
+  readonly #lines = new Map<string, Line>();
+
+  /** How many guessers there are. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
+  /** Runs `use` with the guesser's line, and forgets the line with the last who used it. */
+  async inLine<T>(
+    who: string,
+    left: () => Promise<GuessesLeft>,
+    use: (line: Line) => Promise<T>,
+  ): Promise<T> {
+    const line = this.#lines.get(who) ?? new Line(left);
+    this.#lines.set(who, line);
+    try {
+      return await use(line);
+    } finally {
+      if (line.isEmpty && this.#lines.get(who) === line) this.#lines.delete(who);
+    }
+  }
+}
+
 /** The guesses of one guesser: those under way, and those in line behind them. */
 export class Line {
   readonly #read: () => Promise<GuessesLeft>;
