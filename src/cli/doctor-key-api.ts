@@ -1,77 +1,42 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { KeyApi } from '../key-api/key-api.js';
 import type { Report } from './doctor.js';
-import { probe } from './probe.js';
+import { checkConnection } from './doctor-connection.js';
 import { type Settings, VARIABLES } from './settings.js';
 
-/** More than this, and support dates and token lives are off by something that is noticed. */
-const LARGEST_SKEW = 60_000;
-
-/** Interface A: the address, the connection with its certificate, the clock, the key, the items. */
+/** Interface A: the address, the way there, the key, the items. */
 export async function checkKeyService(settings: Settings, report: Report): Promise<void> {
-  const { baseUrl, apiKey, allowInsecure } = settings;
-  const later = ['reachable', 'clock', 'api_key', 'items'];
-  const skip = (from: number): void => {
-    for (const check of later.slice(from)) report(check, 'skipped', 'see above');
+  const { baseUrl, apiKey, allowInsecure, timeout } = settings;
+  const skip = (...checks: string[]): void => {
+    for (const check of checks) report(check, 'skipped', 'see above');
   };
+  const onTheWay = ['reachable', 'https', 'certificate', 'clock'];
   if (baseUrl === undefined || apiKey === undefined) {
     const missing = [!baseUrl && VARIABLES.baseUrl, !apiKey && VARIABLES.apiKey].filter(Boolean);
     report('key API', 'wrong', `set ${missing.join(' and ')}`);
-    return skip(0);
+    return skip(...onTheWay, 'api_key', 'items');
   }
   let keyApi: KeyApi;
   try {
-    keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, cache: false, retries: 0 });
+    keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
   } catch (error) {
     report('key API', 'wrong', String((error as Error).message));
-    return skip(0);
+    return skip(...onTheWay, 'api_key', 'items');
   }
   try {
-    report(
-      'key API',
-      'ok',
-      `${new URL(baseUrl).host}, ${baseUrl.startsWith('https:') ? 'https' : 'plain http'}`,
-    );
-    if (!(await checkConnection(baseUrl, report))) return skip(2);
-    if (!(await checkKey(keyApi, report))) return skip(3);
+    report('key API', 'ok', new URL(baseUrl).host);
+    if (!(await checkConnection(baseUrl, timeout, report))) return skip('api_key', 'items');
+    if (!(await checkKey(keyApi, report))) return skip('items');
     await checkItems(keyApi, report);
   } finally {
     await keyApi.close();
   }
 }
 
-async function checkConnection(baseUrl: string, report: Report): Promise<boolean> {
-  try {
-    const { status, skew } = await probe(baseUrl);
-    report('reachable', 'ok', `answers (HTTP ${status})`);
-    if (skew === undefined) report('clock', 'skipped', 'the service does not tell its time');
-    else {
-      const isClose = Math.abs(skew) < LARGEST_SKEW;
-      const seconds = Math.round(skew / 1000);
-      report(
-        'clock',
-        isClose ? 'ok' : 'wrong',
-        isClose
-          ? 'agrees with the service'
-          : `the service is ${seconds} s ahead; set this machine's clock`,
-      );
-    }
-    return true;
-  } catch (error) {
-    report(
-      'reachable',
-      'wrong',
-      `${(error as Error).message}; check the address, the network and the certificate`,
-    );
-    report('clock', 'skipped', 'see above');
-    return false;
-  }
-}
-
 async function checkKey(keyApi: KeyApi, report: Report): Promise<boolean> {
   try {
     const { username, name } = await keyApi.getAccount();
-    report('api_key', 'ok', `accepted; the account of ${name.full_name ?? username}`);
+    report('api_key', 'ok', `accepted; the account of ${name.full_name || username}`);
     return true;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
@@ -82,14 +47,9 @@ async function checkKey(keyApi: KeyApi, report: Report): Promise<boolean> {
 
 async function checkItems(keyApi: KeyApi, report: Report): Promise<void> {
   try {
-    const items = await keyApi.listItems();
-    report(
-      'items',
-      'ok',
-      items.length === 0
-        ? 'readable; the service says there are none'
-        : `readable; ${items.length} of them`,
-    );
+    const { length } = await keyApi.listItems();
+    if (length === 0) report('items', 'ok', 'readable; the service says there are none');
+    else report('items', 'ok', `readable; ${length} of them`);
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
     report('items', 'wrong', error.message);

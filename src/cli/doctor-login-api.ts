@@ -1,15 +1,16 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { LoginApi } from '../login-api/login-api.js';
 import type { Report } from './doctor.js';
-import { probe } from './probe.js';
+import { checkConnection } from './doctor-connection.js';
+import { type Probe, probe } from './probe.js';
 import { type Settings, VARIABLES } from './settings.js';
 
 /** No service gives out this one: it is refused, and how it is refused tells about the app. */
 const NO_AUTH_KEY = 'marketgate-doctor';
 
-/** Interface B: the address, the login page, the app's credentials. */
+/** Interface B: the address, the way there if it is another host, the login page, the app's credentials. */
 export async function checkLoginService(settings: Settings, report: Report): Promise<void> {
-  const { authUrl, appId, appSecret, allowInsecure } = settings;
+  const { authUrl, appId, appSecret, allowInsecure, timeout } = settings;
   if (authUrl === undefined && appId === undefined && appSecret === undefined) {
     report('login', 'skipped', 'not set up: fine for a site without login');
     return;
@@ -21,32 +22,56 @@ export async function checkLoginService(settings: Settings, report: Report): Pro
   }
   let loginApi: LoginApi;
   try {
-    loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, retries: 0 });
+    loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
   } catch (error) {
     report('login', 'wrong', String((error as Error).message));
     return;
   }
   try {
     report('login', 'ok', new URL(authUrl).host);
-    if (await checkPage(loginApi, report)) await checkApp(loginApi, report);
+    const isThere =
+      isSameOrigin(authUrl, settings.baseUrl) ||
+      (await checkConnection(authUrl, timeout, report, 'login '));
+    if (!isThere) report('login page', 'skipped', 'see above');
+    if (isThere && (await checkPage(loginApi, timeout, report))) await checkApp(loginApi, report);
     else report('app', 'skipped', 'see above');
   } finally {
     await loginApi.close();
   }
 }
 
-async function checkPage(loginApi: LoginApi, report: Report): Promise<boolean> {
+const isSameOrigin = (a: string, b: string | undefined): boolean =>
+  b !== undefined && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+
+async function checkPage(loginApi: LoginApi, timeout: number, report: Report): Promise<boolean> {
   try {
-    const { status } = await probe(loginApi.loginUrl());
-    const isThere = status < 500;
-    const odd =
-      status >= 400 ? '; it may not know this app, or want its redirect URL registered' : '';
-    report('login page', isThere ? 'ok' : 'wrong', `answers (HTTP ${status})${odd}`);
-    return isThere;
+    const page = await probe(loginApi.loginUrl(), timeout);
+    const problem = problemOf(page);
+    const said = `answers (HTTP ${page.status})`;
+    if (problem === undefined) report('login page', 'ok', said);
+    else report('login page', problem.status, `${said}; ${problem.detail}`);
+    return problem?.status !== 'wrong';
   } catch (error) {
     report('login page', 'wrong', (error as Error).message);
     return false;
   }
+}
+
+function problemOf({
+  status,
+  type,
+}: Probe): { status: 'wrong' | 'warning'; detail: string } | undefined {
+  if (status >= 500) return { status: 'wrong', detail: 'the service is in trouble' };
+  // A redirect leads to where one logs in.
+  if (status >= 300 && status < 400) return undefined;
+  if (!type.includes('html')) {
+    return { status: 'wrong', detail: `not a page, but ${type || 'nothing'}: check the address` };
+  }
+  if (status < 400) return undefined;
+  return {
+    status: 'warning',
+    detail: 'it may not know this app, or want its redirect URL registered',
+  };
 }
 
 async function checkApp(loginApi: LoginApi, report: Report): Promise<void> {

@@ -4,10 +4,14 @@ import { checkRedis } from './doctor-redis.js';
 import type { Settings } from './settings.js';
 import { colorsOf, printable, type Terminal, table } from './terminal.js';
 
-/** How one thing is. `skipped`: it could not be looked at, because something before it is wrong. */
+/** How one thing is. */
 export interface Finding {
   readonly check: string;
-  readonly status: 'ok' | 'wrong' | 'skipped';
+  /**
+   * `warning`: it works, but should be looked at. `skipped`: it is not set up, or could not be looked at
+   * because something before it is wrong.
+   */
+  readonly status: 'ok' | 'warning' | 'wrong' | 'skipped';
   /** What was found, and if it is wrong what to do. */
   readonly detail: string;
 }
@@ -25,25 +29,42 @@ export async function doctor(
   terminal: Terminal,
 ): Promise<number> {
   const findings: Finding[] = [];
-  const report: Report = (check, status, detail) => {
-    const finding: Finding = { check, status, detail: printable(detail) };
-    findings.push(finding);
-    if (!json) terminal.out(line(finding, terminal));
+  const spin = (text: string) => (json ? undefined : terminal.spin?.(text));
+  let stop: (() => void) | undefined;
+  const look = async (text: string, check: (report: Report) => Promise<void>): Promise<void> => {
+    stop = spin(text);
+    try {
+      await check((name, status, detail) => {
+        const finding: Finding = { check: name, status, detail: printable(detail) };
+        findings.push(finding);
+        if (json) return;
+        // The line must not be written into the spinner's.
+        stop?.();
+        terminal.out(line(finding, terminal));
+        stop = spin(text);
+      });
+    } finally {
+      stop?.();
+    }
   };
-  await checkKeyService(settings, report);
-  await checkLoginService(settings, report);
-  await checkRedis(settings, report);
+  await look('Looking at the key API', (report) => checkKeyService(settings, report));
+  await look('Looking at the login', (report) => checkLoginService(settings, report));
+  await look('Looking at Redis', (report) => checkRedis(settings, report));
   const isWell = findings.every(({ status }) => status !== 'wrong');
   if (json) terminal.out(JSON.stringify({ ok: isWell, findings }, null, 2));
   return isWell ? 0 : 1;
 }
 
+/** Wide enough for the longest name of a check. */
+const WIDTH = 'login certificate'.length;
+
 function line({ check, status, detail }: Finding, terminal: Terminal): string {
   const colors = colorsOf(terminal);
   const marks = {
     ok: colors.green('ok     '),
+    warning: colors.yellow('warning'),
     wrong: colors.red('wrong  '),
     skipped: colors.dim('skipped'),
   };
-  return table([[marks[status], check.padEnd(14), detail]]);
+  return table([[marks[status], check.padEnd(WIDTH), detail]]);
 }

@@ -8,6 +8,13 @@ const untilStopped = (): Promise<void> =>
     process.once('SIGTERM', resolve);
   });
 
+// Who reads the output may stop to: `marketgate doctor | head -1` is no failure of the command.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 run(process.argv.slice(2), {
   terminal: processTerminal,
   environment: process.env,

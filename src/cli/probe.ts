@@ -1,41 +1,51 @@
-import type { Dispatcher } from 'undici';
-import { isMarketgateError } from '../errors/marketgate-error.js';
-import { Deadline } from '../http/deadline.js';
+import { networkFailure } from '../http/failure.js';
 
 /** What an address answered, before anybody asks what it means. */
 export interface Probe {
   readonly status: number;
+  /** The media type, in small letters; an empty string when it does not say. */
+  readonly type: string;
   /** Milliseconds that the other clock is ahead of ours; `undefined` when it does not say. */
   readonly skew: number | undefined;
 }
 
-const LONGEST = 10_000;
+const header = (value: string | string[] | undefined): string =>
+  typeof value === 'string' ? value : '';
 
-/** Opens a page as it is, and follows nothing. Rejects with words that name the failure. */
-export async function probe(url: string): Promise<Probe> {
+/**
+ * Opens a page as it is, and follows nothing. Only the head is waited for: a body may never end.
+ * Rejects with words that name the failure and hold no part of the address.
+ */
+export async function probe(url: string, timeout: number): Promise<Probe> {
   const { request } = await import('undici');
-  const deadline = new Deadline('GET', LONGEST);
+  const timeUp = new AbortController();
+  const timer = setTimeout(() => timeUp.abort(), timeout);
   try {
-    const answer: Dispatcher.ResponseData = await deadline.race(request(url, { method: 'GET' }));
-    await answer.body.dump();
-    return { status: answer.statusCode, skew: skewOf(answer.headers.date) };
+    const { statusCode, headers, body } = await request(url, { signal: timeUp.signal });
+    body.on('error', () => undefined).destroy();
+    return {
+      status: statusCode,
+      type: (header(headers['content-type']).split(';')[0] ?? '').trim().toLowerCase(),
+      skew: skewOf(header(headers.date)),
+    };
   } catch (error) {
-    throw new Error(
-      isMarketgateError(error) ? `no answer within ${LONGEST / 1000} s` : codeOf(error),
-    );
+    throw new Error(timeUp.signal.aborted ? noAnswer(timeout) : inWords(error));
   } finally {
-    deadline.dispose();
+    clearTimeout(timer);
   }
 }
 
-/** The error's code: its message can hold the address, and with it a secret. */
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : 'no connection';
+/** What did not happen in time, in words. */
+export const noAnswer = (timeout: number): string => `no answer within ${timeout} ms`;
+
+/** A failure below HTTP in words, without its message: that can hold the address, and with it a secret. */
+export function inWords(error: unknown): string {
+  const { cause } = networkFailure('', error);
+  return cause instanceof Error ? cause.message : 'no connection';
 }
 
 /** How far a `Date` header is ahead of this machine's clock, in milliseconds. */
-function skewOf(header: string | string[] | undefined): number | undefined {
-  const at = typeof header === 'string' ? Date.parse(header) : Number.NaN;
+function skewOf(date: string): number | undefined {
+  const at = Date.parse(date);
   return Number.isNaN(at) ? undefined : at - Date.now();
 }

@@ -7,7 +7,14 @@ export interface Settings {
   appSecret?: string | undefined;
   redisUrl?: string | undefined;
   allowInsecure?: boolean | undefined;
+  /** Milliseconds that one answer may take. */
+  timeout: number;
 }
+
+/** What the flags of a command are. */
+export type SettingFlags = Omit<Settings, 'timeout'> & { timeout?: string | undefined };
+
+const TIMEOUT = 10_000;
 
 /** The environment variable of each setting: the names that the examples use too. */
 export const VARIABLES = {
@@ -20,8 +27,12 @@ export const VARIABLES = {
 } as const;
 
 /** Flags before environment; a blank variable counts as none. */
-export function readSettings(flags: Settings, environment: NodeJS.ProcessEnv): Settings {
-  const settings: Settings = { allowInsecure: flags.allowInsecure };
+export function readSettings(flags: SettingFlags, environment: NodeJS.ProcessEnv): Settings {
+  const timeout = flags.timeout === undefined ? TIMEOUT : Number(flags.timeout);
+  if (!Number.isInteger(timeout) || timeout < 1) {
+    throw new UsageError('--timeout must be a whole number of milliseconds');
+  }
+  const settings: Settings = { allowInsecure: flags.allowInsecure, timeout };
   for (const [name, variable] of Object.entries(VARIABLES)) {
     const key = name as keyof typeof VARIABLES;
     settings[key] = flags[key] || environment[variable]?.trim() || undefined;

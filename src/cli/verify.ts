@@ -3,7 +3,7 @@ import { isSupported } from '../express/purchase-conditions.js';
 import { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { type Settings, UsageError, VARIABLES } from './settings.js';
-import { colorsOf, printable, type Terminal, table } from './terminal.js';
+import { colorsOf, during, printable, type Terminal, table } from './terminal.js';
 
 /** Exit codes of `marketgate verify`. */
 const VALID = 0;
@@ -20,14 +20,15 @@ export async function verify(
   { json }: { json: boolean },
   terminal: Terminal,
 ): Promise<number> {
-  const { baseUrl, apiKey, allowInsecure } = settings;
+  const { baseUrl, apiKey, allowInsecure, timeout } = settings;
   if (baseUrl === undefined || apiKey === undefined) {
     throw new UsageError(`verify needs ${VARIABLES.baseUrl} and ${VARIABLES.apiKey}`);
   }
   if (code.trim() === '') throw new UsageError('verify needs a purchase code that is not blank');
-  const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, cache: false });
+  const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });
   try {
-    const purchase = await keyApi.validatePurchase(code);
+    const ask = () => keyApi.validatePurchase(code);
+    const purchase = json ? await ask() : await during(terminal, 'Asking the service', ask);
     if (json) terminal.out(JSON.stringify({ valid: purchase !== null, purchase }, null, 2));
     else terminal.out(purchase === null ? refusal(terminal) : facts(purchase, terminal));
     return purchase === null ? INVALID : VALID;

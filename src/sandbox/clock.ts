@@ -11,6 +11,8 @@ export interface SandboxClock {
   advance(ms: number): void;
   /** Moves the clock to `ms`, in epoch milliseconds. It keeps running from there. */
   set(ms: number): void;
+  /** Takes back every `advance` and `set`. */
+  reset(): void;
 }
 
 function requireFinite(value: number, name: string): void {
@@ -20,19 +22,24 @@ function requireFinite(value: number, name: string): void {
 }
 
 /** Makes a {@link SandboxClock} that shows `base` plus an offset of its own. */
-export function createClock(base: () => number): SandboxClock {
+export function createClock(base: () => number, onChange: () => void = () => {}): SandboxClock {
   let offset = 0;
   const now = () => base() + offset;
+  const move = (to: number) => {
+    offset = to;
+    onChange();
+  };
   return Object.assign(() => now(), {
     now,
     advance(ms: number) {
       requireFinite(ms, 'advance');
-      offset += ms;
+      move(offset + ms);
     },
     set(ms: number) {
       requireFinite(ms, 'set');
-      offset += ms - now();
+      move(offset + ms - now());
     },
+    reset: () => move(0),
   });
 }
 

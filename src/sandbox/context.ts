@@ -1,4 +1,7 @@
+import type { Changes } from './changes.js';
 import type { SandboxClock } from './clock.js';
+import type { ConsoleHosts } from './console/console-hosts.js';
+import type { LiveEvents } from './console/live-events.js';
 import type { SandboxData } from './data/sandbox-data.js';
 import type { SandboxDialect } from './dialect.js';
 import type { SandboxFaults } from './faults/faults.js';
@@ -9,6 +12,7 @@ import type { RequestRecord } from './record.js';
 
 /** What the parts of one sandbox share. */
 export interface SandboxContext {
+  readonly changes: Changes;
   readonly clock: SandboxClock;
   readonly dialect: SandboxDialect;
   readonly faults: SandboxFaults;
@@ -17,4 +21,6 @@ export interface SandboxContext {
   readonly attempts: LoginAttempts;
   readonly sessions: BrowserSessions;
   readonly record: RequestRecord;
+  readonly live: LiveEvents;
+  readonly hosts: ConsoleHosts;
 }

@@ -1,11 +1,15 @@
 import type { Express } from 'express';
 import { createApp } from './app.js';
+import { Changes } from './changes.js';
 import { createClock, type SandboxClock } from './clock.js';
+import { ConsoleHosts } from './console/console-hosts.js';
+import { LiveEvents } from './console/live-events.js';
 import type { SandboxContext } from './context.js';
 import { listCodes, type SandboxCode } from './data/codes.js';
 import { SandboxData } from './data/sandbox-data.js';
 import { createDialect, type SandboxDialect } from './dialect.js';
-import { createFaults, type SandboxFaults } from './faults/faults.js';
+import { createFaults } from './faults/create-faults.js';
+import type { SandboxFaults } from './faults/faults.js';
 import { Listener } from './listener.js';
 import { LoginAttempts } from './login-api/login-attempts.js';
 import { LoginCredentials } from './login-api/login-credentials.js';
@@ -24,6 +28,7 @@ export interface SandboxListening {
   apiKey: string;
   /** The first app's credentials. */
   appId: string;
+  /** The secret of that app. */
   appSecret: string;
   /** The same as {@link Sandbox.close}. */
   close: () => Promise<void>;
@@ -61,18 +66,23 @@ export interface Sandbox {
 }
 
 function createContext(options: SandboxOptions): SandboxContext {
-  const clock = createClock(options.clock ?? Date.now);
-  const dialect = createDialect(options.dialect);
-  const credentials = new LoginCredentials(clock, dialect);
+  const changes = new Changes();
+  const clock = createClock(options.clock ?? Date.now, changes.note);
+  const dialect = createDialect(options.dialect, changes.note);
+  const credentials = new LoginCredentials(clock, dialect, changes.note);
+  const record = new RequestRecord(clock, changes.note);
   return {
+    changes,
     clock,
     dialect,
     credentials,
-    data: new SandboxData(buildSeed(options.seed, clock.now()), clock, credentials),
-    faults: createFaults(),
+    data: new SandboxData(buildSeed(options.seed, clock.now()), clock, credentials, changes.note),
+    faults: createFaults(changes.note),
     attempts: new LoginAttempts(clock),
     sessions: new BrowserSessions(),
-    record: new RequestRecord(clock),
+    record,
+    live: new LiveEvents(record, changes),
+    hosts: new ConsoleHosts(options.consoleHosts),
   };
 }
 
@@ -88,7 +98,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const listener = new Listener(app);
   const firstAppId = data.apps[0]?.app_id ?? '';
   if (options.redirectUrl !== undefined) data.setRedirectUrl(firstAppId, options.redirectUrl);
-  const close = () => listener.close();
+  const close = async () => {
+    context.live.close();
+    await listener.close();
+  };
 
   return {
     app,
@@ -111,6 +124,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     clearRequests: () => record.clear(),
     async listen(port = 0, host = '127.0.0.1') {
       const origin = await listener.listen(port, host);
+      context.hosts.add(host);
       return {
         baseUrl: origin,
         authUrl: origin,

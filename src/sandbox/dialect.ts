@@ -1,4 +1,4 @@
-import { isNumberFrom, oneOf, onOff, type Switch, switchboard } from './switches.js';
+import { isNumberFrom, oneOf, onOff, type Switches, switchboard } from './switches.js';
 
 /**
  * How real deployments differ from the specification (field-notes.md): one switch per difference, each
@@ -73,43 +73,57 @@ export interface SandboxDialect {
 }
 
 /** The switches of {@link SandboxDialect}. */
-export const DIALECT_SWITCHES: { readonly [K in keyof SandboxDialect]: Switch } = {
-  errorStatus: oneOf('http', 'ok'),
-  capitalisation: onOff(),
-  localised: oneOf(false, true, 'tr', 'de'),
-  validationEnvelope: oneOf('data', 'item'),
-  tagsAsString: onOff(),
-  nulls: onOff(),
-  screenshotsAsObject: onOff(),
-  microseconds: onOff(),
-  numericStrings: onOff(),
-  supportedUntilPast: onOff(),
-  singleItemBug: onOff(),
+export const DIALECT_SWITCHES: Switches<SandboxDialect> = {
+  errorStatus: oneOf('HTTP status of documented errors: 401 and 404, or 200', 'http', 'ok'),
+  capitalisation: onOff('“No Items Found” instead of “No items found”'),
+  localised: oneOf('status, msg and license_type in another language', false, true, 'tr', 'de'),
+  validationEnvelope: oneOf('Where validation puts the purchase', 'data', 'item'),
+  tagsAsString: onOff('tags is "a,b,c"'),
+  nulls: onOff('null where a value is missing'),
+  screenshotsAsObject: onOff('screenshots is an object or null'),
+  microseconds: onOff('Timestamps with microseconds'),
+  numericStrings: onOff('Prices and balances as strings'),
+  supportedUntilPast: onOff('supported_until also when it is over'),
+  singleItemBug: onOff('“No items found” when there is exactly one'),
   rateLimit: {
+    about: 'Requests a minute and address, then 429',
     initial: false,
     accepts: (value) => typeof value === 'boolean' || isNumberFrom(0, value),
     expected: 'true, false or a number of requests per minute',
+    choices: [
+      { label: 'off', value: false },
+      { label: '60 a minute', value: true },
+      { label: '5 a minute', value: 5 },
+    ],
   },
-  browserRedirect: onOff(),
-  apiDisabled: onOff(),
-  crash: oneOf(false, true, 'html', 'json'),
-  trimming: onOff(true),
-  errors: oneOf('ok', 'http', 'localised'),
-  authorizeMethod: oneOf('post', 'get'),
+  browserRedirect: onOff('Redirects a browser’s User-Agent to the home page'),
+  apiDisabled: onOff('An HTML 404 on every path of the key API'),
+  crash: oneOf('500 on every path of the key API', false, true, 'html', 'json'),
+  trimming: onOff('Blanks around parameters do not count', true),
+  errors: oneOf('How the login API says no', 'ok', 'http', 'localised'),
+  authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
   tokenMinutes: {
+    about: 'How long a new access_token lives',
+    unit: 'minutes',
     initial: 60,
     accepts: (value) => isNumberFrom(0, value),
     expected: 'a number of minutes',
   },
-  tokenReuse: onOff(),
-  datetimes: onOff(),
-  relativePictures: onOff(),
-  extraFields: onOff(),
-  vanishedUser: onOff(),
-  htmlOutage: onOff(),
-  warnings: oneOf(false, true, 'text', 'bom'),
+  tokenReuse: onOff('Authorising again gives the same token'),
+  datetimes: onOff('user_registered with a time of day'),
+  relativePictures: onOff('user_picture and user_cover as relative paths'),
+  extraFields: onOff('More fields than documented in user_info'),
+  vanishedUser: onOff('get_user_info answers [], as for a user who is gone'),
+  htmlOutage: onOff('The login API answers an HTML page with HTTP 200'),
+  warnings: oneOf('Text or a byte order mark ahead of the JSON', false, true, 'text', 'bom'),
 };
 
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
-export const createDialect = (given?: Partial<SandboxDialect>): SandboxDialect =>
-  switchboard<SandboxDialect>('dialect', DIALECT_SWITCHES, given);
+export const createDialect = (
+  given?: Partial<SandboxDialect>,
+  onChange?: () => void,
+): SandboxDialect =>
+  switchboard<SandboxDialect>('dialect', DIALECT_SWITCHES, {
+    given,
+    ...(onChange && { onChange }),
+  });

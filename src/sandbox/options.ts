@@ -13,9 +13,20 @@ export interface SandboxOptions {
   dialect?: Partial<SandboxDialect>;
   /** The redirect URL of the first app. Default: the seed's, or `/callback` where the browser came from. */
   redirectUrl?: string;
+  /**
+   * Names the console page may be opened under, besides localhost, IP addresses and names without a dot:
+   * `['sandbox.example.test']`, say, behind a proxy. Default: none, for other websites could use such a name.
+   */
+  consoleHosts?: readonly string[];
 }
 
-const NAMES: ReadonlySet<string> = new Set(['seed', 'clock', 'dialect', 'redirectUrl']);
+const NAMES: ReadonlySet<string> = new Set([
+  'seed',
+  'clock',
+  'dialect',
+  'redirectUrl',
+  'consoleHosts',
+]);
 
 /** Checks everything that the parts do not check themselves; throws a TypeError that names the option. */
 export function checkOptions(options: SandboxOptions): void {
@@ -25,9 +36,14 @@ export function checkOptions(options: SandboxOptions): void {
   for (const name of Object.keys(options)) {
     if (!NAMES.has(name)) throw new TypeError(`createSandbox: there is no option ${name}`);
   }
-  const { clock, redirectUrl } = options;
+  const { clock, redirectUrl, consoleHosts } = options;
   if (clock !== undefined && (typeof clock !== 'function' || !Number.isFinite(clock()))) {
     throw new TypeError('clock: expected a function that gives epoch milliseconds');
+  }
+  const isNames =
+    Array.isArray(consoleHosts) && consoleHosts.every((name) => typeof name === 'string');
+  if (consoleHosts !== undefined && !isNames) {
+    throw new TypeError('consoleHosts: expected an array of host names');
   }
   if (redirectUrl !== undefined) parsed(redirectUrlSchema, redirectUrl, 'redirectUrl');
 }

@@ -1,58 +1,16 @@
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
-import { createSandbox } from 'marketgate/sandbox';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { run } from '../../src/cli/program.js';
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs a command as a shell would, but for the terminal. */
-async function cli(
-  args: string[],
-  environment: NodeJS.ProcessEnv = {},
-  untilStopped = async (): Promise<void> => {},
-): Promise<Ran> {
-  let out = '';
-  let err = '';
-  const terminal = {
-    color: false,
-    out: (text: string) => {
-      out += `${text}\n`;
-    },
-    err: (text: string) => {
-      err += `${text}\n`;
-    },
-  };
-  const code = await run(args, { terminal, environment, untilStopped });
-  return { code, out, err };
-}
-
-async function service() {
-  const sandbox = createSandbox();
-  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
-  onTestFinished(() => sandbox.close());
-  const environment = {
-    MARKETPLACE_BASE_URL: baseUrl,
-    MARKETPLACE_API_KEY: apiKey,
-    MARKETPLACE_AUTH_URL: authUrl,
-    MARKETPLACE_APP_ID: appId,
-    MARKETPLACE_APP_SECRET: appSecret,
-  };
-  const code = (kind: string) => sandbox.codes.find((each) => each.kind === kind)?.code ?? '';
-  return { sandbox, environment, code };
-}
+import { describe, expect, it } from 'vitest';
+import { cli, service } from './support.js';
 
 describe('marketgate', () => {
-  it.each([['--help'], ['verify', '--help'], ['--version']])(
-    '%s %s is no mistake',
-    async (...args) => {
-      expect((await cli(args)).code).toBe(0);
-    },
-  );
+  it.each([
+    ['--help'],
+    ['verify', '--help'],
+    ['sandbox', '--help'],
+    ['sandbox', 'set', '--help'],
+    ['--version'],
+  ])('%s %s is no mistake', async (...args) => {
+    expect((await cli(args)).code).toBe(0);
+  });
 
   it.each([
     [[]],
@@ -62,11 +20,20 @@ describe('marketgate', () => {
     [['verify', 'x']],
     [['verify', ' ']],
     [['verify', 'x', '--base-url', 'nowhere']],
+    [['doctor', '--timeout', 'soon']],
+    [['doctor', '--timeout', '0']],
+    [['sandbox', 'nonsense']],
     [['sandbox', '--port', 'x']],
+    [['sandbox', '--port', '']],
     [['sandbox', '--port', '70000']],
     [['sandbox', '--port', '0', '--dialect', 'nonsense']],
     [['sandbox', '--port', '0', '--fault', 'errorRate=7']],
+    [['sandbox', '--port', '0', '--fault', 'dialect.nulls']],
     [['sandbox', '--port', '0', '--redirect-url', 'nowhere']],
+    [['sandbox', '--port', '0', '--open-redirect-url', 'nowhere']],
+    [['sandbox', '--port', '0', '--host', 'no.such.host.invalid']],
+    [['sandbox', 'set']],
+    [['sandbox', 'set', 'bom', '--url', 'nowhere']],
     [['sandbox', '--port', '0', '--seed', '/does/not/exist.json']],
   ])('%j is wrong usage: exit code 2, and says why', async (args) => {
     const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });
@@ -130,117 +97,32 @@ describe('marketgate verify', () => {
   });
 });
 
-describe('marketgate doctor', () => {
-  const statuses = (out: string): Record<string, string> =>
-    Object.fromEntries(
-      (JSON.parse(out).findings as { check: string; status: string }[]).map(({ check, status }) => [
-        check,
-        status,
-      ]),
-    );
-  const diagnose = async (environment: NodeJS.ProcessEnv) => {
-    const ran = await cli(['doctor', '--json'], environment);
-    return { code: ran.code, found: statuses(ran.out), out: ran.out };
-  };
-  const well = {
-    'key API': 'ok',
-    reachable: 'ok',
-    clock: 'ok',
-    api_key: 'ok',
-    items: 'ok',
-    login: 'ok',
-    'login page': 'ok',
-    app: 'ok',
-    redis: 'skipped',
-  };
-
-  it('finds nothing wrong with a sandbox, in words too', async () => {
-    const { environment } = await service();
-    expect(await diagnose(environment)).toMatchObject({ code: 0, found: well });
-    const words = await cli(['doctor'], environment);
-    expect(words.out).toMatch(/ok +api_key +accepted; the account of /);
+describe('what takes time', () => {
+  it('is shown on a terminal while it lasts, and with --json not at all', async () => {
+    const { environment, code } = await service();
+    const seen: string[] = [];
+    const spin = (text: string) => {
+      seen.push(text);
+      return () => void seen.push('over');
+    };
+    await cli(['verify', code('supported')], environment, { spin });
+    expect(seen).toEqual(['Asking the service', 'over']);
+    seen.length = 0;
+    await cli(['verify', code('supported'), '--json'], environment, { spin });
+    await cli(['doctor', '--json'], environment, { spin });
+    expect(seen).toEqual([]);
   });
 
-  it('looks at each thing apart', async () => {
-    const { environment, sandbox } = await service();
-    const secret = `${'f'.repeat(63)}0`;
-    expect(await diagnose({ ...environment, MARKETPLACE_API_KEY: secret })).toMatchObject({
-      code: 1,
-      found: { ...well, api_key: 'wrong', items: 'skipped' },
-      out: expect.not.stringContaining(secret),
-    });
-    expect(
-      await diagnose({ ...environment, MARKETPLACE_APP_SECRET: 'outdated-secret' }),
-    ).toMatchObject({
-      code: 1,
-      found: { ...well, app: 'wrong' },
-      out: expect.not.stringContaining('outdated-secret'),
-    });
-    expect(
-      await diagnose({ ...environment, MARKETPLACE_BASE_URL: 'http://market.example' }),
-    ).toMatchObject({ code: 1, found: { 'key API': 'wrong', reachable: 'skipped', login: 'ok' } });
-    await sandbox.close();
-    expect(await diagnose(environment)).toMatchObject({
-      code: 1,
-      found: { reachable: 'wrong', clock: 'skipped', api_key: 'skipped', 'login page': 'wrong' },
-    });
-  });
-
-  it('names the variables that are missing', async () => {
-    const ran = await cli(['doctor'], { MARKETPLACE_APP_ID: 'x' });
-    expect(ran.code).toBe(1);
-    expect(ran.out).toContain('set MARKETPLACE_BASE_URL and MARKETPLACE_API_KEY');
-    expect(ran.out).toContain('set MARKETPLACE_AUTH_URL and MARKETPLACE_APP_SECRET');
-  });
-
-  it('knocks at Redis', async () => {
-    const { environment } = await service();
-    const server = createServer((socket) => socket.destroy());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const redis = `redis://:hunter2@127.0.0.1:${port}`;
-    const there = await diagnose({ ...environment, REDIS_URL: redis });
-    expect(there.found.redis).toBe('ok');
-    expect(there.out).not.toContain('hunter2');
-    await new Promise((resolve) => server.close(resolve));
-    expect((await diagnose({ ...environment, REDIS_URL: redis })).found.redis).toBe('wrong');
-    expect((await diagnose({ ...environment, REDIS_URL: 'localhost' })).found.redis).toBe('wrong');
-  });
-});
-
-describe('marketgate sandbox', () => {
-  it('prints what to paste and what to try, serves, and stops when told to', async () => {
-    const ran = await cli([
-      'sandbox',
-      ...['--port', '0'],
-      ...['--redirect-url', 'http://localhost:3000/callback'],
-      ...['--dialect', 'nulls'],
-      ...['--fault', 'latency=5'],
-    ]);
-    expect(ran.code).toBe(0);
-    const values = Object.fromEntries(
-      [...ran.out.matchAll(/^(MARKETPLACE_\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]),
-    );
-    expect(Object.keys(values)).toHaveLength(5);
-    expect(ran.out.match(/[0-9a-f]{8}-[0-9a-f]{4}-4/g)?.length).toBeGreaterThan(9);
-    await expect(fetch(values.MARKETPLACE_BASE_URL ?? '')).rejects.toThrow();
-  });
-
-  it('what it prints works while it runs', async () => {
-    const lines: string[] = [];
-    const running = run(['sandbox', '--port', '0'], {
-      terminal: { color: false, out: (text) => void lines.push(text), err: () => {} },
-      environment: {},
-      untilStopped: async () => {
-        const environment = Object.fromEntries(
-          lines.filter((each) => each.startsWith('MARKETPLACE_')).map((each) => each.split('=')),
-        );
-        const code = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=.*with support)/.exec(
-          lines.join('\n'),
-        );
-        expect((await cli(['verify', code?.[0] ?? ''], environment)).code).toBe(0);
-      },
-    });
-    expect(await running).toBe(0);
+  it('ends also when it failed', async () => {
+    const { environment, code, sandbox } = await service();
+    sandbox.faults.html = true;
+    let running = 0;
+    const spin = () => {
+      running++;
+      return () => void running--;
+    };
+    await cli(['verify', code('supported')], environment, { spin });
+    await cli(['doctor'], environment, { spin });
+    expect(running).toBe(0);
   });
 });

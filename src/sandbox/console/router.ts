@@ -1,73 +1,109 @@
 import type { Request, RequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
-import { DIALECT_SWITCHES } from '../dialect.js';
-import { FAULT_SWITCHES } from '../faults/faults.js';
 import { originOf } from '../origin.js';
 import { troublePage } from '../pages/message-pages.js';
 import { redirectWithin, sendPage } from '../pages/send-page.js';
 import { bodyParameters, stringParameter } from '../parameters.js';
+import { type BoardName, boardsOf, changeBoards, describeBoards } from './boards.js';
 import { consolePage } from './console-page.js';
-import { applyControls, resetControls } from './controls.js';
-import { requestsTable } from './requests-table.js';
+import { ownSiteOnly } from './own-site.js';
 import { CONSOLE_SCRIPT } from './script.js';
+import { CONSOLE_STYLE } from './style.js';
+import { initialForm, readForm } from './switch-form.js';
 
+const PATH = '/sandbox/console';
 const DAY = 86_400_000;
-
-/** A form on another site can post to this machine too; browsers say so, other clients send neither header. */
-function isOwnForm(req: Request): boolean {
-  const site = req.headers['sec-fetch-site'];
-  if (site !== undefined) return site === 'same-origin' || site === 'none';
-  return req.headers.origin === undefined || req.headers.origin === originOf(req);
-}
 
 type Field = (name: string) => string;
 
-/** Carries out one form of the console, then shows the console again. */
-function change(act: (field: Field, req: Request) => void): RequestHandler {
+const wantsJson = (req: Request): boolean => (req.headers.accept ?? '').includes('json');
+
+/**
+ * Carries out one form of the console, then shows the console again; the console's own script is only told
+ * how it went.
+ */
+function change(section: string, act: (field: Field, req: Request) => unknown): RequestHandler {
   return (req, res) => {
-    if (!isOwnForm(req)) {
-      return sendPage(res, troublePage('Another site sent this form.'), { status: 403 });
-    }
     try {
       act((name) => stringParameter(bodyParameters(req), name), req);
     } catch (error) {
       // The messages of the sandbox's own checks name the field and never quote the value.
       if (!(error instanceof TypeError)) throw error;
-      return sendPage(res, troublePage(error.message), { status: 400 });
+      if (wantsJson(req)) res.status(400).json({ message: error.message });
+      else sendPage(res, troublePage(error.message), { status: 400 });
+      return;
     }
-    redirectWithin(res, '/sandbox/console');
+    if (wantsJson(req)) res.json({});
+    else redirectWithin(res, `${PATH}#${section}`);
   };
 }
 
-/** The console page and its forms. */
+/** A moment that a form sends without a zone, in UTC. */
+function moment(text: string): number {
+  const at = Date.parse(`${text}Z`);
+  if (Number.isNaN(at)) throw new TypeError('set: expected a date and a time');
+  return at;
+}
+
+/** The console page, its forms, its live events, and the switches as JSON for the command line. */
 export function consoleRouter(context: SandboxContext): Router {
-  const { data, faults, dialect, clock, record } = context;
+  const { data, clock, record } = context;
+  const boards = boardsOf(context);
   const router = express.Router();
   const form = express.urlencoded({ extended: false });
-  const post = (name: string, act: (field: Field, req: Request) => void) =>
-    router.post(`/sandbox/console/${name}`, form, change(act));
+  const post = (name: string, section: string, act: (field: Field, req: Request) => unknown) =>
+    router.post(`${PATH}/${name}`, form, change(section, act));
+  const file = (name: string, type: string, text: string) =>
+    router.get(`${PATH}/${name}`, (_req, res) => {
+      res.setHeader('Content-Type', `${type}; charset=utf-8`);
+      res.setHeader('X-Content-Type-Options', 'nosniff');
+      res.setHeader('Cache-Control', 'no-cache');
+      res.end(text);
+    });
 
-  router.get('/sandbox/console', (req, res) => sendPage(res, consolePage(context, originOf(req))));
-  router.get('/sandbox/console/requests', (_req, res) => {
-    res.setHeader('Content-Type', 'text/html; charset=utf-8');
-    res.setHeader('Cache-Control', 'no-store');
-    res.end(requestsTable(record.list()).toString());
-  });
-  router.get('/sandbox/console/script.js', (_req, res) => {
-    res.setHeader('Content-Type', 'text/javascript; charset=utf-8');
-    res.setHeader('X-Content-Type-Options', 'nosniff');
-    res.end(CONSOLE_SCRIPT);
-  });
+  router.use(PATH, ownSiteOnly(context.hosts));
+  router.get(PATH, (req, res) => sendPage(res, consolePage(context, originOf(req))));
+  router.get(`${PATH}/events`, context.live.serve);
+  file('script.js', 'text/javascript', CONSOLE_SCRIPT);
+  file('style.css', 'text/css', CONSOLE_STYLE);
 
-  post('clear', () => record.clear());
-  post('rotate', (field) => data.rotateApiKey(field('workspace')));
-  post('refund', (field) => data.refundPurchase(field('purchase_code')));
-  post('clock', (field) => clock.advance(Number(field('advance'))));
-  post('redirect-url', (field) =>
+  router.get(`${PATH}/switches`, (_req, res) => void res.json(describeBoards(boards)));
+  router.patch(`${PATH}/switches`, express.json(), (req, res) => {
+    try {
+      changeBoards(boards, req.body);
+      res.json(describeBoards(boards));
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      res.status(400).json({ message: error.message });
+    }
+  });
+  for (const name of Object.keys(boards) as BoardName[]) {
+    const board = boards[name];
+    post(name, name, (_field, req) =>
+      changeBoards(boards, { [name]: readForm(board, bodyParameters(req)) }),
+    );
+    // An address of its own: one of the faults is called "reset".
+    post(`${name}/reset`, name, () => changeBoards(boards, { [name]: initialForm(board) }));
+  }
+
+  post('clear', 'requests', () => record.clear());
+  post('rotate', 'credentials', (field) => data.rotateApiKey(field('workspace')));
+  post('revoke', 'credentials', (field) => data.revokeApiKey(field('workspace')));
+  post('token', 'users', (field) => data.revokeToken(field('access_token')));
+  post('refund', 'purchases', (field) => data.refundPurchase(field('purchase_code')));
+  post('expire', 'purchases', (field) =>
+    data.setSupportedUntil(field('purchase_code'), clock.now() - 1000),
+  );
+  post('clock', 'clock', (field) => {
+    if (field('reset')) clock.reset();
+    else if (field('set')) clock.set(moment(field('set')));
+    else clock.advance(Number(field('advance')));
+  });
+  post('redirect-url', 'credentials', (field) =>
     data.setRedirectUrl(field('app_id'), field('redirect_url').trim() || undefined),
   );
-  post('purchases', (field) => {
+  post('purchases', 'purchases', (field) => {
     const support = field('support');
     data.addPurchase({
       item_id: Number(field('item_id')),
@@ -75,14 +111,6 @@ export function consoleRouter(context: SandboxContext): Router {
       ...(support === 'none' && { supported_until: null }),
       ...(support === 'over' && { supported_until: clock.now() - DAY }),
     });
-  });
-  post('faults', (field, req) => {
-    if (field('reset')) faults.clear();
-    else applyControls(faults, FAULT_SWITCHES, bodyParameters(req));
-  });
-  post('dialect', (field, req) => {
-    if (field('reset')) resetControls(dialect, DIALECT_SWITCHES);
-    else applyControls(dialect, DIALECT_SWITCHES, bodyParameters(req));
   });
   return router;
 }

@@ -3,10 +3,15 @@ import type { SandboxData } from './sandbox-data.js';
 
 /** One purchase code to try, with what to expect of it. */
 export interface SandboxCode {
+  /** The purchase code. */
   code: string;
+  /** A label, such as `supported` or `refunded`. */
   kind: string;
+  /** The item it is for. */
   item_id: number;
+  /** That item's name. */
   item_name: string;
+  /** As validation shows it. */
   license_type: string;
   /** One sentence: what the service makes of this code. */
   description: string;

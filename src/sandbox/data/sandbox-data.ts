@@ -17,6 +17,7 @@ const SUPPORT = 182 * 86_400_000;
 
 /** What {@link SandboxData.addPurchase} needs to know; the rest is filled in. */
 export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_id'>> & {
+  /** The item it is for. */
   item_id: number;
   /** Absent: half a year from now. `null`: no support. */
   supported_until?: string | number | Date | null;
@@ -29,18 +30,29 @@ const instant = (when: string | number | Date): string => timestamp(new Date(whe
  * change them through the methods, which check what they are told.
  */
 export class SandboxData {
+  /** Who can log in. */
   readonly users: readonly Readonly<SeedUser>[];
+  /** Accounts with their keys. */
   readonly workspaces: readonly Readonly<SeedWorkspace>[];
+  /** Apps that users can log in with. */
   readonly apps: readonly Readonly<SeedApp>[];
+  /** The catalogues of all workspaces. */
   readonly items: readonly Readonly<SeedItem>[];
   readonly #seed: SandboxSeed;
   readonly #clock: SandboxClock;
   readonly #credentials: LoginCredentials;
+  readonly #changed: () => void;
 
-  constructor(seed: SandboxSeed, clock: SandboxClock, credentials: LoginCredentials) {
+  constructor(
+    seed: SandboxSeed,
+    clock: SandboxClock,
+    credentials: LoginCredentials,
+    onChange: () => void = () => {},
+  ) {
     this.#seed = seed;
     this.#clock = clock;
     this.#credentials = credentials;
+    this.#changed = onChange;
     this.users = seed.users;
     this.workspaces = seed.workspaces;
     this.apps = seed.apps;
@@ -79,17 +91,20 @@ export class SandboxData {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
     this.#seed.purchases.push(purchase);
+    this.#changed();
     return purchase;
   }
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
     this.#purchase(code).void = 'refunded';
+    this.#changed();
   }
 
   /** Cancels a purchase, to the same effect as a refund. */
   cancelPurchase(code: string): void {
     this.#purchase(code).void = 'cancelled';
+    this.#changed();
   }
 
   /** Moves the end of support; `undefined` disables support. */
@@ -97,23 +112,27 @@ export class SandboxData {
     const purchase = this.#purchase(code);
     if (until === undefined) delete purchase.supported_until;
     else purchase.supported_until = instant(until);
+    this.#changed();
   }
 
   /** Takes an item out of the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
     this.#item(id).deleted = true;
+    this.#changed();
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const key = randomBytes(32).toString('hex');
     this.#workspace(workspace).api_key = key;
+    this.#changed();
     return key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
     delete this.#workspace(workspace).api_key;
+    this.#changed();
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
@@ -122,6 +141,7 @@ export class SandboxData {
     if (!app) throw new TypeError('setRedirectUrl: there is no such app');
     if (url === undefined) delete app.redirect_url;
     else app.redirect_url = parsed(redirectUrlSchema, url, 'redirectUrl');
+    this.#changed();
   }
 
   /** Ends an access_token before its hour is over: it reads "invalid access_token". */
@@ -134,6 +154,7 @@ export class SandboxData {
     const index = this.#seed.users.findIndex((user) => user.user_id === userId);
     if (index === -1) throw new TypeError('removeUser: there is no such user');
     this.#seed.users.splice(index, 1);
+    this.#changed();
   }
 
   #purchase(code: string): SeedPurchase {

@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import { interfaceOf } from '../record.js';
-import type { SandboxFaults } from './faults.js';
+import type { FaultSettings, SandboxFaults } from './faults.js';
 
 /** The faults as they stood when a request came in. */
-export type ActiveFaults = Readonly<Omit<SandboxFaults, 'clear'>>;
+export type ActiveFaults = Readonly<FaultSettings>;
 
 const active = new WeakMap<Response, ActiveFaults>();
 

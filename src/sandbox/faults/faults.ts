@@ -1,5 +1,3 @@
-import { isNumberFrom, oneOf, onOff, type Switch, switchboard } from '../switches.js';
-
 /** Where faults hit: one interface, or the path of one endpoint such as `/api/items/item`. */
 export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
 
@@ -61,75 +59,5 @@ export interface SandboxFaults {
   clear(): void;
 }
 
-type Switches = Omit<SandboxFaults, 'clear'>;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The switches of {@link SandboxFaults}. */
-export const FAULT_SWITCHES: { readonly [K in keyof Switches]: Switch } = {
-  latency: {
-    initial: 0,
-    accepts: (value) => isNumberFrom(0, value),
-    expected: 'a number of milliseconds',
-  },
-  hang: onOff(),
-  redirect: {
-    initial: false,
-    accepts: (value) => typeof value === 'boolean' || typeof value === 'string' || isObject(value),
-    expected: 'true, false, a location or { location, status }',
-  },
-  rateLimit: {
-    initial: false,
-    accepts: (value) => typeof value === 'boolean' || isNumberFrom(0, value) || isObject(value),
-    expected: 'true, false, a number of seconds or { retryAfter, form }',
-  },
-  errorRate: {
-    initial: 0,
-    accepts: (value) => isNumberFrom(0, value) && value <= 1,
-    expected: 'a number from 0 to 1',
-  },
-  html: onOff(),
-  contentType: {
-    initial: false,
-    accepts: (value) => typeof value === 'boolean' || (typeof value === 'string' && value !== ''),
-    expected: 'true, false or a content type',
-  },
-  bom: onOff(),
-  warnings: onOff(),
-  oversize: {
-    initial: 0,
-    accepts: (value) => isNumberFrom(0, value),
-    expected: 'a number of bytes',
-  },
-  truncated: onOff(),
-  gzipBomb: {
-    initial: false,
-    accepts: (value) => typeof value === 'boolean' || isNumberFrom(1, value),
-    expected: 'true, false or a number of bytes',
-  },
-  endless: oneOf(false, true, 'slow'),
-  reset: onOff(),
-  only: {
-    initial: undefined,
-    accepts: (value) =>
-      value === 'key-api' ||
-      value === 'login-api' ||
-      (typeof value === 'string' && value.startsWith('/')),
-    expected: "'key-api', 'login-api' or a path",
-  },
-  times: {
-    initial: undefined,
-    accepts: (value) => isNumberFrom(1, value),
-    expected: 'a number of requests, at least 1',
-  },
-};
-
-/** Makes the fault switches of one sandbox, all off. */
-export function createFaults(): SandboxFaults {
-  const clear = () => {
-    for (const key of Object.keys(FAULT_SWITCHES)) Object.assign(board, { [key]: undefined });
-  };
-  const board = switchboard<Switches>('faults', FAULT_SWITCHES, {}, { clear }) as SandboxFaults;
-  return board;
-}
+/** The faults without their methods. */
+export type FaultSettings = Omit<SandboxFaults, 'clear'>;

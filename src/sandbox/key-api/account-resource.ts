@@ -2,18 +2,45 @@ import type { SeedWorkspace } from '../seed/types.js';
 
 /** Account as the specification writes it (spec, "Account"). */
 export interface AccountResource {
-  name: { firstname: string; lastname: string; full_name: string };
-  username: string;
-  email: string;
-  balance: number;
-  currency: string;
-  profile: {
-    heading: string;
-    description: string;
-    contact: { email: string };
-    social_links: Record<string, string>;
-    media: { avatar: string; cover: string };
+  /** Who owns the account. */
+  name: {
+    /** The owner's first name. */
+    firstname: string;
+    /** The owner's last name. */
+    lastname: string;
+    /** Both, as shown. */
+    full_name: string;
   };
+  /** The account's name on the marketplace. */
+  username: string;
+  /** Where the marketplace writes to. */
+  email: string;
+  /** Money on the account, in units of `currency`. */
+  balance: number;
+  /** A currency code, as in "USD". */
+  currency: string;
+  /** What the account shows of itself. */
+  profile: {
+    /** One line above the profile. */
+    heading: string;
+    /** Text of the profile. */
+    description: string;
+    /** How to write to the author. */
+    contact: {
+      /** Where the author wants to be written to. */
+      email: string;
+    };
+    /** From the name of a network to a link. */
+    social_links: Record<string, string>;
+    /** URLs. */
+    media: {
+      /** A small square picture. */
+      avatar: string;
+      /** A wide picture. */
+      cover: string;
+    };
+  };
+  /** ISO 8601, UTC. */
   registered_at: string;
 }
 

@@ -2,27 +2,50 @@ import type { SeedItem } from '../seed/types.js';
 
 /** The media of an item (spec, "media fields"). */
 export interface MediaResource {
+  /** URL; all items have one. */
   thumbnail: string;
+  /** URL; absent for audio items. */
   preview_image?: string;
+  /** URL; only for video items. */
   preview_video?: string;
+  /** URL; only for audio items. */
   preview_audio?: string;
+  /** URLs; only if there are any. */
   screenshots?: string[];
 }
 
 /** Item as the specification writes it (spec, "Item"). */
 export interface ItemResource {
+  /** A positive integer. */
   id: number;
+  /** What it is sold as. */
   name: string;
+  /** What it is. */
   description: string;
+  /** Name of its category. */
   category: string;
+  /** Name of the category below that. */
   sub_category: string;
+  /** What comes with it. */
   options: string[];
+  /** Three numbers with dots. */
   version: string;
+  /** URL. */
   demo_link: string;
+  /** Words to find it by. */
   tags: string[];
+  /** Pictures and previews, as its kind has them. */
   media: MediaResource;
-  price: { regular: number; extended: number };
+  /** What it costs, in units of `currency`. */
+  price: {
+    /** With the regular licence. */
+    regular: number;
+    /** With the extended licence. */
+    extended: number;
+  };
+  /** A currency code, as in "USD". */
   currency: string;
+  /** ISO 8601, UTC. */
   published_at: string;
 }
 

@@ -3,13 +3,21 @@ import { type ItemResource, itemResource } from './item-resource.js';
 
 /** Purchase as the specification writes it (spec, "Purchase"). */
 export interface PurchaseResource {
+  /** A UUID in the default seed. */
   purchase_code: string;
+  /** A label for the kind of licence, as in "Regular". */
   license_type: string;
+  /** What was paid, in units of `currency`. */
   price: number;
+  /** A currency code, as in "USD". */
   currency: string;
+  /** What was bought. */
   item: ItemResource;
+  /** ISO 8601, UTC; absent when it is not supported. */
   supported_until?: string;
+  /** Whether it was downloaded from the marketplace. */
   downloaded: boolean;
+  /** When it was bought: ISO 8601, UTC. */
   date: string;
 }
 

@@ -21,6 +21,14 @@ interface Token {
   readonly expiresAt: number;
 }
 
+/** An access_token that is alive, for the console. */
+export interface LiveToken {
+  readonly value: string;
+  readonly appId: string;
+  readonly userId: string;
+  readonly expiresAt: number;
+}
+
 /** What an access_token is worth right now. */
 export type TokenState =
   | { readonly state: 'valid'; readonly userId: string; readonly appId: string }
@@ -33,10 +41,12 @@ export class LoginCredentials {
   /** By app and user: a new auth_key takes the place of the older one. */
   readonly #authKeys = new Map<string, AuthKey>();
   readonly #tokens = new Map<string, Token>();
+  readonly #changed: () => void;
 
-  constructor(clock: SandboxClock, dialect: SandboxDialect) {
+  constructor(clock: SandboxClock, dialect: SandboxDialect, onChange: () => void = () => {}) {
     this.#clock = clock;
     this.#dialect = dialect;
+    this.#changed = onChange;
   }
 
   /** The user accepted: issues a one-time auth_key. One is live per app and user. */
@@ -68,7 +78,18 @@ export class LoginCredentials {
 
   /** Forgets a token. */
   revokeToken(accessToken: string): void {
-    this.#tokens.delete(accessToken);
+    if (this.#tokens.delete(accessToken)) this.#changed();
+  }
+
+  /** The tokens that are alive, newest first, at most so many. */
+  liveTokens(most: number): LiveToken[] {
+    const now = this.#clock.now();
+    const live: LiveToken[] = [];
+    for (const [value, token] of [...this.#tokens].reverse()) {
+      if (now < token.expiresAt) live.push({ value, ...token });
+      if (live.length === most) break;
+    }
+    return live;
   }
 
   #issueToken(appId: string, userId: string): string {
@@ -90,6 +111,7 @@ export class LoginCredentials {
       if (this.#tokens.size <= MAX_TOKENS) break;
       this.#tokens.delete(oldest);
     }
+    this.#changed();
     return value;
   }
 }

@@ -3,19 +3,33 @@ import type { SeedUser } from '../seed/types.js';
 
 /** User info as the specification writes it: all fields are strings (spec, "User info"). */
 export interface UserInfoResource {
+  /** A number in the default seed, as text. */
   user_id: string;
+  /** The name to log in with. */
   user_name: string;
+  /** An address; not verified. */
   user_email: string;
+  /** First name. */
   user_firstname: string;
+  /** Last name. */
   user_lastname: string;
+  /** Any word. */
   user_gender: string;
+  /** `YYYY-MM-DD`. */
   user_birthdate: string;
+  /** URL. */
   user_picture: string;
+  /** URL. */
   user_cover: string;
+  /** `YYYY-MM-DD`. */
   user_registered: string;
+  /** `"1"` means verified. */
   user_verified: string;
+  /** Any word. */
   user_relationship: string;
+  /** Any text. */
   user_biography: string;
+  /** URL. */
   user_website: string;
 }
 

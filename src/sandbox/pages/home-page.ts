@@ -17,7 +17,8 @@ const ENDPOINTS = {
   ],
 } as const;
 
-const tone = (code: SandboxCode): string => {
+/** The colour of a code's kind: good, to be looked at, or refused. */
+export const codeTone = (code: SandboxCode): string => {
   if (code.kind === 'refunded' || code.kind === 'cancelled') return 'badge bad';
   if (code.kind === 'other-workspace') return 'badge bad';
   if (code.kind === 'support-over' || code.kind === 'unsupported') return 'badge warn';
@@ -31,12 +32,13 @@ const endpoints = (title: string, rows: (typeof ENDPOINTS)[keyof typeof ENDPOINT
     html`<tr><td><code>${method}</code> <code>${path}</code></td><td class="muted">${text}</td></tr>`,
 )}</tbody></table></section>`;
 
-/** The table of codes, also on the console. */
-export const codesTable = (codes: readonly SandboxCode[]) => html`<div class="scroll">
+const codesTable = (
+  codes: readonly SandboxCode[],
+) => html`<div class="scroll" role="region" aria-label="Purchase codes" tabindex="0">
 <table class="stack"><thead><tr><th>Purchase code</th><th>Kind</th><th>Item</th><th>What to expect</th></tr></thead>
 <tbody>${codes.map(
   (code) => html`<tr><td><code>${code.code}</code></td>
-<td><span class="${tone(code)}">${code.kind}</span></td>
+<td><span class="${codeTone(code)}">${code.kind}</span></td>
 <td>${code.item_name} <span class="muted small">${code.item_id}, ${code.license_type}</span></td>
 <td class="muted">${code.description}</td></tr>`,
 )}</tbody></table></div>`;

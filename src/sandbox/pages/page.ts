@@ -7,10 +7,14 @@ export interface Page {
   readonly body: Html;
   /** One card in the middle: the pages a user sees on the way to an app. */
   readonly isNarrow?: boolean;
+  /** Uses the whole width of a large window: a page to work with, not to read. */
+  readonly isWide?: boolean;
   /** Path of the navigation entry the page belongs to. */
   readonly current?: string;
   /** Path of a script of the sandbox's own; pages work without it. */
   readonly script?: string;
+  /** Path of a style sheet of the sandbox's own, beside the one all pages share. */
+  readonly styleSheet?: string;
 }
 
 const MARK = trusted(
@@ -35,6 +39,7 @@ export const layout = (page: Page): Html => html`<!doctype html>
 <title>${page.title} · marketgate sandbox</title>
 <link rel="icon" href="/media/mark.svg" type="image/svg+xml">
 <style>${trusted(STYLE)}</style>
+${page.styleSheet && html`<link rel="stylesheet" href="${page.styleSheet}">`}
 ${page.script && html`<script src="${page.script}" defer></script>`}
 </head>
 <body>
@@ -46,7 +51,7 @@ ${page.script && html`<script src="${page.script}" defer></script>`}
     html`<a href="${path}"${page.current === path && trusted(' aria-current="page"')}>${label}</a>`,
 )}</nav>
 </div></header>
-<main id="main"${page.isNarrow && trusted(' class="narrow"')}>
+<main id="main"${page.isNarrow && trusted(' class="narrow"')}${page.isWide && trusted(' class="wide"')}>
 ${page.body}
 </main>
 <footer class="foot">A development stand-in for the marketplace service. Nothing here is real, and no data leaves this machine.</footer>

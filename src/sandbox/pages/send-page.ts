@@ -23,7 +23,7 @@ export function sendPage(res: Response, page: Page, options: SendOptions = {}): 
   const target = options.formTarget === undefined ? '' : ` ${source(options.formTarget)}`;
   const policy = [
     "default-src 'none'",
-    `style-src ${STYLE_SOURCE}`,
+    `style-src ${STYLE_SOURCE}${page.styleSheet === undefined ? '' : " 'self'"}`,
     "img-src 'self'",
     "media-src 'self'",
     ...(page.script === undefined ? [] : ["script-src 'self'", "connect-src 'self'"]),

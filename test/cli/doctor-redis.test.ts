@@ -1,0 +1,84 @@
+import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { describe, expect, it } from 'vitest';
+import { TestAuthority } from './certificates.js';
+import { listen } from './servers.js';
+import { diagnose } from './support.js';
+
+describe('doctor asks Redis', () => {
+  const tcp = (serve: (socket: Socket) => void): Promise<number> => listen(createServer(serve));
+
+  const redis = async (url: string, ...flags: string[]) => {
+    const diagnosis = await diagnose({ REDIS_URL: url }, ...flags);
+    return { ...diagnosis, status: diagnosis.found.redis, detail: diagnosis.said.redis };
+  };
+
+  /** Answers each command as Redis would that has this password. */
+  const lookalike = (password: string) =>
+    tcp((socket) => {
+      let isIn = password === '';
+      socket.on('data', (chunk) => {
+        for (const command of String(chunk).split(/(?=\*\d)/)) {
+          const words = command.split('\r\n').filter((each) => !/^[*$]/.test(each));
+          if (words[0] === 'AUTH') {
+            isIn = words[1] === 'ada' && words[2] === password;
+            socket.write(isIn ? '+OK\r\n' : `-WRONGPASS bad ${words[2]}\r\n`);
+          } else socket.write(isIn ? '+PONG\r\n' : '-NOAUTH Authentication required.\r\n');
+        }
+      });
+    });
+
+  it('that answers, with a password too', async () => {
+    expect((await redis(`redis://127.0.0.1:${await lookalike('')}`)).status).toBe('ok');
+    const port = await lookalike('p@ss');
+    expect((await redis(`redis://ada:p%40ss@127.0.0.1:${port}/2`)).status).toBe('ok');
+  });
+
+  it('that wants a password, or refuses it; which is not repeated', async () => {
+    const port = await lookalike('hunter2');
+    const none = await redis(`redis://127.0.0.1:${port}`);
+    expect(none).toMatchObject({ status: 'wrong', code: 1 });
+    expect(none.detail).toContain('it wants a password');
+    const wrong = await redis(`redis://ada:hunter3@127.0.0.1:${port}`);
+    expect(wrong.detail).toContain('it refuses the user name or the password');
+    expect(wrong.out).not.toMatch(/hunter|ada/);
+  });
+
+  it.each([
+    ['a closed port', 'the connection was refused', undefined],
+    ['one that hangs', 'it accepts connections, but no answer within 200 ms', () => undefined],
+    ['one that hangs up', 'it hung up: is this Redis?', (socket: Socket) => void socket.end()],
+    [
+      'something else',
+      'what it answers is not of Redis',
+      (socket: Socket) => void socket.on('data', () => socket.write('HTTP/1.1 400 Bad\r\n\r\n')),
+    ],
+    [
+      'one that loads',
+      'it is loading its data',
+      (socket: Socket) => void socket.on('data', () => socket.write('-LOADING wait\r\n')),
+    ],
+  ])('%s', async (_name, sentence, serve) => {
+    const port = serve === undefined ? 1 : await tcp(serve);
+    const found = await redis(`redis://:hunter2@127.0.0.1:${port}`, '--timeout', '200');
+    expect(found.status).toBe('wrong');
+    expect(found.detail).toContain(sentence);
+    expect(found.out).not.toContain('hunter2');
+  });
+
+  it.each(['localhost', 'http://localhost', 'redis:'])('REDIS_URL %s', async (url) => {
+    expect((await redis(url)).detail).toContain('must be a redis: or rediss: URL');
+  });
+
+  it('over TLS with a certificate nobody knows: the password stays here', async () => {
+    const heard: Buffer[] = [];
+    const server = createTlsServer(new TestAuthority().selfSigned(), (socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (chunk: Buffer) => heard.push(chunk));
+    });
+    server.on('tlsClientError', () => undefined);
+    const found = await redis(`rediss://:hunter2@127.0.0.1:${await listen(server)}`);
+    expect(found.detail).toContain('its certificate is not trusted');
+    expect(heard).toEqual([]);
+  });
+});

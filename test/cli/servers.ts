@@ -1,0 +1,31 @@
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** Lets a server listen until the test ends; gives its port. */
+export async function listen(server: Server): Promise<number> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    for (const socket of open) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server over plain http; gives its origin. */
+export const http = async (answer: RequestListener): Promise<string> =>
+  `http://127.0.0.1:${await listen(createServer(answer))}`;
+
+/** A server over https that answers everything with `{}`; gives its origin. */
+export const https = async (identity: { key: string; cert: string }): Promise<string> => {
+  const server = createHttpsServer(identity, (_req, res) => res.end('{}'));
+  server.on('tlsClientError', () => undefined);
+  return `https://127.0.0.1:${await listen(server)}`;
+};
