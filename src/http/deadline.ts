@@ -1,6 +1,10 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
+import { WITHOUT_ANSWER } from './meanings.js';
 
-type EndListener = (reason: unknown) => void;
+/** Who must know when a call is over. An object and not a function, for one is made for every call. */
+export interface EndListener {
+  onEnd(reason: unknown): void;
+}
 
 /**
  * How long one call may take, with all that it does: connecting, retries, the waits between them,
@@ -9,27 +13,38 @@ type EndListener = (reason: unknown) => void;
  * It is one plain timer and not an `AbortSignal.timeout`, which costs as much as the request itself.
  */
 export class Deadline {
+  readonly #what: string;
+  readonly #milliseconds: number;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #signal: AbortSignal | undefined;
-  readonly #listeners = new Set<EndListener>();
+  readonly #onAbort: (() => void) | undefined;
+  // There is one at a time, but for rare cases: a set for each call would cost more than its timer.
+  #listener: EndListener | undefined;
+  #more: Set<EndListener> | undefined;
   #ended = false;
   #reason: unknown;
 
   /** @param what names the call in the error, as in "GET /api/items/all". */
   constructor(what: string, milliseconds: number, signal?: AbortSignal) {
+    this.#what = what;
+    this.#milliseconds = milliseconds;
     this.#endsAt = performance.now() + milliseconds;
-    this.#timer = setTimeout(() => {
-      this.#end(
-        new MarketgateError(
-          'service_unavailable',
-          `${what}: no answer within ${milliseconds} ms; the service is slow or down, or "timeout" is too short`,
-        ),
-      );
-    }, milliseconds);
+    this.#timer = setTimeout(Deadline.#expire, milliseconds, this);
     this.#signal = signal;
-    if (signal?.aborted) this.#end(signal.reason);
-    else signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal === undefined) return;
+    this.#onAbort = () => this.#end(signal.reason);
+    if (signal.aborted) this.#end(signal.reason);
+    else signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  static #expire(this: void, deadline: Deadline): void {
+    deadline.#end(
+      new MarketgateError(
+        WITHOUT_ANSWER.notReached,
+        `${deadline.#what}: no answer within ${deadline.#milliseconds} ms; the service is slow or down, or "timeout" is too short`,
+      ),
+    );
   }
 
   get ended(): boolean {
@@ -46,53 +61,83 @@ export class Deadline {
     return this.#ended ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
-  /** Calls `listener` when it ends, at once if it has. Returns a function that takes it off again. */
-  onEnd(listener: EndListener): () => void {
+  /** Tells `listener` when it ends, at once if it has. */
+  listen(listener: EndListener): void {
     if (this.#ended) {
-      listener(this.#reason);
-      return () => {};
+      listener.onEnd(this.#reason);
+    } else if (this.#listener === undefined) {
+      this.#listener = listener;
+    } else {
+      this.#more ??= new Set();
+      this.#more.add(listener);
     }
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  }
+
+  /** Tells it no more. */
+  leave(listener: EndListener): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#more?.delete(listener);
   }
 
   /** Waits for `promise`, but not longer than the deadline. The promise itself goes on. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const off = this.onEnd(reject);
-      promise.then(resolve, reject).finally(off);
+      const listener: EndListener = { onEnd: reject };
+      this.listen(listener);
+      promise.then(
+        (value) => {
+          this.leave(listener);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.leave(listener);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Between slices of long work: others have their turn. Rejects when the deadline ended meanwhile. */
+  turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        if (this.#ended) reject(this.#reason);
+        else resolve();
+      });
     });
   }
 
   /** Waits, but not longer than the deadline. */
   wait(milliseconds: number): Promise<void> {
     return new Promise((resolve, reject) => {
+      const listener: EndListener = {
+        onEnd(reason) {
+          clearTimeout(timer);
+          reject(reason);
+        },
+      };
       const timer = setTimeout(() => {
-        off();
+        this.leave(listener);
         resolve();
       }, milliseconds);
-      const off = this.onEnd((reason) => {
-        clearTimeout(timer);
-        reject(reason);
-      });
+      this.listen(listener);
     });
   }
 
   /** Must be called when the call is over, or the timer holds the process. */
   dispose(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    this.#listeners.clear();
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#listener = undefined;
+    this.#more = undefined;
   }
-
-  readonly #onAbort = (): void => this.#end(this.#signal?.reason);
 
   #end(reason: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#reason = reason;
-    const listeners = [...this.#listeners];
+    const listeners = [this.#listener, ...(this.#more ?? [])];
     this.dispose();
-    for (const listener of listeners) listener(reason);
+    for (const listener of listeners) listener?.onEnd(reason);
   }
 }

@@ -1,4 +1,5 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
+import { WITHOUT_ANSWER } from './meanings.js';
 
 const IN_WORDS: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
@@ -43,13 +44,13 @@ export function networkFailure(what: string, error: unknown): MarketgateError {
   const cause = new NetworkFailure(codeOf(error));
   if (cause.code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new MarketgateError(
-      'unexpected_response',
+      WITHOUT_ANSWER.notRead,
       `${what}: the headers of the answer are too large; check what stands in front of the service`,
       { cause },
     );
   }
   return new MarketgateError(
-    'service_unavailable',
+    WITHOUT_ANSWER.notReached,
     `${what}: ${cause.message} (${cause.code}); check that the service runs and can be reached`,
     { cause },
   );

@@ -3,7 +3,7 @@ import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.j
 import { Breaker, type CallEnd } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
 import type { Deadline } from './deadline.js';
-import { type JsonBody, readJson } from './json-body.js';
+import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';
 import { parseRetryAfter } from './retry-after.js';
 import type { ServiceUrl } from './service-url.js';
@@ -19,12 +19,9 @@ export interface Answer {
 export interface HttpRequest<T> extends WireRequest {
   /** Whether sending it again does no harm. False for what spends something. */
   readonly repeatable: boolean;
-  /** Makes a result of an answer, or throws a {@link MarketgateError}. */
-  readonly judge: (answer: Answer) => T;
+  /** Makes a result of an answer, in slices if that takes long, or throws a {@link MarketgateError}. */
+  readonly judge: (answer: Answer) => T | Promise<T>;
 }
-
-/** Statuses that say "not now", whatever the body says: too slow, too early, too many. */
-const NOT_NOW = new Set([408, 425, 429]);
 
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 2000;
@@ -54,8 +51,7 @@ export class HttpClient {
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';
     try {
-      // The call that tries whether the service is back tries once.
-      return await this.#attempts(request, isProbe ? 0 : this.#settings.retries, deadline);
+      return await this.#attempts(request, deadline);
     } catch (error) {
       if (!isMarketgateError(error)) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
@@ -65,23 +61,27 @@ export class HttpClient {
     }
   }
 
-  async #attempts<T>(request: HttpRequest<T>, retries: number, deadline: Deadline): Promise<T> {
-    const most = request.repeatable ? retries : 0;
+  async #attempts<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+    const most = request.repeatable ? this.#settings.retries : 0;
     for (let attempt = 0; ; attempt++) {
       if (deadline.ended) throw deadline.reason;
       const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
       try {
-        const result = this.#judged(request, await this.#transport.send(request, deadline));
+        const answer = await this.#transport.send(request, deadline);
+        const judged = this.#judged(request, answer, deadline);
+        // What is short is judged already: a turn more would only delay it.
+        const result = judged instanceof Promise ? await judged : judged;
         if (begun !== undefined) report(request, attempt, begun, undefined);
         return result;
       } catch (error) {
         if (begun !== undefined) report(request, attempt, begun, error);
+        const mayTryAgain = mayPass(error) && this.#breaker.failedTry() && attempt < most;
         const wait = waitBefore(attempt + 1);
-        const worthwhile = mayPass(error) && attempt < most && wait < deadline.remaining;
-        if (!worthwhile) throw error;
+        if (!mayTryAgain || wait >= deadline.remaining) throw error;
         await deadline.wait(wait);
-        // Meanwhile another call may have been told to leave the service alone.
+        // Meanwhile another call may have been told to leave the service alone, or many have failed.
         this.#pause.check(nameOf(request));
+        if (this.#breaker.isOpen) throw error;
       }
     }
   }
@@ -90,18 +90,30 @@ export class HttpClient {
     return this.#transport.close();
   }
 
-  #judged<T>(request: HttpRequest<T>, { status, retryAfter, body }: WireAnswer): T {
+  #judged<T>(request: HttpRequest<T>, answer: WireAnswer, deadline: Deadline): T | Promise<T> {
+    const { status, body } = answer;
     try {
-      return request.judge({ status, body: readJson(body) });
+      const judged = isLong(body)
+        ? readJsonInTurns(body, () => deadline.turn()).then((read) =>
+            request.judge({ status, body: read }),
+          )
+        : request.judge({ status, body: readJson(body) });
+      if (!(judged instanceof Promise)) return judged;
+      return judged.catch((error: unknown) => this.#fail(answer, error));
     } catch (error) {
-      const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
-      const asked = status === 429 || (status >= 500 && seconds !== undefined);
-      if (!asked || !isMarketgateError(error)) throw error;
-      throw new MarketgateError(error.code, error.message, {
-        cause: error.cause,
-        retryAfter: this.#pause.begin(seconds),
-      });
+      return this.#fail(answer, error);
     }
+  }
+
+  /** Throws the error, with the pause that the service asked for. */
+  #fail({ status, retryAfter }: WireAnswer, error: unknown): never {
+    const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
+    const asked = status === 429 || (status >= 500 && seconds !== undefined);
+    if (!asked || !isMarketgateError(error)) throw error;
+    throw new MarketgateError(error.code, error.message, {
+      cause: error.cause,
+      retryAfter: this.#pause.begin(seconds),
+    });
   }
 }
 
@@ -134,28 +146,4 @@ function mayPass(error: unknown): boolean {
 function waitBefore(attempt: number): number {
   const longest = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT);
   return longest * (0.5 + Math.random() / 2);
-}
-
-/** Whether the status alone forbids to take the body for a *no*. */
-export const isOutage = ({ status }: Answer): boolean => status >= 500 || NOT_NOW.has(status);
-
-/** The exception for an answer that is none: the service is limiting, down, or not itself. */
-export function unusable(what: string, answer: Answer): MarketgateError {
-  if (answer.status === 429) {
-    return new MarketgateError(
-      'service_unavailable',
-      `${what}: too many requests (HTTP 429); ask less often`,
-    );
-  }
-  if (isOutage(answer)) {
-    return new MarketgateError(
-      'service_unavailable',
-      `${what}: the service failed (HTTP ${answer.status}); try again later`,
-    );
-  }
-  const found = answer.body.isJson ? 'JSON of another shape' : answer.body.what;
-  return new MarketgateError(
-    'unexpected_response',
-    `${what}: expected JSON as documented, got ${found} (HTTP ${answer.status}); check the URL and what stands in front of the service`,
-  );
 }

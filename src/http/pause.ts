@@ -1,4 +1,5 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
+import { WITHOUT_ANSWER } from './meanings.js';
 
 /** How long to leave a service alone that limits us without saying how long, in seconds. */
 const UNSAID = 5;
@@ -31,7 +32,7 @@ export class Pause {
     if (left <= 0 || left > LONGEST * 1000) return;
     const retryAfter = Math.ceil(left / 1000);
     throw new MarketgateError(
-      'service_unavailable',
+      WITHOUT_ANSWER.notReached,
       `${what}: not sent, for the service asked to be left alone for another ${retryAfter} s`,
       { retryAfter },
     );

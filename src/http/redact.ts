@@ -7,8 +7,7 @@ const MOST_READ = 4096;
 // or more letters and digits (with dashes) that holds a digit.
 const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
 
-const patternOf = (text: string): RegExp =>
-  new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'gi');
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 function formsOf(secret: string): Set<string> {
   const inQuery = encodeURIComponent(secret);
@@ -27,14 +26,34 @@ function formsOf(secret: string): Set<string> {
  * what they were sent.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  let clean = text.slice(0, MOST_READ);
-  const forms = secrets.filter((secret) => secret !== '').flatMap((secret) => [...formsOf(secret)]);
-  // Longest first, so that a secret inside another does not leave the rest of it standing.
-  forms.sort((a, b) => b.length - a.length);
-  for (const form of forms) clean = clean.replace(patternOf(form), REDACTED);
+  let clean = withoutForms(text, secrets);
   clean = clean
     .replace(TOKEN_LIKE, REDACTED)
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trim();
   return clean.length > LONGEST ? `${clean.slice(0, LONGEST)}…` : clean;
+}
+
+/** As much of the text as is read, without the secrets. */
+function withoutForms(text: string, secrets: readonly string[]): string {
+  const forms = secrets.filter((secret) => secret !== '').flatMap((secret) => [...formsOf(secret)]);
+  // Longest first, so that a secret inside another does not leave the rest of it standing.
+  forms.sort((a, b) => b.length - a.length);
+  const [longest = ''] = forms;
+  // Read a little further, so that one which begins before the cut is known for what it is.
+  const read = text.slice(0, MOST_READ + longest.length);
+  let clean = '';
+  let at = 0;
+  if (forms.length > 0) {
+    for (const { 0: found, index } of read.matchAll(
+      new RegExp(forms.map(escaped).join('|'), 'gi'),
+    )) {
+      if (index >= MOST_READ) break;
+      clean += read.slice(at, index) + REDACTED;
+      at = index + found.length;
+    }
+  }
+  clean += read.slice(at, Math.max(at, MOST_READ));
+  // What the cut went through could be the beginning of something secret.
+  return text.length > MOST_READ ? clean.replace(/[^\s]*$/, '') : clean;
 }

@@ -1,8 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { MarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from './client-options.js';
-import type { Deadline } from './deadline.js';
+import type { Deadline, EndListener } from './deadline.js';
 import { networkFailure } from './failure.js';
+import { WITHOUT_ANSWER } from './meanings.js';
 import type { ServiceUrl } from './service-url.js';
 import { USER_AGENT } from './user-agent.js';
 
@@ -34,12 +35,12 @@ export const nameOf = (request: WireRequest): string => `${request.method} ${req
  * Takes in one answer. Written on undici's `dispatch`, below its `request`: the size is counted as
  * the body comes in, a redirect is refused before its body is read, and no stream is built.
  */
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, EndListener {
   readonly #what: string;
   readonly #maxBytes: number;
   readonly #resolve: (answer: WireAnswer) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #off: () => void;
+  readonly #deadline: Deadline;
   #controller: Dispatcher.DispatchController | undefined;
   #failure: unknown;
   #over = false;
@@ -59,7 +60,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#maxBytes = maxBytes;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#off = deadline.onEnd((reason) => this.#fail(reason));
+    this.#deadline = deadline;
+    deadline.listen(this);
+  }
+
+  /** The deadline of the call has ended, or its caller has left. */
+  onEnd(reason: unknown): void {
+    this.#fail(reason);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -82,7 +89,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         `was redirected (HTTP ${status}), and redirects are never followed; check the URL that was configured`,
       );
     } else if (encoding.trim().toLowerCase() !== 'identity' && encoding.trim() !== '') {
-      this.#refuse('the answer is compressed, although that was not asked for');
+      this.#leaveUnread('the answer is compressed, although that was not asked for');
     } else if (Number(single(headers['content-length'])) > this.#maxBytes) {
       this.#tooLarge();
     }
@@ -113,13 +120,28 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #tooLarge(): void {
-    this.#refuse(
+    this.#leaveUnread(
       `the answer is larger than ${this.#maxBytes} bytes; raise "maxResponseBytes" if it should be`,
     );
   }
 
+  /**
+   * A body that cannot be read. Of an answer that says "not now" the status and the `Retry-After` are
+   * enough: it must not end in another exception, or without the pause that was asked for.
+   */
+  #leaveUnread(problem: string): void {
+    if (this.#status !== 429 && this.#status < 500) {
+      this.#refuse(problem);
+      return;
+    }
+    this.#chunks = [];
+    this.#finish();
+    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body: Buffer.alloc(0) });
+    this.#controller?.abort(new Error('the answer is known'));
+  }
+
   #refuse(problem: string): void {
-    this.#fail(new MarketgateError('unexpected_response', `${this.#what}: ${problem}`));
+    this.#fail(new MarketgateError(WITHOUT_ANSWER.notRead, `${this.#what}: ${problem}`));
   }
 
   #fail(reason: unknown): void {
@@ -133,7 +155,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(): void {
     this.#over = true;
-    this.#off?.();
+    this.#deadline.leave(this);
   }
 }
 
@@ -142,6 +164,7 @@ export class Transport {
   readonly #url: ServiceUrl;
   readonly #settings: ClientSettings;
   readonly #headers: Record<string, string>;
+  readonly #withType = new Map<string, Record<string, string>>();
   #pool: Dispatcher | undefined;
   #opening: Promise<Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
@@ -159,18 +182,19 @@ export class Transport {
   }
 
   /** Sends once. Resolves with whatever answer came; rejects when none did, or none to be read. */
-  async send(request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
-    const what = nameOf(request);
-    const dispatcher = this.#settings.dispatcher ?? this.#pool ?? (await this.#open());
-    this.checkOpen(what);
+  send(request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
+    const dispatcher = this.#settings.dispatcher ?? this.#pool;
+    // No turn of waiting but for the first call.
+    if (dispatcher !== undefined) return this.#dispatch(dispatcher, request, deadline);
+    return this.#open().then((pool) => this.#dispatch(pool, request, deadline));
+  }
+
+  #dispatch(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
-      const exchange = new Exchange(
-        what,
-        this.#settings.maxResponseBytes,
-        deadline,
-        resolve,
-        reject,
-      );
+      const what = nameOf(request);
+      this.checkOpen(what);
+      const { maxResponseBytes } = this.#settings;
+      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
       try {
         dispatcher.dispatch(this.#wire(request), exchange);
@@ -183,7 +207,7 @@ export class Transport {
   /** @throws MarketgateError `service_unavailable` once it is closed. */
   checkOpen(what: string): void {
     if (!this.#closed) return;
-    throw new MarketgateError('service_unavailable', `${what}: this client was closed`);
+    throw new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);
   }
 
   /** Ends the connections once what is under way is answered. A dispatcher that was passed in stays open. */
@@ -203,12 +227,23 @@ export class Transport {
       origin: this.#url.origin,
       path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
-      headers: contentType ? { ...this.#headers, 'content-type': contentType } : this.#headers,
+      headers: this.#headersFor(contentType),
       body: body ?? null,
       // The deadline of the call ends it; undici's own clocks of 300 seconds would only be more timers.
       headersTimeout: 0,
       bodyTimeout: 0,
     };
+  }
+
+  /** Made once for each type: the same few objects go out with every request. */
+  #headersFor(contentType: string | undefined): Record<string, string> {
+    if (contentType === undefined) return this.#headers;
+    let headers = this.#withType.get(contentType);
+    if (headers === undefined) {
+      headers = { ...this.#headers, 'content-type': contentType };
+      this.#withType.set(contentType, headers);
+    }
+    return headers;
   }
 
   #open(): Promise<Dispatcher> {

@@ -1,8 +1,12 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
-import { type Answer, isOutage, unusable } from '../http/http-client.js';
+import type { Answer } from '../http/http-client.js';
+import { MEANINGS } from '../http/meanings.js';
 import { redact } from '../http/redact.js';
+import { describeUnusable, isNotNow } from '../http/unusable.js';
 import { isObject } from '../shape/is-object.js';
+import type { Shaped } from '../shape/read-shape.js';
 import type { Body, Endpoint } from './endpoints.js';
+import type { Reading } from './reading.js';
 
 /** The service's *no*: nobody else's failure counts as one. */
 export const NO = Symbol('the service said no');
@@ -10,44 +14,61 @@ export const NO = Symbol('the service said no');
 const isError = (body: Body): boolean =>
   typeof body.status === 'string' && body.status.toLowerCase() === 'error';
 
+/** The kinds of answer that interface A knows, but for the one that everybody hopes for. */
+type Kind = 'notNow' | 'notJson' | 'no' | 'misshapen' | 'refusal' | 'withoutPayload';
+
 /**
- * What an answer of interface A means. By its body first, for the specification shows no statuses:
- *
- * 1. a payload of the documented shape, and `status` not "error": the answer;
- * 2. 5xx, 408, 425, 429: could not find out (`service_unavailable`);
- * 3. `status: "error"` with the endpoint's documented `msg`, or HTTP 404 with a `msg` (of
- *    account/details also 401 and 403): *no*;
- * 4. another `msg`: the service understood and refused (`service_refused`);
- * 5. anything else: not the service speaking (`unexpected_response`).
+ * What an answer of interface A means, by the table in {@link MEANINGS}.
  *
  * @param secrets what was sent, never to be repeated in an error.
+ * @param reading what reading the payload needs; a long payload is read in slices, hence the promise.
+ * @throws MarketgateError, for all that is neither the answer nor a *no*.
  */
 export function judge<T>(
   endpoint: Endpoint<T>,
   answer: Answer,
   secrets: readonly string[],
-): T | typeof NO {
-  const what = `${endpoint.method} ${endpoint.path}`;
+  reading: Reading,
+): T | typeof NO | Promise<T | typeof NO> {
   const body = asBody(answer);
-  if (body === undefined) throw unusable(what, answer);
+  const payload = body === undefined || isError(body) ? undefined : endpoint.payload(body, reading);
+  return payload instanceof Promise
+    ? payload.then((read) => judgeBody(endpoint, answer, body, read, secrets))
+    : judgeBody(endpoint, answer, body, payload, secrets);
+}
 
-  const payload = isError(body) ? undefined : endpoint.payload(body);
+function judgeBody<T>(
+  endpoint: Endpoint<T>,
+  answer: Answer,
+  body: Body | undefined,
+  payload: Shaped<T> | undefined,
+  secrets: readonly string[],
+): T | typeof NO {
   if (payload?.ok) return payload.value;
-  if (isOutage(answer)) throw unusable(what, answer);
-  if (isNo(endpoint, answer.status, body)) return NO;
-  if (payload !== undefined) {
-    throw new MarketgateError(
-      'unexpected_response',
-      `${what}: the answer is not of the documented shape: ${redact(payload.problem, secrets)}`,
-    );
-  }
-  if (typeof body.msg === 'string') {
-    throw new MarketgateError(
-      'service_refused',
-      `${what}: the service refused (HTTP ${answer.status}): "${redact(body.msg, secrets)}"`,
-    );
-  }
-  throw unusable(what, answer);
+  const kind = kindOf(endpoint, answer, body, payload);
+  const meaning = MEANINGS[kind][endpoint.column];
+  if (meaning === 'no') return NO;
+  const clean = (text: unknown): string => redact(String(text), secrets);
+  const problem =
+    kind === 'refusal'
+      ? `the service refused (HTTP ${answer.status}): "${clean(body?.msg)}"`
+      : kind === 'no'
+        ? 'the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"'
+        : describeUnusable(answer, payload && clean(payload.problem));
+  throw new MarketgateError(meaning, `${endpoint.method} ${endpoint.path}: ${problem}`);
+}
+
+function kindOf(
+  endpoint: Endpoint<unknown>,
+  answer: Answer,
+  body: Body | undefined,
+  payload: Shaped<unknown> | undefined,
+): Kind {
+  if (isNotNow(answer)) return 'notNow';
+  if (body === undefined) return 'notJson';
+  if (isNo(endpoint, answer.status, body)) return 'no';
+  if (payload !== undefined) return 'misshapen';
+  return typeof body.msg === 'string' ? 'refusal' : 'withoutPayload';
 }
 
 function asBody({ body }: Answer): Body | undefined {

@@ -1,6 +1,10 @@
+import type { DriftReports } from '../diagnostics/drift.js';
+import type { MarketgateErrorCode } from '../errors/codes.js';
 import { MarketgateError } from '../errors/marketgate-error.js';
-import { type Answer, isOutage, unusable } from '../http/http-client.js';
+import type { Answer } from '../http/http-client.js';
+import { MEANINGS } from '../http/meanings.js';
 import { redact } from '../http/redact.js';
+import { describeUnusable, isNotNow } from '../http/unusable.js';
 import { isObject } from '../shape/is-object.js';
 import { readShape } from '../shape/read-shape.js';
 import { type UserInfo, userInfoSchema } from './user-info.js';
@@ -12,80 +16,98 @@ export const GET_USER_INFO = '/api/get_user_info';
 
 type Body = Readonly<Record<string, unknown>>;
 
+const isEmpty = ({ body }: Answer): boolean =>
+  body.isJson && Array.isArray(body.value) && body.value.length === 0;
+
 /** PHP's empty map, `[]`, is an object with nothing in it. */
-function asBody({ body }: Answer): Body | undefined {
-  if (!body.isJson) return undefined;
-  if (Array.isArray(body.value) && body.value.length === 0) return {};
-  return isObject(body.value) ? body.value : undefined;
+function asBody(answer: Answer): Body | undefined {
+  if (isEmpty(answer)) return {};
+  return answer.body.isJson && isObject(answer.body.value) ? answer.body.value : undefined;
 }
 
 const isError = ({ error }: Body): boolean => Boolean(error);
 
 /** The service's sentence, in quotes, fit for an error message; or nothing. */
 function sentence(body: Body, secrets: readonly string[]): string {
-  const said = saidBy(body);
-  return said === undefined ? '' : `: "${redact(said, secrets)}"`;
+  const said = redact(saidBy(body), secrets);
+  return said === '' ? '' : `: "${said}"`;
 }
 
-/** What the service gives as its reason: `message`, or a sentence in `error` itself. */
-function saidBy({ message, error }: Body): string | undefined {
+/** What the service gives as its reason: `message`, or a sentence in `error` itself; or nothing. */
+function saidBy({ message, error }: Body): string {
   if (typeof message === 'string') return message;
-  return typeof error === 'string' ? error : undefined;
+  return typeof error === 'string' ? error : '';
+}
+
+/** The kinds of answer that interface B knows, but for the one that everybody hopes for. */
+type Kind = Exclude<keyof typeof MEANINGS, 'payload' | 'no'>;
+
+function kindOf(answer: Answer, body: Body | undefined, misshape: string | undefined): Kind {
+  if (isNotNow(answer)) return 'notNow';
+  if (body === undefined) return 'notJson';
+  if (misshape !== undefined) return 'misshapen';
+  if (/app[_\s-]?(id|secret)/i.test(saidBy(body))) return 'refusalOfApp';
+  if (isError(body) || typeof body.message === 'string') return 'refusal';
+  return isEmpty(answer) || Array.isArray(body.user_info) ? 'nobody' : 'withoutPayload';
 }
 
 /**
- * What an answer to the exchange means: the access_token, or why there is none. The specification
- * shows no errors; deployments answer `{error, message}`, mostly with HTTP 200.
+ * What an answer to the exchange means, by the table in {@link MEANINGS}: the access_token, or why
+ * there is none. The specification shows no errors; deployments answer `{error, message}`, mostly
+ * with HTTP 200.
  */
 export function judgeAuthorize(what: string, answer: Answer, secrets: readonly string[]): string {
   const body = asBody(answer);
-  if (body === undefined) throw unusable(what, answer);
-  const { access_token } = body;
-  if (typeof access_token === 'string' && access_token.trim() !== '' && !isError(body)) {
-    return access_token;
-  }
-  if (isOutage(answer)) throw unusable(what, answer);
-  const said = sentence(body, secrets);
-  if (/app_?\s?-?(id|secret)/i.test(saidBy(body)?.slice(0, 1000) ?? '')) {
-    throw new MarketgateError(
-      'app_credentials_rejected',
-      `${what}: the service does not accept this app${said}; compare "appId" and "appSecret" with the developer dashboard`,
-    );
-  }
-  throw new MarketgateError(
-    'auth_key_rejected',
-    `${what}: the service gave no access_token for this auth_key${said}; it works once, so the visitor must log in again`,
-  );
+  const token = body?.access_token;
+  const isToken = typeof token === 'string' && token.trim() !== '';
+  if (isToken && body !== undefined && !isError(body)) return token;
+  throw failure(what, 'authorize', answer, body, secrets);
 }
 
-/** What an answer to get_user_info means: who the user is, or why that is not known. */
-export function judgeUserInfo(what: string, answer: Answer, secrets: readonly string[]): UserInfo {
+/**
+ * What an answer to get_user_info means, by the table in {@link MEANINGS}: who the user is, or why
+ * that is not known.
+ */
+export function judgeUserInfo(
+  what: string,
+  answer: Answer,
+  secrets: readonly string[],
+  drift: DriftReports,
+): UserInfo {
   const body = asBody(answer);
-  if (body === undefined) throw unusable(what, answer);
-  const user = body.user_info;
+  const user = body?.user_info;
   const shaped =
-    isObject(user) && !isError(body)
-      ? readShape(userInfoSchema, user, GET_USER_INFO, 'user_info')
+    isObject(user) && body !== undefined && !isError(body)
+      ? readShape(userInfoSchema, user, GET_USER_INFO, 'user_info', drift)
       : undefined;
   if (shaped?.ok) return shaped.value as UserInfo;
-  if (isOutage(answer)) throw unusable(what, answer);
-  if (shaped !== undefined) {
-    throw new MarketgateError(
-      'unexpected_response',
-      `${what}: the answer is not of the documented shape: ${redact(shaped.problem, secrets)}`,
-    );
-  }
-  if (isError(body) || typeof body.message === 'string') {
-    throw new MarketgateError(
-      'access_token_expired',
-      `${what}: the service does not accept this access_token any more${sentence(body, secrets)}; the visitor must log in again`,
-    );
-  }
-  if (Array.isArray(user) || (answer.body.isJson && Array.isArray(answer.body.value))) {
-    throw new MarketgateError(
-      'login_failed',
-      `${what}: the service knows no such user any more; the account was deleted or is blocked`,
-    );
-  }
-  throw unusable(what, answer);
+  throw failure(what, 'userInfo', answer, body, secrets, shaped?.problem);
+}
+
+/** What to say of each meaning, with what the service said. */
+const WORDS: { readonly [K in MarketgateErrorCode]?: (said: string) => string } = {
+  auth_key_rejected: (said) =>
+    `the service gave no access_token for this auth_key${said}; it works once, so the visitor must log in again`,
+  app_credentials_rejected: (said) =>
+    `the service does not accept this app${said}; compare "appId" and "appSecret" with the developer dashboard`,
+  access_token_expired: (said) =>
+    `the service does not accept this access_token any more${said}; the visitor must log in again`,
+  login_failed: () =>
+    'the service knows no such user any more; the account was deleted or is blocked',
+};
+
+/** @param misshape where a payload that is there departs from the documented shape. */
+function failure(
+  what: string,
+  column: 'authorize' | 'userInfo',
+  answer: Answer,
+  body: Body | undefined,
+  secrets: readonly string[],
+  misshape?: string,
+): MarketgateError {
+  const meaning = MEANINGS[kindOf(answer, body, misshape)][column];
+  const problem =
+    WORDS[meaning]?.(sentence(body ?? {}, secrets)) ??
+    describeUnusable(answer, misshape && redact(misshape, secrets));
+  return new MarketgateError(meaning, `${what}: ${problem}`);
 }

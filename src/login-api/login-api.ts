@@ -1,3 +1,4 @@
+import { DriftReports } from '../diagnostics/drift.js';
 import { MarketgateError } from '../errors/marketgate-error.js';
 import {
   CLIENT_OPTION_NAMES,
@@ -53,6 +54,7 @@ export class LoginApi {
   readonly #settings: ClientSettings;
   readonly #url: ServiceUrl;
   readonly #http: HttpClient;
+  readonly #drift: DriftReports;
   readonly #appId: string;
   readonly #appSecret: string;
   readonly #tokenLifetime: number;
@@ -70,6 +72,7 @@ export class LoginApi {
     ]);
     this.#settings = checkClientOptions('LoginApi', given);
     this.clock = this.#settings.clock;
+    this.#drift = new DriftReports(this.clock);
     this.#url = serviceUrl('LoginApi', 'authUrl', given.authUrl, this.#settings.allowInsecure);
     this.#appId = textOption('LoginApi', 'appId', given.appId);
     this.#appSecret = textOption('LoginApi', 'appSecret', given.appSecret);
@@ -154,7 +157,8 @@ export class LoginApi {
         path: GET_USER_INFO,
         query: new URLSearchParams({ access_token: value }).toString(),
         repeatable: true,
-        judge: (answer) => judgeUserInfo(`GET ${GET_USER_INFO}`, answer, [value]),
+        judge: (answer) =>
+          judgeUserInfo(`GET ${GET_USER_INFO}`, answer, [value, this.#appSecret], this.#drift),
       },
       options,
     );

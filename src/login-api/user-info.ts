@@ -7,11 +7,15 @@ import { z } from 'zod';
 export interface UserInfo {
   /** The one to key your own accounts by. */
   user_id: string;
+  /** Unique in the marketplace, but can be changed. */
   user_name: string;
   /** Not verified by the service: never merge accounts by it. */
   user_email: string;
+  /** As the user wrote it. */
   user_firstname?: string;
+  /** As the user wrote it. */
   user_lastname?: string;
+  /** The list of values is open. */
   user_gender?: string;
   /** YYYY-MM-DD. */
   user_birthdate?: string;
@@ -23,7 +27,9 @@ export interface UserInfo {
   user_registered?: string;
   /** "1" means verified. */
   user_verified?: string;
+  /** The list of values is open. */
   user_relationship?: string;
+  /** Text that the user wrote. */
   user_biography?: string;
   /** URL. */
   user_website?: string;

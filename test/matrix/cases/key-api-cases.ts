@@ -1,0 +1,230 @@
+import { KeyApi, type KeyApiOptions, type MarketgateErrorCode } from 'marketgate';
+import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { Agent } from 'undici';
+import type { Documented } from '../facts/fact.js';
+import { SUPPORT_OVER } from '../facts/key-api-facts.js';
+
+/** The service with all that the cases ask about, and what it says by the specification's word. */
+export interface KeyApiWorld {
+  readonly sandbox: Sandbox;
+  /** A client of its own for each case: no pause or breaker of another case stands in its way. */
+  client(key: keyof typeof KEYS, options: Partial<KeyApiOptions>): KeyApi;
+  readonly codes: Readonly<
+    Record<'supported' | 'supportOver' | 'refunded' | 'deletedItem', string>
+  >;
+  /** Answers of the service as it stands by itself, read without the client. */
+  readonly documented: Readonly<Record<string, Documented | Documented[]>>;
+  close(): Promise<void>;
+}
+
+/** api_keys, by what belongs to them. */
+export const KEYS = {
+  /** The first workspace: many items of every kind. */
+  many: '',
+  /** The second one: some other items. */
+  other: '',
+  one: '1'.repeat(64),
+  none: '0'.repeat(64),
+  wrong: 'f'.repeat(64),
+};
+
+const NOW = Date.UTC(2026, 10, 21, 10);
+const BASE_CODE = '00000000-0000-4000-8000-00000000000';
+
+/** An answer of the service as it stands by itself. */
+interface Body {
+  readonly data?: Documented & { readonly purchase?: Documented };
+  readonly items?: Documented[];
+  readonly item?: Documented;
+}
+
+/** Opens a sandbox that holds the world of the cases. */
+export async function openKeyApiWorld(): Promise<KeyApiWorld> {
+  const seed = createSandbox({ clock: () => NOW }).data;
+  const [first] = seed.workspaces;
+  // One of each kind, and few: each is compared in every setting.
+  const items = seed.items.filter(({ id }) => [1042, 1043, 1044, 1049, 1054].includes(id));
+  const [item] = items;
+  if (first === undefined || item === undefined) throw new Error('the sandbox has no seed');
+  const sandbox = createSandbox({
+    clock: () => NOW,
+    seed: {
+      workspaces: [
+        ...seed.workspaces,
+        { ...first, id: 'one', api_key: KEYS.one },
+        { ...first, id: 'none', api_key: KEYS.none },
+      ],
+      items: [...items, { ...item, id: 9001, workspace: 'one' }],
+    },
+  });
+  const { baseUrl } = await sandbox.listen();
+  const dispatcher = new Agent();
+  const keys = { ...KEYS };
+  keys.many = sandbox.data.workspaces[0]?.api_key ?? '';
+  keys.other = sandbox.data.workspaces[1]?.api_key ?? '';
+
+  const sell = (n: number, given: object = {}): string => {
+    const purchase_code = `${BASE_CODE}${n}`;
+    sandbox.data.addPurchase({ item_id: 1042, purchase_code, ...given });
+    return purchase_code;
+  };
+  const codes = {
+    supported: sell(1),
+    supportOver: sell(2, { supported_until: SUPPORT_OVER }),
+    refunded: sell(3),
+    deletedItem: sell(4, { item_id: 1044 }),
+  };
+  sandbox.data.refundPurchase(codes.refunded);
+  sandbox.data.deleteItem(1044);
+
+  const read = async (path: string, parameters: Record<string, string>, method = 'GET') => {
+    const query = new URLSearchParams({ api_key: keys.many, ...parameters });
+    const response = await fetch(`${baseUrl}${path}?${query}`, { method });
+    return (await response.json()) as Body;
+  };
+  const validated = async (purchase_code: string): Promise<Documented> =>
+    (await read('/api/purchases/validation', { purchase_code }, 'POST')).data?.purchase ?? {};
+  return {
+    sandbox,
+    codes,
+    documented: {
+      account: (await read('/api/account/details', {})).data ?? {},
+      otherAccount: (await read('/api/account/details', { api_key: keys.other })).data ?? {},
+      items: (await read('/api/items/all', {})).items ?? [],
+      oneItem: (await read('/api/items/all', { api_key: keys.one })).items ?? [],
+      item: (await read('/api/items/item', { item_id: '1042' })).item ?? {},
+      audio: (await read('/api/items/item', { item_id: '1054' })).item ?? {},
+      supported: await validated(codes.supported),
+      supportOver: await validated(codes.supportOver),
+      deletedItem: await validated(codes.deletedItem),
+    },
+    client: (key, options) =>
+      new KeyApi({
+        baseUrl,
+        apiKey: keys[key],
+        retries: 0,
+        // Small, for each case has one of its own.
+        cache: { max: 50, maxInvalid: 50 },
+        clock: sandbox.clock,
+        dispatcher,
+        ...options,
+      }),
+    async close() {
+      await dispatcher.close();
+      await sandbox.close();
+    },
+  };
+}
+
+/** One question to the client, and what the specification and the contract say that it ends in. */
+export interface KeyApiCase {
+  readonly name: string;
+  readonly key?: keyof typeof KEYS;
+  readonly ask: (client: KeyApi, world: KeyApiWorld) => Promise<unknown>;
+  /** The documented answer and its kinds, or how it ends without one. */
+  readonly ends:
+    | { readonly documented: string; readonly kinds: readonly string[] }
+    | 'no'
+    | 'TypeError'
+    | MarketgateErrorCode;
+}
+
+const answer = (documented: string, ...kinds: string[]) => ({ documented, kinds });
+
+/** Every method of the client, with every answer that the specification and the notes know. */
+export const KEY_API_CASES: readonly KeyApiCase[] = [
+  { name: 'getAccount', ask: (c) => c.getAccount(), ends: answer('account', 'account') },
+  {
+    name: 'getAccount, another workspace',
+    key: 'other',
+    ask: (c) => c.getAccount(),
+    ends: answer('otherAccount', 'account with links of null'),
+  },
+  {
+    name: 'getAccount, wrong api_key',
+    key: 'wrong',
+    ask: (c) => c.getAccount(),
+    ends: 'api_key_rejected',
+  },
+
+  { name: 'listItems', ask: (c) => c.listItems(), ends: answer('items', 'item') },
+  {
+    name: 'listItems, one item',
+    key: 'one',
+    ask: (c) => c.listItems(),
+    ends: answer('oneItem', 'item'),
+  },
+  { name: 'listItems, no items', key: 'none', ask: (c) => c.listItems(), ends: 'no' },
+  {
+    name: 'listItems, wrong api_key',
+    key: 'wrong',
+    ask: (c) => c.listItems(),
+    ends: 'api_key_rejected',
+  },
+
+  { name: 'getItem, hit', ask: (c) => c.getItem(1042), ends: answer('item', 'item') },
+  { name: 'getItem, audio', ask: (c) => c.getItem('1054'), ends: answer('audio', 'item') },
+  { name: 'getItem, miss', ask: (c) => c.getItem(7), ends: 'no' },
+  { name: "getItem, another author's", ask: (c) => c.getItem(9001), ends: 'no' },
+  { name: 'getItem, deleted', ask: (c) => c.getItem(1044), ends: 'no' },
+  {
+    name: 'getItem, wrong api_key',
+    key: 'wrong',
+    ask: (c) => c.getItem(1042),
+    ends: 'api_key_rejected',
+  },
+
+  {
+    name: 'validatePurchase, supported',
+    ask: (c, { codes }) => c.validatePurchase(codes.supported),
+    ends: answer('supported', 'purchase'),
+  },
+  {
+    name: 'validatePurchase, blanks around the code',
+    ask: (c, { codes }) => c.validatePurchase(`  ${codes.supported}\u200b\n`),
+    ends: answer('supported', 'purchase'),
+  },
+  {
+    name: 'validatePurchase, support over',
+    ask: (c, { codes }) => c.validatePurchase(codes.supportOver),
+    ends: answer('supportOver', 'purchase', 'purchase whose support is over'),
+  },
+  {
+    name: 'validatePurchase, item deleted from the catalogue',
+    ask: (c, { codes }) => c.validatePurchase(codes.deletedItem),
+    ends: answer('deletedItem', 'purchase'),
+  },
+  {
+    name: 'validatePurchase, unknown code',
+    ask: (c) => c.validatePurchase('11111111-2222-4333-8444-555555555555'),
+    ends: 'no',
+  },
+  {
+    name: 'validatePurchase, refunded',
+    ask: (c, { codes }) => c.validatePurchase(codes.refunded),
+    ends: 'no',
+  },
+  {
+    name: "validatePurchase, another author's",
+    key: 'other',
+    ask: (c, { codes }) => c.validatePurchase(codes.supported),
+    ends: 'no',
+  },
+  {
+    name: 'validatePurchase, wrong api_key and a valid code',
+    key: 'wrong',
+    ask: (c, { codes }) => c.validatePurchase(codes.supported),
+    ends: 'api_key_rejected',
+  },
+  {
+    name: 'validatePurchase, wrong api_key and an unknown code',
+    key: 'wrong',
+    ask: (c) => c.validatePurchase('11111111-2222-4333-8444-555555555555'),
+    ends: 'api_key_rejected',
+  },
+  {
+    name: 'validatePurchase, a blank code',
+    ask: (c) => c.validatePurchase(' \u200b '),
+    ends: 'TypeError',
+  },
+];

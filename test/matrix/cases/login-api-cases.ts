@@ -1,0 +1,236 @@
+import { LoginApi, type LoginApiOptions, type MarketgateErrorCode } from 'marketgate';
+import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { Agent } from 'undici';
+import { authKeyOf, Browser } from '../../sandbox/support.js';
+import type { Documented } from '../facts/fact.js';
+
+const HOUR = 3_600_000;
+const GONE = 100;
+
+/** The service, its users' browsers, and what it says of the users by the specification's word. */
+export interface LoginApiWorld {
+  readonly sandbox: Sandbox;
+  readonly url: string;
+  client(options?: Partial<LoginApiOptions>): LoginApi;
+  /** Logs a user in once more: a new auth_key, which ends the one before it. */
+  authKey(userId: string): Promise<string>;
+  /** Spends an auth_key without the client. */
+  token(authKey: string): Promise<string>;
+  /** A user who can be removed: another one each time. */
+  nextToGo(): string;
+  readonly documented: Readonly<Record<'3001' | '3005', Documented>>;
+  close(): Promise<void>;
+}
+
+const spare = (n: number): string => `gone-${n}`;
+
+/** Opens a sandbox that holds the world of the cases. */
+export async function openLoginApiWorld(): Promise<LoginApiWorld> {
+  const { users } = createSandbox().data;
+  const going = Array.from({ length: GONE }, (_, n) => ({
+    user_id: spare(n),
+    user_name: spare(n),
+    user_email: `${spare(n)}@mail.example`,
+    user_registered: '2025-01-01',
+    user_verified: '0',
+  }));
+  const sandbox = createSandbox({
+    redirectUrl: 'http://localhost:3999/callback',
+    clock: () => Date.UTC(2026, 10, 21, 10),
+    seed: { users: [...users, ...going] },
+  });
+  const { authUrl, appId, appSecret } = await sandbox.listen();
+  const dispatcher = new Agent();
+  const browsers = new Map<string, Browser>();
+  let gone = 0;
+
+  const world: Omit<LoginApiWorld, 'documented'> = {
+    sandbox,
+    url: `${authUrl}/api/oauth?app_id=${appId}`,
+    client: (options = {}) =>
+      new LoginApi({
+        authUrl,
+        appId,
+        appSecret,
+        retries: 0,
+        clock: sandbox.clock,
+        dispatcher,
+        authorizeMethod: sandbox.dialect.authorizeMethod,
+        ...options,
+      }),
+    async authKey(userId) {
+      const browser = browsers.get(userId) ?? new Browser(authUrl);
+      browsers.set(userId, browser);
+      return authKeyOf(await browser.logIn(appId, userId));
+    },
+    async token(authKey) {
+      const fields = new URLSearchParams({
+        app_id: appId,
+        app_secret: appSecret,
+        auth_key: authKey,
+      });
+      const response = await (sandbox.dialect.authorizeMethod === 'get'
+        ? fetch(`${authUrl}/api/authorize?${fields}`)
+        : fetch(`${authUrl}/api/authorize`, { method: 'POST', body: fields }));
+      const { access_token } = (await response.json()) as { access_token: string };
+      return access_token;
+    },
+    nextToGo: () => spare(gone++),
+    async close() {
+      await dispatcher.close();
+      await sandbox.close();
+    },
+  };
+  const infoOf = async (userId: string): Promise<Documented> => {
+    const token = await world.token(await world.authKey(userId));
+    const response = await fetch(`${authUrl}/api/get_user_info?access_token=${token}`);
+    return ((await response.json()) as { user_info: Documented }).user_info;
+  };
+  return { ...world, documented: { 3001: await infoOf('3001'), 3005: await infoOf('3005') } };
+}
+
+/** What was there before the service became as it is: keys and tokens in every state. */
+export interface Belongings {
+  readonly expired: string;
+  readonly halfAnHourOld: string;
+  readonly living: string;
+  readonly blank: string;
+  readonly revoked: string;
+  readonly gone: string;
+  readonly key: string;
+  readonly keyAgain: string;
+  readonly usedKey: string;
+  readonly olderKey: string;
+  readonly keyForWrongApp: string;
+}
+
+/** Makes them, with the hours that it takes. */
+export async function makeBelongings(world: LoginApiWorld): Promise<Belongings> {
+  const { sandbox, authKey } = world;
+  const tokenOf = async (userId: string) => world.token(await authKey(userId));
+  // A token that somebody held at the end of the setting before would be given out again.
+  sandbox.clock.advance(2 * HOUR);
+  const expired = await tokenOf('3004');
+  sandbox.clock.advance(HOUR);
+  // Lapsed and replaced: where tokens are reused, the old one now reads "invalid".
+  await tokenOf('3004');
+  const halfAnHourOld = await tokenOf('3002');
+  sandbox.clock.advance(HOUR / 2);
+  const toGo = world.nextToGo();
+  const gone = await tokenOf(toGo);
+  sandbox.data.removeUser(toGo);
+  const revoked = await tokenOf('3003');
+  sandbox.data.revokeToken(revoked);
+  const usedKey = await authKey('3003');
+  await world.token(usedKey);
+  const olderKey = await authKey('3004');
+  return {
+    expired,
+    halfAnHourOld,
+    living: await tokenOf('3001'),
+    blank: await tokenOf('3005'),
+    revoked,
+    gone,
+    key: await authKey('3002'),
+    // Of a user who holds a living token.
+    keyAgain: await authKey('3001'),
+    usedKey,
+    olderKey,
+    keyForWrongApp: await authKey('3004'),
+  };
+}
+
+/** One question to the client, and what the specification and the contract say that it ends in. */
+export interface LoginApiCase {
+  readonly name: string;
+  readonly ask: (
+    client: (options?: Partial<LoginApiOptions>) => LoginApi,
+    mine: Belongings,
+  ) => Promise<unknown>;
+  readonly ends: { readonly user: '3001' | '3005' } | 'token' | MarketgateErrorCode;
+  /** Whether the service is not asked at all, whatever state it is in. */
+  readonly asksNobody?: boolean;
+}
+
+/** Every method of the client, with every answer that the specification and the notes know. */
+export const LOGIN_API_CASES: readonly LoginApiCase[] = [
+  { name: 'exchange, good', ask: (c, mine) => c().exchange(mine.key), ends: 'token' },
+  {
+    name: 'exchange, while a token lives',
+    ask: (c, mine) => c().exchange(mine.keyAgain),
+    ends: 'token',
+  },
+  {
+    name: 'exchange, used auth_key',
+    ask: (c, mine) => c().exchange(mine.usedKey),
+    ends: 'auth_key_rejected',
+  },
+  {
+    name: 'exchange, auth_key of an older tab',
+    ask: (c, mine) => c().exchange(mine.olderKey),
+    ends: 'auth_key_rejected',
+  },
+  {
+    name: 'exchange, unknown auth_key',
+    ask: (c) => c().exchange('c0ffee00c0ffee00'),
+    ends: 'auth_key_rejected',
+  },
+  {
+    name: 'exchange, wrong app_id',
+    ask: (c, mine) => c({ appId: '1' }).exchange(mine.keyForWrongApp),
+    ends: 'app_credentials_rejected',
+  },
+  {
+    name: 'exchange, wrong app_secret',
+    ask: (c, mine) => c({ appSecret: 'not-the-secret' }).exchange(mine.keyForWrongApp),
+    ends: 'app_credentials_rejected',
+  },
+  {
+    name: 'getUser, good',
+    ask: (c, mine) => c().getUser(mine.living),
+    ends: { user: '3001' },
+  },
+  {
+    name: 'getUser, blank profile',
+    ask: (c, mine) => c().getUser(mine.blank),
+    ends: { user: '3005' },
+  },
+  {
+    name: 'getUser, token half an hour old',
+    ask: async (c, mine) => {
+      const { user_id } = await c().getUser(mine.halfAnHourOld);
+      return { access_token_of: user_id };
+    },
+    ends: 'token',
+  },
+  {
+    name: 'getUser, expired token',
+    ask: (c, mine) => c().getUser(mine.expired),
+    ends: 'access_token_expired',
+  },
+  {
+    name: 'getUser, invalid token',
+    ask: (c) => c().getUser('no-token-at-all'),
+    ends: 'access_token_expired',
+  },
+  {
+    name: 'getUser, revoked token',
+    ask: (c, mine) => c().getUser(mine.revoked),
+    ends: 'access_token_expired',
+  },
+  {
+    name: 'getUser, user who is gone',
+    ask: (c, mine) => c().getUser(mine.gone),
+    ends: 'login_failed',
+  },
+  {
+    name: 'getUser, token over by the own clock',
+    ask: (c, mine) => {
+      const loginApi = c();
+      const expiresAt = loginApi.clock();
+      return loginApi.getUser({ value: mine.living, issuedAt: expiresAt - HOUR, expiresAt });
+    },
+    ends: 'access_token_expired',
+    asksNobody: true,
+  },
+];

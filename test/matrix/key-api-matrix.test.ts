@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  KEY_API_CASES,
+  type KeyApiCase,
+  type KeyApiWorld,
+  openKeyApiWorld,
+} from './cases/key-api-cases.js';
+import { type Documented, type Fact, settingsOf } from './facts/fact.js';
+import { KEY_API_FACTS } from './facts/key-api-facts.js';
+import { changed, comparable, endingOf, expectEnding } from './support.js';
+
+const { alone, pairs, count } = settingsOf(KEY_API_FACTS);
+
+let world: KeyApiWorld;
+beforeAll(async () => {
+  world = await openKeyApiWorld();
+});
+afterAll(() => world.close());
+
+// Another minute for the limit of requests a minute.
+beforeEach(() => world.sandbox.clock.advance(60_000));
+
+/** Sets the sandbox's switches. What is no switch of the sandbox is an option of the client. */
+function speak(facts: readonly Fact[]): void {
+  const dialect = facts
+    .filter(({ name }) => name in world.sandbox.dialect)
+    .map(({ name, value, setting }) => {
+      const position = setting ?? (value === 'none' ? false : value);
+      return [name, position];
+    });
+  Object.assign(world.sandbox.dialect, Object.fromEntries(dialect));
+}
+
+/** How a case may end where these facts hold. Of two outages at once, either may show. */
+function allowedEnds({ name, ends }: KeyApiCase, facts: readonly Fact[]): string[] {
+  if (ends === 'TypeError') return [ends];
+  const outages = facts.flatMap(({ outage }) => outage ?? []);
+  if (outages.length > 0) return outages;
+  const [other] = facts.flatMap((fact) => fact.ends?.[name] ?? []);
+  const end = other ?? (typeof ends === 'object' ? 'answer' : ends);
+  if (end === 'answer') return [end];
+  const hidden = new Set(facts.map(({ hidesNoIn }) => hidesNoIn));
+  // Another `msg`, and no status that says no: the service refused, and that is all that is known.
+  return hidden.has('words') && hidden.has('status') ? ['service_refused'] : [end];
+}
+
+async function tryCase(each: KeyApiCase, facts: readonly Fact[]): Promise<void> {
+  const encoding = facts.find(({ name }) => name === 'validationEncoding')?.value;
+  const client = world.client(each.key ?? 'many', { validationEncoding: encoding as 'form' });
+  const ending = await endingOf(() => each.ask(client, world));
+  await client.close();
+  expectEnding(each.name, ending, allowedEnds(each, facts));
+  if (ending.end === 'answer' && typeof each.ends === 'object') {
+    const { documented, kinds } = each.ends;
+    const record = world.documented[documented] as Documented | Documented[];
+    const wanted = Array.isArray(record)
+      ? record.map((item) => changed(item, kinds, facts))
+      : changed(record, kinds, facts);
+    expect.soft(comparable(ending.value), each.name).toEqual(comparable(wanted));
+  }
+  const limited = facts.some(({ name, value }) => name === 'rateLimit' && value === 'over');
+  const outages = facts.filter(({ outage }) => outage !== undefined);
+  if (limited && outages.length === 1 && each.ends !== 'TypeError') {
+    expect.soft(ending, each.name).toMatchObject({ retryAfter: expect.any(Number) });
+  }
+}
+
+const tryAll = async (_name: string, facts: Fact[]): Promise<void> => {
+  speak(facts);
+  await Promise.all(KEY_API_CASES.map((each) => tryCase(each, facts)));
+};
+
+describe('interface A, each switch alone', () => {
+  it.each(alone)('%s', tryAll);
+});
+
+describe('interface A, every pair of switches', () => {
+  it(`${count.pairs} pairs are shown by ${pairs.length} settings`, () => {
+    expect(count.shown).toBe(count.pairs);
+    expect(pairs.length).toBeLessThan(70);
+  });
+
+  it.each(pairs)('%s', tryAll);
+});
