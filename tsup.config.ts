@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { defineConfig } from 'tsup';
+import { openApiDocument } from './src/openapi/document.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
-export default defineConfig({
+export default defineConfig(({ outDir = 'dist' }) => ({
   entry: {
     index: 'src/index.ts',
     sandbox: 'src/sandbox/index.ts',
@@ -33,4 +36,21 @@ export default defineConfig({
   // Keeps `MarketgateError.name` and friends readable in the CommonJS build.
   keepNames: true,
   define: { __MARKETGATE_VERSION__: JSON.stringify(version) },
-});
+  plugins: [
+    {
+      // jest runs CommonJS in a context where `import()` throws, and these two are CommonJS themselves.
+      name: 'require-where-it-will-do',
+      renderChunk(code) {
+        if (this.format !== 'cjs') return undefined;
+        const loads = /\bimport\((["'])(undici|rate-limiter-flexible)\1\)/g;
+        return { code: code.replace(loads, 'Promise.resolve().then(() => require("$2"))') };
+      },
+    },
+  ],
+  // `marketgate explain` prints the pages; `marketgate/openapi.json` is data, and no code's import.
+  async onSuccess() {
+    await cp('src/errors/pages', join(outDir, 'errors'), { recursive: true });
+    const document = `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
+    await writeFile(join(outDir, 'openapi.json'), document);
+  },
+}));

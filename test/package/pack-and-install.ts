@@ -63,6 +63,9 @@ async function install(project: string, dependencies: Record<string, string>): P
   await mkdir(project);
   await writeFile(join(project, 'package.json'), JSON.stringify({ private: true, dependencies }));
   await cp(CONSUMERS, join(project, 'consumers'), { recursive: true });
+  // The one example that is written for an installed package.
+  const example = join(REPOSITORY, 'examples/commonjs-express4');
+  await cp(example, join(project, 'consumers/commonjs-express4'), { recursive: true });
   const quiet = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   await mustRun('npm', ['install', '--prefer-offline', '--ignore-scripts', ...quiet], {
     cwd: project,

@@ -1,0 +1,78 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { listen, type OnListenerError } from './channels.js';
+
+/**
+ * Turns the package's messages into metrics of a registry. Returns a function that ends it.
+ *
+ * Labels are only what has few values: endpoints of the specification, codes of errors, kinds. The path
+ * of a drift is not, for the service makes its names up; neither is anything about a visitor.
+ */
+export function countMarketgate(registry: Registry, onError: OnListenerError): () => void {
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'marketgate_request_duration_seconds',
+    help: 'Requests to the marketplace, each retry on its own. "outcome" is "answered" or the code of the error.',
+    labelNames: ['method', 'endpoint', 'outcome'] as const,
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const retries = new Counter({
+    name: 'marketgate_retries_total',
+    help: 'Requests to the marketplace that repeated one before.',
+    labelNames: ['endpoint'] as const,
+    registers,
+  });
+  const lookups = new Counter({
+    name: 'marketgate_lookups_total',
+    help: 'Answers that were wanted, by where they came from. "last-resort" is an outage that customers do not see.',
+    labelNames: ['what', 'source', 'outcome'] as const,
+    registers,
+  });
+  const guards = new Counter({
+    name: 'marketgate_guard_decisions_total',
+    help: 'What requirePurchase decided. "code" is "none" for a valid purchase.',
+    labelNames: ['allowed', 'code'] as const,
+    registers,
+  });
+  const logins = new Counter({
+    name: 'marketgate_login_steps_total',
+    help: 'Steps of logins, by what they ended in.',
+    labelNames: ['outcome', 'code'] as const,
+    registers,
+  });
+  const drifts = new Counter({
+    name: 'marketgate_drift_total',
+    help: 'Kinds of departure from the documented shape, each told once an hour.',
+    labelNames: ['endpoint', 'kind'] as const,
+    registers,
+  });
+  const alarms = new Counter({
+    name: 'marketgate_codes_invalid_total',
+    help: 'Alarms: all codes are suddenly invalid, as with a revoked api_key. Page somebody.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
+
+  return listen(
+    {
+      'marketgate:request'({ method, endpoint, attempt, code = 'answered', durationMs }) {
+        requests.observe({ method, endpoint, outcome: code }, durationMs / 1000);
+        if (attempt > 0) retries.inc({ endpoint });
+      },
+      'marketgate:lookup'({ what, source, outcome }) {
+        lookups.inc({ what, source, outcome });
+      },
+      'marketgate:guard'({ allowed, code = 'none' }) {
+        guards.inc({ allowed: String(allowed), code });
+      },
+      'marketgate:login'({ outcome, code = 'none' }) {
+        logins.inc({ outcome, code });
+      },
+      'marketgate:drift'(message) {
+        if (message.kind === 'codes-invalid') alarms.inc({ reason: message.reason });
+        else drifts.inc({ endpoint: message.endpoint, kind: message.kind });
+      },
+    },
+    onError,
+  );
+}

@@ -1,0 +1,20 @@
+// As an ES module: every entry with named imports, and the same work.
+import express from 'express';
+import {
+  errorHandler,
+  KeyApi,
+  LoginApi,
+  loadUser,
+  MarketplaceStrategy,
+  requirePurchase,
+} from 'marketgate';
+import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { createSandbox } from 'marketgate/sandbox';
+import passport from 'passport';
+import { connect } from './connect.cjs';
+import { work } from './work.cjs';
+
+await work({
+  ...{ KeyApi, LoginApi, MarketplaceStrategy, errorHandler, loadUser, requirePurchase },
+  ...{ RedisCache, RedisTokenStore, redisGuessLimit, createSandbox, express, passport, connect },
+});

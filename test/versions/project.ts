@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--ignore-scripts'];
+
+/** What a program that ran to its end left behind. */
+export interface Outcome {
+  readonly ok: boolean;
+  readonly output: string;
+}
+
+/** Runs a program to its end, with a deadline: what keeps a process alive is a fault too. */
+export function run(
+  command: string,
+  args: readonly string[],
+  { cwd, env = {}, timeout = 180_000 }: { cwd: string; env?: NodeJS.ProcessEnv; timeout?: number },
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const options = { cwd, timeout, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
+    execFile(command, args, options, (error, stdout, stderr) => {
+      const end = error?.killed ? `killed after ${timeout} ms\n` : '';
+      resolve({ ok: error === null, output: `${end}${stdout}${stderr}`.trim() });
+    });
+  });
+}
+
+async function mustRun(...args: Parameters<typeof run>): Promise<string> {
+  const { ok, output } = await run(...args);
+  if (!ok) throw new Error(`${args[0]} ${args[1].join(' ')} failed:\n${output}`);
+  return output;
+}
+
+/** Builds and packs what is in the repository now, beside its `dist`, which is left alone. */
+export async function pack(workplace: string): Promise<string> {
+  const folder = join(workplace, 'package');
+  await mkdir(folder);
+  const own = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'];
+  await Promise.all(own.map((file) => cp(join(REPOSITORY, file), join(folder, file))));
+  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', join(folder, 'dist')], {
+    cwd: REPOSITORY,
+    timeout: 600_000,
+  });
+  await mustRun('npm', ['pack', '--ignore-scripts', '--pack-destination', workplace], {
+    cwd: folder,
+  });
+  const { name, version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    name: string;
+    version: string;
+  };
+  return join(workplace, `${name}-${version}.tgz`);
+}
+
+/** An empty project with these packages, from the tarball and the registry. Returns its path. */
+export async function makeProject(
+  workplace: string,
+  name: string,
+  dependencies: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+): Promise<string> {
+  const folder = join(workplace, name.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
+  await mkdir(folder);
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
+  await mustRun('npm', ['install', '--prefer-offline', ...QUIET, ...flags], {
+    cwd: folder,
+    timeout: 600_000,
+  });
+  return folder;
+}
+
+/** The version of a package that a project got. */
+export async function versionOf(project: string, name: string): Promise<string> {
+  const file = join(project, 'node_modules', name, 'package.json');
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+/** Where a version of Node is, fetched by npx if it is not there yet. */
+export async function nodeProgram(version: string, cwd: string): Promise<string> {
+  const ask = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
+  const output = await mustRun('npx', ask, { cwd, timeout: 600_000 });
+  return output.split('\n').find((line) => line.startsWith('/')) ?? 'node';
+}
