@@ -1,3 +1,4 @@
+export type { CodesInvalidMessage } from './diagnostics/code-alarm.js';
 export type { DriftMessage } from './diagnostics/drift.js';
 export type { GuardMessage } from './diagnostics/guard.js';
 export type { LoginMessage } from './diagnostics/login.js';
@@ -8,6 +9,7 @@ export type { MarketgateErrorCode } from './errors/codes.js';
 export {
   isMarketgateError,
   MarketgateError,
+  type MarketgateErrorJson,
   type MarketgateErrorOptions,
 } from './errors/marketgate-error.js';
 export {
@@ -20,6 +22,7 @@ export {
   fromSession,
 } from './express/code-sources.js';
 export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
+export type { GuessLimitOption } from './express/guess-limit/guess-gate.js';
 export type {
   GuessesLeft,
   GuessLimit,

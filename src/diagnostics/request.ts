@@ -3,6 +3,7 @@ import type { MarketgateErrorCode } from '../errors/codes.js';
 
 /** Message of `marketgate:request`: one request to the service is over. Each retry is one of its own. */
 export interface RequestMessage {
+  /** As in the specification, or as `validationEncoding` and `authorizeMethod` have it. */
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification; without the query, which holds secrets. */
   readonly endpoint: string;

@@ -5,12 +5,24 @@ import { z } from 'zod';
  * wire. Fields that deployments send as `null` are absent.
  */
 export interface Account {
-  name: { firstname: string; lastname: string; full_name: string };
+  /** Who owns the account. */
+  name: {
+    /** As the owner wrote it. */
+    firstname: string;
+    /** As the owner wrote it. */
+    lastname: string;
+    /** Both of them, as the service puts them together. */
+    full_name: string;
+  };
+  /** The name in the account's address on the marketplace. */
   username: string;
+  /** Where the marketplace writes to. Personal data: not for pages of the shop. */
   email: string;
+  /** Money on the account, in units of `currency`. */
   balance: number;
   /** A currency code, as in "USD". */
   currency: string;
+  /** What the account shows of itself. */
   profile: AccountProfile;
   /** ISO 8601, UTC. */
   registered_at: string;
@@ -18,13 +30,24 @@ export interface Account {
 
 /** How the account presents itself. */
 export interface AccountProfile {
+  /** One line above the profile. */
   heading?: string;
+  /** Text of the profile; may hold HTML. */
   description?: string;
-  contact: { email?: string };
+  /** How to write to the author. */
+  contact: {
+    /** Where the author wants to be written to; absent when not told. */
+    email?: string;
+  };
   /** From the name of a network ("facebook", "x", …: an open list) to a link. */
   social_links?: Record<string, string>;
   /** URLs. */
-  media: { avatar: string; cover: string };
+  media: {
+    /** A small square picture. */
+    avatar: string;
+    /** A wide picture. */
+    cover: string;
+  };
 }
 
 const text = z.string().optional();

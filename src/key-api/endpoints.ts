@@ -4,6 +4,7 @@ import { type Account, accountSchema } from './account.js';
 import { type Item, itemSchema } from './item.js';
 import { readItems } from './item-list.js';
 import { type Purchase, purchaseSchema } from './purchase.js';
+import type { Reading } from './reading.js';
 
 /** The body of an answer: an object, as every answer of interface A is. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -12,22 +13,25 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface Endpoint<T> {
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** Its column in the table of what answers mean. */
+  readonly column: 'account' | 'keyApi';
   /** The documented `msg` of its *no*. */
   readonly no: string;
   /** Statuses that make any `msg` a *no*. */
   readonly noStatuses: readonly number[];
-  /** The payload, if the body has one where this endpoint puts it. */
-  readonly payload: (body: Body) => Shaped<T> | undefined;
+  /** The payload, if the body has one where this endpoint puts it. A promise where it is long. */
+  readonly payload: (body: Body, reading: Reading) => Shaped<T> | Promise<Shaped<T>> | undefined;
 }
 
 export const accountDetails: Endpoint<Account> = {
   method: 'GET',
   path: '/api/account/details',
+  column: 'account',
   no: 'Invalid request',
   noStatuses: [401, 403, 404],
-  payload: ({ data }) =>
+  payload: ({ data }, { drift }) =>
     isObject(data)
-      ? (readShape(accountSchema, data, accountDetails.path, 'data') as Shaped<Account>)
+      ? (readShape(accountSchema, data, accountDetails.path, 'data', drift) as Shaped<Account>)
       : undefined,
 };
 
@@ -40,33 +44,42 @@ export const anyAccount: Endpoint<Body> = {
 export const itemsAll: Endpoint<Item[]> = {
   method: 'GET',
   path: '/api/items/all',
+  column: 'keyApi',
   no: 'No items found',
   noStatuses: [404],
-  payload: ({ items }) => readItems(items, itemsAll.path),
+  payload: ({ items }, reading) => readItems(items, itemsAll.path, reading),
 };
 
 export const itemsItem: Endpoint<Item> = {
   method: 'GET',
   path: '/api/items/item',
+  column: 'keyApi',
   no: 'Item Not Found',
   noStatuses: [404],
-  payload: ({ item }) =>
+  payload: ({ item }, { drift }) =>
     isObject(item)
-      ? (readShape(itemSchema, item, itemsItem.path, 'item') as Shaped<Item>)
+      ? (readShape(itemSchema, item, itemsItem.path, 'item', drift) as Shaped<Item>)
       : undefined,
 };
 
 export const purchasesValidation: Endpoint<Purchase> = {
   method: 'POST',
   path: '/api/purchases/validation',
+  column: 'keyApi',
   no: 'Invalid purchase code',
   noStatuses: [404],
-  payload: ({ data, item }) => {
+  payload: ({ data, item }, { drift }) => {
     const documented = isObject(data) ? data.purchase : undefined;
     // Some deployments answer with the purchase under `item`.
     const [purchase, at] = isObject(documented) ? [documented, 'data.purchase'] : [item, 'item'];
     return isObject(purchase)
-      ? (readShape(purchaseSchema, purchase, purchasesValidation.path, at) as Shaped<Purchase>)
+      ? (readShape(
+          purchaseSchema,
+          purchase,
+          purchasesValidation.path,
+          at,
+          drift,
+        ) as Shaped<Purchase>)
       : undefined;
   },
 };

@@ -5,18 +5,27 @@ import { z } from 'zod';
  * Which fields beside `id`, `name` and `media` are always there is "not shown", so they are optional.
  */
 export interface Item {
+  /** A whole number; what `item` of a guard is compared with. */
   id: number;
+  /** What it is sold as. */
   name: string;
+  /** What it is; HTML on many deployments, and then not to be trusted. */
   description?: string;
+  /** Name of its category. */
   category?: string;
+  /** Name of the category below that. */
   sub_category?: string;
+  /** What comes with it, in the marketplace's words. */
   options?: string[];
   /** The item's own version: three numbers with dots. */
   version?: string;
   /** URL. */
   demo_link?: string;
+  /** Words to find it by. */
   tags?: string[];
+  /** Its pictures and previews. */
   media: ItemMedia;
+  /** What it costs. */
   price?: ItemPrice;
   /** A currency code, as in "USD". */
   currency?: string;
@@ -26,6 +35,7 @@ export interface Item {
 
 /** Pictures and previews of an item, as URLs. */
 export interface ItemMedia {
+  /** A small picture; all items have one. */
   thumbnail: string;
   /** Absent for audio items. */
   preview_image?: string;
@@ -39,7 +49,9 @@ export interface ItemMedia {
 
 /** Prices by kind of licence, in units of the item's `currency`. */
 export interface ItemPrice {
+  /** With the regular licence. */
   regular?: number;
+  /** With the extended licence. */
   extended?: number;
 }
 

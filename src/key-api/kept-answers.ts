@@ -1,10 +1,12 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
+import { deepFreeze } from '../shape/deep-freeze.js';
 import type { Account } from './account.js';
 import { AnswerCache } from './cache/answer-cache.js';
 import type { Ask, FleetSpace, LookupOptions } from './cache/ask.js';
 import type { CacheSettings } from './cache/cache-options.js';
 import { Fleet } from './cache/fleet.js';
 import type { Item } from './item.js';
+import type { ItemPool } from './item-pool.js';
 import type { Purchase } from './purchase.js';
 import type { KeyService } from './service.js';
 
@@ -17,11 +19,8 @@ export class KeptAnswers {
   readonly #list: AnswerCache<Item[]>;
   readonly #items: AnswerCache<Item>;
   readonly #purchases: AnswerCache<Purchase>;
-  // The list by id, made with the first item that is looked for in it.
-  readonly #byId = new WeakMap<readonly Item[], ReadonlyMap<number, Item>>();
-
   readonly #service: KeyService;
-
+  readonly #pool: ItemPool;
   readonly #fleet: Fleet | undefined;
 
   constructor(
@@ -29,7 +28,9 @@ export class KeptAnswers {
     { limits, shared, secret }: CacheSettings,
     { clock, timeout }: { readonly clock: () => number; readonly timeout: number },
     apiKey: () => string | Promise<string>,
+    pool: ItemPool,
   ) {
+    this.#pool = pool;
     this.#service = service;
     this.#fleet =
       shared &&
@@ -37,6 +38,7 @@ export class KeptAnswers {
         shared,
         limits,
         { clock, timeout },
+        service.drift,
         () => secret ?? apiKey(),
         (kind, key) => this.#forgetHere(kind, key),
       );
@@ -50,12 +52,20 @@ export class KeptAnswers {
         throw error;
       }
     };
-    this.#account = new AnswerCache('account', limits, clock, account, this.#space('account'));
+    this.#account = new AnswerCache(
+      'account',
+      limits,
+      clock,
+      account,
+      deepFreeze,
+      this.#space('account'),
+    );
     this.#list = new AnswerCache(
       'items',
       limits,
       clock,
       (_key, how) => service.items(how),
+      (list) => pool.internList(list),
       this.#space('items'),
     );
     this.#items = new AnswerCache(
@@ -63,6 +73,7 @@ export class KeptAnswers {
       limits,
       clock,
       (id, how) => service.item(Number(id), how),
+      (item) => pool.intern(item),
       this.#space('item'),
     );
     this.#purchases = new AnswerCache(
@@ -70,6 +81,7 @@ export class KeptAnswers {
       limits,
       clock,
       (code, how) => service.purchase(code, how),
+      (purchase, code) => settled(purchase, code, pool),
       this.#space('purchase'),
     );
   }
@@ -137,7 +149,12 @@ export class KeptAnswers {
     const fleet = this.#fleet;
     return (
       fleet && {
-        answer: (key, ask, keep) => fleet.answer(kind, key, ask, keep),
+        answer: async (key, ask, keep) => {
+          const found = await fleet.answer<T>(kind, key, ask, keep);
+          // Another process's yes tells as much about the api_key as one of our own.
+          if (kind === 'purchase' && found.value !== null) this.#service.alarm.yes(key);
+          return found;
+        },
         tell: (key, answered) => fleet.tell(kind, key, answered),
         erase: (key, no) => fleet.erase(kind, key, no),
       }
@@ -150,13 +167,16 @@ export class KeptAnswers {
     if (!list?.value) return undefined;
     // What the service said of the item itself since: also a no that is not served any more.
     if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) > list.at) return undefined;
-    let byId = this.#byId.get(list.value);
-    if (byId === undefined) {
-      byId = new Map(list.value.map((item) => [item.id, item]));
-      this.#byId.set(list.value, byId);
-    }
-    const item = byId.get(id);
+    const item = this.#pool.indexOf(list.value).get(id);
     if (item !== undefined) this.#items.served({ value: item, at: list.at });
     return item;
   }
+}
+
+/** A purchase that shares its item with all others of it, and its code with the cache's own key. */
+function settled(purchase: Purchase, code: string, pool: ItemPool): Purchase {
+  if (Object.isFrozen(purchase)) return purchase;
+  purchase.item = pool.intern(purchase.item);
+  if (purchase.purchase_code === code) purchase.purchase_code = code;
+  return deepFreeze(purchase);
 }

@@ -10,6 +10,7 @@ import { type ApiKeyOption, apiKeySource } from './api-key.js';
 import { type CacheOptions, checkCacheOptions } from './cache/cache-options.js';
 import type { Item } from './item.js';
 import { itemId } from './item-id.js';
+import { ItemPool } from './item-pool.js';
 import { KeptAnswers } from './kept-answers.js';
 import type { Purchase } from './purchase.js';
 import { normalizePurchaseCode } from './purchase-code.js';
@@ -74,13 +75,16 @@ export class KeyApi {
     this.clock = settings.clock;
     const cache = checkCacheOptions(owner, given.cache);
     const apiKey = apiKeySource(owner, given.apiKey);
+    const pool = cache ? new ItemPool() : undefined;
     this.#service = new KeyService(
       serviceUrl(owner, 'baseUrl', given.baseUrl, settings.allowInsecure),
       settings,
       apiKey,
       choiceOption(owner, 'validationEncoding', given.validationEncoding, ENCODINGS, 'form'),
+      pool,
     );
-    this.#kept = cache ? new KeptAnswers(this.#service, cache, settings, apiKey) : undefined;
+    this.#kept =
+      cache && pool ? new KeptAnswers(this.#service, cache, settings, apiKey, pool) : undefined;
   }
 
   /**

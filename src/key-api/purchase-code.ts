@@ -7,6 +7,8 @@ const SHAPE = /^[A-Za-z0-9-]{8,128}$/;
  * letters, ligatures) become plain ones (NFKC), invisible characters go, and blanks around it.
  */
 export function normalizePurchaseCode(pasted: string): string {
+  // Most need nothing.
+  if (SHAPE.test(pasted)) return pasted;
   return pasted.normalize('NFKC').replace(INVISIBLE, '').trim();
 }
 

@@ -7,15 +7,18 @@ export interface Purchase {
   purchase_code: string;
   /** A label for the kind of licence, as in "Regular" or "Extended"; the list of values is open. */
   license_type: string;
+  /** What was paid, in units of `currency`. */
   price: number;
   /** A currency code, as in "USD". */
   currency: string;
+  /** What was bought, also when it has left the catalogue since. */
   item: Item;
   /**
    * ISO 8601, UTC. Absent when support is disabled or was not bought. Some deployments send it also
    * when it is past: compare it with the present.
    */
   supported_until?: string;
+  /** Whether the customer has downloaded it from the marketplace. */
   downloaded: boolean;
   /** When it was bought: ISO 8601, UTC. */
   date: string;

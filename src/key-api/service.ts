@@ -1,4 +1,6 @@
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { CodeAlarm } from '../diagnostics/code-alarm.js';
+import { DriftReports } from '../diagnostics/drift.js';
+import { isMarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
@@ -13,10 +15,17 @@ import {
   purchasesValidation,
 } from './endpoints.js';
 import type { Item } from './item.js';
+import type { ItemPool } from './item-pool.js';
 import { judge, NO } from './judge.js';
 import { KeyCheck } from './key-check.js';
 import type { Purchase } from './purchase.js';
 import { encode, type ValidationEncoding } from './validation-encoding.js';
+
+/** What an endpoint takes beside the api_key. */
+interface Parameters {
+  readonly item_id?: string;
+  readonly purchase_code?: string;
+}
 
 /** How one question is asked. */
 export interface AskOptions {
@@ -33,18 +42,27 @@ export interface AskOptions {
  * deadline, and the check of the key before a first *no* is believed. Nothing is kept here.
  */
 export class KeyService {
+  /** What this client has to say about answers that it coped with. */
+  readonly drift: DriftReports;
+  /** Watches whether the service still knows any code. */
+  readonly alarm: CodeAlarm;
   readonly #settings: ClientSettings;
   readonly #encoding: ValidationEncoding;
   readonly #http: HttpClient;
   readonly #apiKey: () => string | Promise<string>;
   readonly #keyCheck: KeyCheck;
+  readonly #pool: ItemPool | undefined;
 
   constructor(
     url: ServiceUrl,
     settings: ClientSettings,
     apiKey: () => string | Promise<string>,
     encoding: ValidationEncoding,
+    pool: ItemPool | undefined,
   ) {
+    this.#pool = pool;
+    this.drift = new DriftReports(settings.clock);
+    this.alarm = new CodeAlarm(settings.clock);
     this.#settings = settings;
     this.#apiKey = apiKey;
     this.#encoding = encoding;
@@ -83,32 +101,48 @@ export class KeyService {
     return this.#http.close();
   }
 
-  #ask<T>(
+  async #ask<T>(
     endpoint: Endpoint<T>,
-    parameters: Record<string, string>,
+    parameters: Parameters,
     options: AskOptions,
   ): Promise<T | null> {
-    return this.#within(endpoint, options, async (deadline) => {
-      const key = await deadline.race(this.#key());
+    const deadline = this.#deadline(endpoint, options);
+    const { purchase_code: code } = parameters;
+    try {
+      const given = this.#apiKey();
+      const key = typeof given === 'string' ? given : await deadline.race(given);
       const answer = await this.#send(endpoint, key, parameters, deadline);
-      if (answer !== NO) return answer;
+      if (answer !== NO) {
+        if (code !== undefined) this.alarm.yes(code);
+        return answer;
+      }
       await deadline.race(this.#keyCheck.confirm(key, options.isGrave));
+      if (code !== undefined) this.alarm.no(endpoint.path, code, options.isGrave ?? false);
       return null;
-    });
+    } catch (error) {
+      const isRejected = isMarketgateError(error) && error.code === 'api_key_rejected';
+      if (isRejected && code !== undefined) this.alarm.keyRejected(endpoint.path, code);
+      throw error;
+    } finally {
+      deadline.dispose();
+    }
   }
 
   async #within<T>(
     endpoint: Endpoint<unknown>,
-    { signal, spent = 0 }: AskOptions,
+    options: AskOptions,
     run: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    const what = `${endpoint.method} ${endpoint.path}`;
-    const deadline = new Deadline(what, Math.max(1, this.#settings.timeout - spent), signal);
+    const deadline = this.#deadline(endpoint, options);
     try {
       return await run(deadline);
     } finally {
       deadline.dispose();
     }
+  }
+
+  #deadline({ method, path }: Endpoint<unknown>, { signal, spent = 0 }: AskOptions): Deadline {
+    return new Deadline(`${method} ${path}`, Math.max(1, this.#settings.timeout - spent), signal);
   }
 
   async #key(): Promise<string> {
@@ -128,22 +162,20 @@ export class KeyService {
     deadline: Deadline,
     endpoint: Endpoint<T> = accountDetails as Endpoint<T>,
   ): Promise<T> {
-    const answer = await this.#send(endpoint, key, {}, deadline);
-    if (answer !== NO) return answer;
-    throw new MarketgateError(
-      'api_key_rejected',
-      `${accountDetails.method} ${accountDetails.path}: the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"`,
-    );
+    // Of account/details a no comes back as `api_key_rejected`.
+    return (await this.#send(endpoint, key, {}, deadline)) as T;
   }
 
   #send<T>(
     endpoint: Endpoint<T>,
     key: string,
-    parameters: Record<string, string>,
+    parameters: Parameters,
     deadline: Deadline,
   ): Promise<T | typeof NO> {
     const { method, path } = endpoint;
     const secrets = [key, parameters.purchase_code ?? ''];
+    const { drift } = this;
+    const pool = this.#pool;
     return this.#http.call(
       {
         method,
@@ -151,7 +183,7 @@ export class KeyService {
         ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
         // All four only read; the POST of validation does too.
         repeatable: true,
-        judge: (answer) => judge(endpoint, answer, secrets),
+        judge: (answer) => judge(endpoint, answer, secrets, { drift, pool, deadline }),
       },
       deadline,
     );

@@ -31,38 +31,75 @@ export function mend(
   path: string,
   onMend: OnMend,
 ): unknown {
-  if (schema instanceof z.ZodOptional) {
+  if (is<z.ZodOptional>(schema, 'optional')) {
     if (value !== null) return mend(schema.unwrap(), value, path, onMend);
     onMend(path, expectedBy(schema.unwrap()));
     return undefined;
   }
   const mended = mendOne(schema, value);
   if (mended !== value) onMend(path, expectedBy(schema));
-  if (schema instanceof z.ZodObject && isObject(mended)) {
+  if (is<z.ZodObject>(schema, 'object') && isObject(mended)) {
     return mendFields(schema, mended, path, onMend);
   }
-  if (schema instanceof z.ZodRecord && isObject(mended)) {
+  if (is<z.ZodRecord>(schema, 'record') && isObject(mended)) {
     return mendEntries(schema, mended, path, onMend);
   }
-  if (schema instanceof z.ZodArray && Array.isArray(mended)) {
+  if (is<z.ZodArray>(schema, 'array') && Array.isArray(mended)) {
     return mendElements(schema, mended, path, onMend);
   }
   return mended;
 }
 
+/** By the name of its type: `instanceof` of zod's classes is a search, and this is asked very often. */
+const is = <S extends z.core.$ZodType>(
+  schema: z.core.$ZodType,
+  type: S['_zod']['def']['type'],
+): schema is S => schema._zod.def.type === type;
+
 const isContainer = (schema: z.core.$ZodType): boolean =>
-  schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
+  is(schema, 'object') || is(schema, 'record');
 
 function mendOne(schema: z.core.$ZodType, value: unknown): unknown {
   if (isContainer(schema)) {
     return value === null || (Array.isArray(value) && value.length === 0) ? {} : value;
   }
   if (value === null) return undefined;
-  if (schema instanceof z.ZodString) return asText(value);
-  if (schema instanceof z.ZodNumber) return asNumber(value);
-  if (schema instanceof z.ZodBoolean) return asBoolean(value);
-  if (schema instanceof z.ZodArray) return asList(value);
-  return value;
+  switch (schema._zod.def.type) {
+    case 'string':
+      return asText(value);
+    case 'number':
+      return asNumber(value);
+    case 'boolean':
+      return asBoolean(value);
+    case 'array':
+      return asList(value);
+    default:
+      return value;
+  }
+}
+
+/** A field, and what its value must be `typeof` not to be in need of anything. */
+interface Field {
+  readonly key: string;
+  readonly schema: z.core.$ZodType;
+  readonly settledBy: 'string' | 'number' | 'boolean' | undefined;
+}
+
+const fields = new WeakMap<z.ZodObject, readonly Field[]>();
+
+function fieldsOf(schema: z.ZodObject): readonly Field[] {
+  let found = fields.get(schema);
+  if (found === undefined) {
+    found = Object.entries(schema.shape).map(([key, field]) => {
+      const { type } = is<z.ZodOptional>(field, 'optional')
+        ? field.unwrap()._zod.def
+        : field._zod.def;
+      const isPlain = type === 'string' || type === 'number' || type === 'boolean';
+      return { key, schema: field, settledBy: isPlain ? type : undefined };
+    });
+    fields.set(schema, found);
+  }
+  return found;
 }
 
 function asText(value: unknown): unknown {
@@ -74,6 +111,8 @@ const asNumber = (value: unknown): unknown =>
   typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
 
 function asBoolean(value: unknown): unknown {
+  // Of anything else `String` makes something too, or throws: {"toString": null} is JSON as well.
+  if (typeof value !== 'number' && typeof value !== 'string') return value;
   const text = String(value).toLowerCase();
   if (text === '1' || text === 'true') return true;
   return text === '0' || text === 'false' ? false : value;
@@ -97,11 +136,13 @@ function mendFields(
   onMend: OnMend,
 ): Readonly<Record<string, unknown>> {
   let copy: Record<string, unknown> = value;
-  for (const [key, field] of Object.entries(schema.shape)) {
+  for (const { key, schema: field, settledBy } of fieldsOf(schema)) {
     const before = value[key];
+    // Nearly all are as they should be, also in what is drifting elsewhere. "" can stand for nothing.
+    if (typeof before === settledBy && before !== '') continue;
     if (before === undefined && !isContainer(field)) continue;
     let after = mend(field, before ?? null, at(path, key), onMend);
-    if (after === '' && field instanceof z.ZodOptional && !field.safeParse('').success) {
+    if (after === '' && is(field, 'optional') && !z.safeParse(field, '').success) {
       onMend(at(path, key), 'string');
       after = undefined;
     }
@@ -132,6 +173,8 @@ function mendElements(
   path: string,
   onMend: OnMend,
 ): unknown[] {
+  const isOfTexts = is(schema.element, 'string');
+  if (isOfTexts && value.every((element) => typeof element === 'string')) return value;
   const elements = value.map((element, i) =>
     mend(schema.element, element, `${path}[${i}]`, onMend),
   );

@@ -55,7 +55,7 @@ export class EncryptedTokenStore implements TokenStore {
     if (row === undefined || row === null) return undefined;
     const token = isAccessToken(row) ? await this.#open(userId, row) : undefined;
     if (token === undefined) {
-      reportUnreadable(`${OWNER}.get`, 'a token sealed for this user with one of the keys');
+      reportUnreadable(this, `${OWNER}.get`, 'a token sealed for this user with one of the keys');
     }
     return token;
   }

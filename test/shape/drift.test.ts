@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { DriftReports } from '../../src/diagnostics/drift.js';
 import { accountSchema } from '../../src/key-api/account.js';
 import { itemSchema } from '../../src/key-api/item.js';
 import { purchaseSchema } from '../../src/key-api/purchase.js';
@@ -8,7 +9,7 @@ import { readShape } from '../../src/shape/read-shape.js';
 import { account, item, purchase, userInfo } from '../support/wire.js';
 
 function read(schema: Parameters<typeof readShape>[0], value: unknown): unknown {
-  const shaped = readShape(schema, value, '/api/x', 'data');
+  const shaped = readShape(schema, value, '/api/x', 'data', new DriftReports(Date.now));
   return shaped.ok ? shaped.value : shaped.problem;
 }
 

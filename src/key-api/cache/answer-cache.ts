@@ -3,18 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { type LookupMessage, lookupChannel } from '../../diagnostics/lookup.js';
 import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
-import type { Ask, FleetSpace, LookupOptions } from './ask.js';
+import type { Ask, FleetSpace, LookupOptions, Settle, StartHow, Trace } from './ask.js';
 import type { CacheLimits } from './cache-options.js';
-import { deepFreeze } from './deep-freeze.js';
 import { type Answered, Flights } from './flights.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
 
-interface Yes<T> {
-  readonly value: T;
-  readonly at: number;
-}
+type Yes<T> = Answered<T> & { readonly value: T };
 
 /**
  * The service's answers to one kind of question. An answer goes through these ages:
@@ -31,6 +27,7 @@ export class AnswerCache<T extends object> {
   readonly #settings: CacheLimits;
   readonly #clock: () => number;
   readonly #ask: Ask<T>;
+  readonly #settle: Settle<T>;
   readonly #fleet: FleetSpace<T> | undefined;
   readonly #staleFor: number;
   readonly #yes: LRUCache<string, Yes<T>>;
@@ -44,12 +41,14 @@ export class AnswerCache<T extends object> {
     settings: CacheLimits,
     clock: () => number,
     ask: Ask<T>,
+    settle: Settle<T>,
     fleet?: FleetSpace<T>,
   ) {
     this.#what = what;
     this.#settings = settings;
     this.#clock = clock;
     this.#ask = ask;
+    this.#settle = settle;
     this.#fleet = fleet;
     // Nothing is served that is older than it may be while the service cannot answer.
     this.#staleFor = Math.min(settings.staleWhileRevalidate, settings.staleIfError);
@@ -141,42 +140,61 @@ export class AnswerCache<T extends object> {
     this.#closing.abort();
   }
 
-  #start(
-    key: string,
-    how: { signal?: AbortSignal; isFresh?: boolean; onShared?: (() => void) | undefined },
-  ): Promise<Answered<T>> {
-    const fleet = this.#fleet;
-    let source: LookupMessage['source'] = fleet ? 'shared' : 'service';
-    const ask = async (spent: number): Promise<Answered<T>> => {
-      source = 'service';
-      const at = this.#clock();
-      const isGrave = this.#yes.peek(key) !== undefined;
-      return { value: await this.#ask(key, { signal: how.signal, isGrave, spent }), at };
-    };
-    const answer = async (): Promise<Answered<T>> => {
-      if (fleet === undefined) return ask(0);
-      if (!how.isFresh) {
-        const found = await fleet.answer(key, ask, (stale) => this.#keepStale(key, stale));
-        if (source === 'shared') how.onShared?.();
-        return found;
-      }
-      const answered = await ask(0);
-      // Others may hold a yes that this process does not know of.
-      const told = answered.value === null ? fleet.erase(key, answered) : fleet.tell(key, answered);
-      told.catch(() => {});
-      return answered;
-    };
-    const flight = this.#flights.start(key, answer, (answered) => this.#keep(key, answered));
+  #start(key: string, how: StartHow): Promise<Answered<T>> {
+    const trace: Trace = { source: this.#fleet ? 'shared' : 'service' };
+    const flight = this.#flights.start(
+      key,
+      () =>
+        this.#fleet
+          ? this.#askFleet(key, how, trace, this.#fleet)
+          : this.#askService(key, how, trace, 0),
+      (answered, isOutdated) => this.#keep(key, answered, isOutdated),
+    );
     if (!lookupChannel.hasSubscribers) return flight;
     return flight.then(
-      (answered) => this.#report(source, answered),
+      (answered) => this.#report(trace.source, answered),
       (error: unknown) => {
         const code = isMarketgateError(error) ? { code: error.code } : {};
+        const { source } = trace;
         const message: LookupMessage = { what: this.#what, source, outcome: 'failed', ...code };
         lookupChannel.publish(message);
         throw error;
       },
     );
+  }
+
+  async #askService(
+    key: string,
+    { signal }: StartHow,
+    trace: Trace,
+    spent: number,
+  ): Promise<Answered<T>> {
+    trace.source = 'service';
+    const at = this.#clock();
+    const isGrave = this.#yes.peek(key) !== undefined;
+    return { value: await this.#ask(key, { signal, isGrave, spent }), at };
+  }
+
+  async #askFleet(
+    key: string,
+    how: StartHow,
+    trace: Trace,
+    fleet: FleetSpace<T>,
+  ): Promise<Answered<T>> {
+    if (!how.isFresh) {
+      const found = await fleet.answer(
+        key,
+        (spent) => this.#askService(key, how, trace, spent),
+        (stale) => this.#keepStale(key, stale),
+      );
+      if (trace.source === 'shared') how.onShared?.();
+      return found;
+    }
+    const answered = await this.#askService(key, how, trace, 0);
+    // Others may hold a yes that this process does not know of.
+    const told = answered.value === null ? fleet.erase(key, answered) : fleet.tell(key, answered);
+    told.catch(() => {});
+    return answered;
   }
 
   /** Tells who listens where an answer came from, and passes it on. */
@@ -189,14 +207,16 @@ export class AnswerCache<T extends object> {
     return answered;
   }
 
-  #keep(key: string, { value, at }: Answered<T>): Answered<T> {
+  #keep(key: string, { value: given, at }: Answered<T>, isOutdated: boolean): Answered<T> {
+    // Also what is not kept: callers at the same time share it.
+    const value = given && this.#settle(given, key);
+    if (isOutdated) return { value, at };
     if (value === null) {
-      const erased = this.#yes.delete(key);
       this.#no.set(key, at);
-      if (erased) this.#fleet?.erase(key, { value, at }).catch(() => {});
+      if (this.#yes.delete(key)) this.#fleet?.erase(key, { value, at }).catch(() => {});
       return { value, at };
     }
-    const yes: Yes<T> = { value: deepFreeze(value), at };
+    const yes: Yes<T> = { value, at };
     this.#no.delete(key);
     this.#yes.set(key, yes);
     return yes;
@@ -206,7 +226,7 @@ export class AnswerCache<T extends object> {
   #keepStale(key: string, { value, at }: Answered<T>): void {
     const own = this.#yes.peek(key);
     if (value !== null && (own === undefined || own.at < at)) {
-      this.#yes.set(key, { value: deepFreeze(value), at });
+      this.#yes.set(key, { value: this.#settle(value, key), at });
     }
   }
 

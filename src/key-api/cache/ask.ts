@@ -1,3 +1,4 @@
+import type { LookupMessage } from '../../diagnostics/lookup.js';
 import type { Answered } from './flights.js';
 
 /** How the service is asked. */
@@ -13,6 +14,12 @@ export interface AskHow {
 /** Asks the service. */
 export type Ask<T> = (key: string, how: AskHow) => Promise<T | null>;
 
+/**
+ * Makes an answer what all callers can share: frozen, with one copy of what it has in common with
+ * others. May change what it is given, and get what it has made before.
+ */
+export type Settle<T> = (value: T, key: string) => T;
+
 /** How one lookup wants it. */
 export interface LookupOptions {
   signal?: AbortSignal | undefined;
@@ -20,6 +27,18 @@ export interface LookupOptions {
   fresh?: boolean | undefined;
   /** Called when the answer came from another process. */
   onShared?: (() => void) | undefined;
+}
+
+/** How a question is begun. */
+export interface StartHow {
+  readonly signal?: AbortSignal | undefined;
+  readonly isFresh?: boolean | undefined;
+  readonly onShared?: (() => void) | undefined;
+}
+
+/** Where an answer is being looked for. */
+export interface Trace {
+  source: LookupMessage['source'];
 }
 
 /** The part of a fleet's shared answers that belongs to one cache. */

@@ -1,3 +1,4 @@
+import type { DriftReports } from '../../diagnostics/drift.js';
 import type { SharedCache } from '../../stores/shared-cache.js';
 import type { CacheLimits } from './cache-options.js';
 import type { Answered } from './flights.js';
@@ -48,11 +49,12 @@ export class Fleet {
     shared: SharedCache,
     limits: CacheLimits,
     { clock, timeout }: { readonly clock: () => number; readonly timeout: number },
+    drift: DriftReports,
     secret: () => string | Promise<string>,
     onForget: OnForget,
   ) {
     this.#shared = new GuardedSharedCache(shared);
-    this.#rows = new SharedRows(this.#shared, limits, clock);
+    this.#rows = new SharedRows(this.#shared, limits, clock, drift);
     this.#life = Math.max(limits.ttl, limits.staleIfError);
     this.#clock = clock;
     this.#patience = Math.min(LOCK_LIFE, timeout / 2);
@@ -195,8 +197,15 @@ export class Fleet {
   }
 
   /** `undefined` when the secret cannot be had at once: then this call does without the fleet. */
-  async #open(): Promise<Sealer | undefined> {
-    const secret = await withinDeadline(async () => this.#secret());
+  #open(): Sealer | Promise<Sealer | undefined> {
+    const secret = this.#secret();
+    // The way of nearly every call: nothing to wait for.
+    if (this.#sealer?.secret === secret && this.#shared.isSubscribed) return this.#sealer.sealer;
+    return this.#prepare(secret);
+  }
+
+  async #prepare(given: string | Promise<string>): Promise<Sealer | undefined> {
+    const secret = await withinDeadline(async () => given);
     if (secret === UNAVAILABLE) return undefined;
     await this.#shared.subscribe((message) => this.#hear(message));
     if (this.#sealer?.secret !== secret) {

@@ -33,28 +33,32 @@ export class Flights<T> {
   }
 
   /**
-   * Starts a question; `keep` gets its answer, unless that is outdated when it comes. Answers are
+   * Starts a question; `keep` gets its answer, and whether that is outdated when it comes. Answers are
    * kept in the order in which they were asked for, however they arrive.
    */
   start(
     key: string,
     ask: () => Promise<Answered<T>>,
-    keep: (answered: Answered<T>) => Answered<T>,
+    keep: (answered: Answered<T>, isOutdated: boolean) => Answered<T>,
   ): Promise<Answered<T>> {
     const promise = ask().then((answered) => {
-      if (flight.isOutdated) return answered;
-      outdate(flight.earlier);
-      return keep(answered);
+      const { isOutdated } = flight;
+      if (!isOutdated) outdate(flight.earlier);
+      return keep(answered, isOutdated);
     });
     const flight: Flight<T> = { promise, earlier: this.#byKey.get(key), isOutdated: false };
     this.#byKey.set(key, flight);
-    const land = (): void => {
-      flight.earlier = undefined;
-      if (this.#byKey.get(key) === flight) this.#byKey.delete(key);
-    };
     // Handled here as well, for the callers may all have left.
-    promise.then(land, land);
+    promise.then(
+      () => this.#land(key, flight),
+      () => this.#land(key, flight),
+    );
     return promise;
+  }
+
+  #land(key: string, flight: Flight<T>): void {
+    flight.earlier = undefined;
+    if (this.#byKey.get(key) === flight) this.#byKey.delete(key);
   }
 
   /** Makes what is under way about one key, or all, unfit to be kept or shared. */

@@ -1,4 +1,5 @@
 import { Breaker } from '../../http/breaker.js';
+import { TimedCalls } from '../../stores/redis/timed-calls.js';
 import type { SharedCache } from '../../stores/shared-cache.js';
 
 /** What a shared cache may take for one call, in milliseconds: it is there to be faster. */
@@ -18,6 +19,8 @@ export class GuardedSharedCache {
   readonly #shared: SharedCache;
   // By the process's own clock: its rest is about this machine's Redis, not about the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
+  // One timer for all: one for each call would cost more than the call.
+  readonly #calls = new TimedCalls(LONGEST);
   #stop: Promise<(() => Promise<void>) | typeof UNAVAILABLE> | undefined;
 
   constructor(shared: SharedCache) {
@@ -33,21 +36,23 @@ export class GuardedSharedCache {
 
   /** Whether it was done, as for the other two that change something. */
   async set(name: string, value: string, ttl: number): Promise<boolean> {
-    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.set(name, value, ttl)));
+    return (
+      UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.set(name, value, ttl)))
+    );
   }
 
   async delete(name: string): Promise<boolean> {
-    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.delete(name)));
+    return UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.delete(name)));
   }
 
   /** `undefined`: another holds it. */
   async lock(name: string, ttl: number): Promise<Unlock | undefined | typeof UNAVAILABLE> {
     const { lock } = this.#shared;
     if (lock === undefined) return UNAVAILABLE;
-    const unlock = await this.#guarded(() => lock.call(this.#shared, name, ttl));
+    const unlock = await this.#guarded(async () => lock.call(this.#shared, name, ttl));
     if (typeof unlock !== 'function') return unlock;
     return async () => {
-      await this.#guarded(unlock);
+      await this.#guarded(async () => unlock());
     };
   }
 
@@ -57,13 +62,18 @@ export class GuardedSharedCache {
     );
   }
 
+  /** Whether {@link subscribe} has nothing to do. */
+  get isSubscribed(): boolean {
+    return this.#shared.subscribe === undefined || this.#stop !== undefined;
+  }
+
   /**
    * Listens, once; again with the next call when that could not be begun. The first call waits for it
    * a little, so that nothing is kept that an invalidation of just then would have been about.
    */
   async subscribe(onMessage: (message: string | undefined) => void): Promise<void> {
     const { subscribe } = this.#shared;
-    if (subscribe === undefined || this.#stop !== undefined) return;
+    if (subscribe === undefined || this.isSubscribed) return;
     const begun = (async () => subscribe.call(this.#shared, onMessage))().catch(
       (): typeof UNAVAILABLE => {
         this.#stop = undefined;
@@ -86,16 +96,24 @@ export class GuardedSharedCache {
     });
   }
 
-  async #guarded<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
+  /** @param run - async, so that whatever it throws is a rejection. */
+  #guarded<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
     let isProbe: boolean;
     try {
       isProbe = this.#breaker.enter('shared cache');
     } catch {
-      return UNAVAILABLE;
+      return Promise.resolve(UNAVAILABLE);
     }
-    const result = await withinDeadline(run);
-    this.#breaker.leave(isProbe, result === UNAVAILABLE ? 'failed' : 'answered');
-    return result;
+    return this.#calls.run(run).then(
+      (result) => {
+        this.#breaker.leave(isProbe, 'answered');
+        return result;
+      },
+      () => {
+        this.#breaker.leave(isProbe, 'failed');
+        return UNAVAILABLE;
+      },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Of the format; a process that does not know it ignores the value. */
-const VERSION = '1';
+const PREFIX = '1.';
 const NONCE = 12;
 const TAG = 16;
 
@@ -29,14 +29,13 @@ export class Sealer {
     const nonce = randomBytes(NONCE);
     const cipher = createCipheriv('aes-256-gcm', this.#valueKey, nonce).setAAD(Buffer.from(name));
     const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
-    return `${VERSION}.${Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')}`;
+    return `${PREFIX}${Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')}`;
   }
 
   /** The text, or `undefined` for what was not sealed with this secret for this name. */
   open(name: string, sealed: string): string | undefined {
-    const [version, encoded, ...more] = sealed.split('.');
-    if (version !== VERSION || encoded === undefined || more.length > 0) return undefined;
-    const bytes = Buffer.from(encoded, 'base64url');
+    if (!sealed.startsWith(PREFIX) || sealed.includes('.', PREFIX.length)) return undefined;
+    const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
     if (bytes.length < NONCE + TAG) return undefined;
     try {
       const decipher = createDecipheriv('aes-256-gcm', this.#valueKey, bytes.subarray(0, NONCE), {
@@ -45,7 +44,9 @@ export class Sealer {
         .setAAD(Buffer.from(name))
         .setAuthTag(bytes.subarray(-TAG));
       const text = decipher.update(bytes.subarray(NONCE, -TAG));
-      return Buffer.concat([text, decipher.final()]).toString('utf8');
+      // Checks the tag; GCM holds nothing back that would come only now.
+      decipher.final();
+      return text.toString('utf8');
     } catch {
       return undefined;
     }

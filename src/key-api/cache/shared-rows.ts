@@ -1,4 +1,4 @@
-import { reportDrift } from '../../diagnostics/drift.js';
+import type { DriftReports } from '../../diagnostics/drift.js';
 import type { CacheLimits } from './cache-options.js';
 import type { Answered } from './flights.js';
 import { type GuardedSharedCache, UNAVAILABLE } from './guarded-shared-cache.js';
@@ -20,11 +20,18 @@ export class SharedRows {
   readonly #shared: GuardedSharedCache;
   readonly #limits: CacheLimits;
   readonly #clock: () => number;
+  readonly #drift: DriftReports;
 
-  constructor(shared: GuardedSharedCache, limits: CacheLimits, clock: () => number) {
+  constructor(
+    shared: GuardedSharedCache,
+    limits: CacheLimits,
+    clock: () => number,
+    drift: DriftReports,
+  ) {
     this.#shared = shared;
     this.#limits = limits;
     this.#clock = clock;
+    this.#drift = drift;
   }
 
   /** `undefined`: there is none that this fleet has put there. */
@@ -41,7 +48,7 @@ export class SharedRows {
       const isJustAhead = answer.at > now && answer.at - now < SKEW;
       return { at: isJustAhead ? now : answer.at, value: answer.value as T | null };
     }
-    reportDrift({
+    this.#drift.report({
       endpoint: 'shared cache',
       kind: 'dropped',
       path: 'value',
@@ -51,9 +58,8 @@ export class SharedRows {
   }
 
   async write<T>(sealer: Sealer, name: string, { value, at }: Answered<T>): Promise<void> {
-    const answer: SharedAnswer = { at, value };
-    const text = JSON.stringify(answer);
-    if (text.length > LARGEST) return;
+    const text = write({ at, value });
+    if (text === undefined) return;
     const { invalidTtl, staleIfError, ttl } = this.#limits;
     const life = value === null ? invalidTtl : Math.max(staleIfError, ttl);
     // Counted from the question, as everywhere; a life of nothing is not worth a call.
@@ -66,6 +72,24 @@ export class SharedRows {
     const age = this.#clock() - at;
     return age >= 0 && age < (value === null ? this.#limits.invalidTtl : this.#limits.ttl);
   }
+}
+
+/** As JSON, or `undefined` when that is too long: then no more of it is written than shows it. */
+function write(answer: SharedAnswer): string | undefined {
+  const { at, value } = answer;
+  if (!Array.isArray(value)) {
+    const text = JSON.stringify(answer);
+    return text.length > LARGEST ? undefined : text;
+  }
+  const elements: string[] = [];
+  let length = 0;
+  for (const element of value) {
+    const text = JSON.stringify(element);
+    length += text.length + 1;
+    if (length > LARGEST) return undefined;
+    elements.push(text);
+  }
+  return `{"at":${at},"value":[${elements.join(',')}]}`;
 }
 
 function parse(text: string): SharedAnswer | undefined {

@@ -2,8 +2,11 @@ import { shapedOption, wrongOption } from '../../options/check-options.js';
 
 /** Something that tells of its errors by an event, as Keyv and its storage adapters do. */
 export interface KeyvEmitter {
+  /** Adds a listener. */
   on?(event: 'error', listener: (error: unknown) => void): unknown;
+  /** Takes it away again. */
   off?(event: 'error', listener: (error: unknown) => void): unknown;
+  /** Who listens. */
   listeners?(event: 'error'): readonly unknown[];
 }
 
@@ -12,9 +15,13 @@ export interface KeyvEmitter {
  * neither the package nor its types need one particular version, or any.
  */
 export interface KeyvLike extends KeyvEmitter {
+  /** What is stored under a key. */
   get(key: string): Promise<unknown>;
+  /** The same with its expiry; absent before Keyv 5.5. */
   getRaw?(key: string): Promise<unknown>;
+  /** Stores a value, for `ttl` milliseconds. */
   set(key: string, value: string, ttl?: number): Promise<unknown>;
+  /** Forgets a key. */
   delete(key: string): Promise<unknown>;
 }
 

@@ -60,7 +60,7 @@ export class KeyvTokenStore implements TokenStore {
     const { stored, garbled } = await this.#read('get', keyOf(this.#prefix, userId));
     const token = decodeToken(userId, stored);
     if (token === undefined && (garbled || stored !== undefined)) {
-      reportUnreadable(`${OWNER}.get`, 'a token of this user, as this store writes it');
+      reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
     }
     // Keyv's own clock can be another one, and an adapter may know no expiry.
     return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;

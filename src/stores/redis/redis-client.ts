@@ -11,27 +11,45 @@ type AnyMethod = (...args: never[]) => unknown;
  * by what tells it from others, so that neither the package nor its types need `redis`.
  */
 export interface NodeRedisClient {
+  /** Whether it was told to connect. */
   readonly isOpen: boolean;
+  /** `GET`. */
   readonly get: AnyMethod;
+  /** `SET`. */
   readonly set: AnyMethod;
+  /** `DEL`. */
   readonly del: AnyMethod;
+  /** `EVAL`. */
   readonly eval: AnyMethod;
+  /** `PUBLISH`. */
   readonly publish: AnyMethod;
+  /** `SUBSCRIBE`, on a connection of its own. */
   readonly subscribe: AnyMethod;
+  /** Makes that connection. */
   readonly duplicate: AnyMethod;
+  /** `PTTL`; ioredis spells it in small letters. */
   readonly pTTL: AnyMethod;
 }
 
 /** A client of `ioredis` 5 or 6: `new Redis()` or `new Cluster()`. Spelt out for the same reason. */
 export interface IoRedisClient {
+  /** How its connection is, as in `ready`. */
   readonly status: string;
+  /** `GET`. */
   readonly get: AnyMethod;
+  /** `SET`. */
   readonly set: AnyMethod;
+  /** `DEL`. */
   readonly del: AnyMethod;
+  /** `EVAL`. */
   readonly eval: AnyMethod;
+  /** `PUBLISH`. */
   readonly publish: AnyMethod;
+  /** `SUBSCRIBE`, on a connection of its own. */
   readonly subscribe: AnyMethod;
+  /** Makes that connection. */
   readonly duplicate: AnyMethod;
+  /** Only ioredis has it. */
   readonly defineCommand: AnyMethod;
 }
 

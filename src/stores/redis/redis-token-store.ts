@@ -64,7 +64,7 @@ export class RedisTokenStore implements TokenStore {
     if (stored === undefined) return undefined;
     const token = decodeToken(userId, stored);
     if (token === undefined) {
-      reportUnreadable(`${OWNER}.get`, 'a token of this user, as this store writes it');
+      reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
       return undefined;
     }
     // Redis counts from when it got the row, by a clock of its own.

@@ -119,7 +119,8 @@ export class Subscription {
   readonly #onMessage = (message: string): void => {
     const said = decodeInvalidation(message);
     if (said !== undefined) this.#tell(said.key);
-    else reportUnreadable('RedisCache.subscribe', 'an invalidation, as this cache publishes it');
+    else
+      reportUnreadable(this, 'RedisCache.subscribe', 'an invalidation, as this cache publishes it');
   };
 
   #tell(key: string | undefined): void {

@@ -1,0 +1,120 @@
+import { channel } from 'node:diagnostics_channel';
+import type { DriftMessage } from './drift.js';
+import { Hourly } from './hourly.js';
+
+/**
+ * Message of `marketgate:drift`, and an alarm: all codes are suddenly invalid. That is what a revoked
+ * api_key looks like, or one of another account, and customers are being turned away. Each client
+ * raises it at most once an hour.
+ */
+export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
+  /** What tells it from other messages of the channel. */
+  readonly kind: 'codes-invalid';
+  /**
+   * `key-rejected`: the service said no, and does not know the api_key. `were-valid`: it knows the
+   * key, and yet codes that were valid turn invalid one after another. `never-valid`: it knows the key,
+   * and not one of the first codes that this process asked about; so do guessers, while no customer
+   * has come yet.
+   */
+  readonly reason: 'key-rejected' | 'were-valid' | 'never-valid';
+  /**
+   * How many different codes were answered *no* in a row, up to a hundred: for `were-valid` only those
+   * that were valid before.
+   */
+  readonly codes: number;
+}
+
+/** Codes in a row that must turn invalid: one or two are refunds. */
+const WERE_VALID = 3;
+/** First codes in a row that must be invalid when none was ever valid. */
+const NEVER_VALID = 20;
+/** How long a *no* counts, in milliseconds: refunds of many weeks are no alarm. */
+const COUNTS_FOR = 24 * 3_600_000;
+/** Codes that are remembered to have been valid, while somebody listens. */
+const MOST_VALID = 1000;
+const MOST_INVALID = 100;
+
+const drift = channel('marketgate:drift');
+
+/** Watches the answers to one client's codes. While nobody listens it remembers no code. */
+export class CodeAlarm {
+  readonly #clock: () => number;
+  readonly #hourly: Hourly;
+  readonly #valid = new Set<string>();
+  /** Since the last yes: codes that were valid, and codes that were not, with the time of their no. */
+  readonly #lost = new Map<string, number>();
+  readonly #unknown = new Map<string, number>();
+  #anyWasValid = false;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+    this.#hourly = new Hourly(clock);
+  }
+
+  /** The service knows a code: then it knows the key, and whose it is. */
+  yes(code: string): void {
+    this.#anyWasValid = true;
+    if (!drift.hasSubscribers) return;
+    this.#lost.clear();
+    this.#unknown.clear();
+    this.#valid.delete(code);
+    this.#valid.add(code);
+    if (this.#valid.size > MOST_VALID) {
+      const [oldest = code] = this.#valid;
+      this.#valid.delete(oldest);
+    }
+  }
+
+  /**
+   * The service knows the key, but not the code.
+   * @param wasValid whether it is known from elsewhere that the code was valid.
+   */
+  no(endpoint: string, code: string, wasValid: boolean): void {
+    if (!drift.hasSubscribers) return;
+    if (wasValid) this.#anyWasValid = true;
+    const row =
+      wasValid || this.#valid.has(code) || this.#lost.has(code) ? this.#lost : this.#unknown;
+    this.#count(row, code);
+    if (row === this.#lost && row.size >= WERE_VALID) {
+      this.#raise('were-valid', endpoint, row.size, 'a valid code among those that were valid');
+    } else if (!this.#anyWasValid && row.size >= NEVER_VALID) {
+      this.#raise('never-valid', endpoint, row.size, 'a valid code among the first ones');
+    }
+  }
+
+  /** The service said no to a code, and does not know the key. */
+  keyRejected(endpoint: string, code: string): void {
+    if (!drift.hasSubscribers) return;
+    this.#count(this.#unknown, code);
+    this.#raise('key-rejected', endpoint, this.#unknown.size, 'an api_key that the service knows');
+  }
+
+  #count(row: Map<string, number>, code: string): void {
+    const now = this.#clock();
+    // Counted anew each time it is asked about: who comes again is still turned away.
+    row.delete(code);
+    row.set(code, now);
+    for (const [each, at] of row) {
+      if (row.size > MOST_INVALID || at > now || now - at >= COUNTS_FOR) row.delete(each);
+      else break;
+    }
+  }
+
+  #raise(
+    reason: CodesInvalidMessage['reason'],
+    endpoint: string,
+    codes: number,
+    expected: string,
+  ): void {
+    if (!this.#hourly.isDue('codes-invalid')) return;
+    const message: CodesInvalidMessage = {
+      endpoint,
+      kind: 'codes-invalid',
+      path: 'msg',
+      expected,
+      reason,
+      codes,
+    };
+    drift.publish(message);
+  }
+}
