@@ -5,10 +5,13 @@ import { AnswerCache } from './cache/answer-cache.js';
 import type { Ask, FleetSpace, LookupOptions } from './cache/ask.js';
 import type { CacheSettings } from './cache/cache-options.js';
 import { Fleet } from './cache/fleet.js';
+import type { Answered } from './cache/flights.js';
 import type { Item } from './item.js';
 import type { ItemPool } from './item-pool.js';
 import type { Purchase } from './purchase.js';
 import type { KeyService } from './service.js';
+
+type AnsweredItem = Answered<Item> & { readonly value: Item };
 
 /** The one key of what there is one of. */
 const ONLY = '';
@@ -96,8 +99,22 @@ export class KeptAnswers {
   }
 
   async item(id: number, options: LookupOptions): Promise<Item | null> {
-    const listed = options.fresh ? undefined : this.#listed(id);
-    return listed ?? this.#items.get(String(id), options);
+    if (options.fresh) return this.#items.get(String(id), options);
+    const listed = this.#listed(id, this.#list.lookFresh(ONLY));
+    if (listed !== undefined) {
+      this.#items.served(listed);
+      return listed.value;
+    }
+    try {
+      return await this.#items.get(String(id), options);
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      // The list is still served, so what is in it must be as well.
+      const last = this.#listed(id, this.#list.lastResort(ONLY, error));
+      if (last === undefined) throw error;
+      this.#items.servedLast(last);
+      return last.value;
+    }
   }
 
   purchase(code: string, options: LookupOptions): Promise<Purchase | null> {
@@ -161,15 +178,13 @@ export class KeptAnswers {
     );
   }
 
-  /** The item in a fresh list, unless the service was asked about the item itself since. */
-  #listed(id: number): Item | undefined {
-    const list = this.#list.lookFresh(ONLY);
+  /** The item in a list, unless the service was asked about the item itself since. */
+  #listed(id: number, list: Answered<Item[]> | undefined): AnsweredItem | undefined {
     if (!list?.value) return undefined;
     // What the service said of the item itself since: also a no that is not served any more.
     if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) > list.at) return undefined;
-    const item = this.#pool.indexOf(list.value).get(id);
-    if (item !== undefined) this.#items.served({ value: item, at: list.at });
-    return item;
+    const value = this.#pool.indexOf(list.value).get(id);
+    return value && { value, at: list.at };
   }
 }
 

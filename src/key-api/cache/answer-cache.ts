@@ -115,11 +115,25 @@ export class AnswerCache<T extends object> {
     try {
       return (await abortable(asked, signal)).value;
     } catch (error) {
-      const last = fresh || signal?.aborted ? undefined : this.#lastResort(key, error);
+      const last = fresh || signal?.aborted ? undefined : this.lastResort(key, error);
       if (last === undefined) throw error;
-      this.#report('last-resort', { value: last, at: 0 });
-      return last;
+      this.servedLast(last);
+      return last.value;
     }
+  }
+
+  /** The last yes, when this error says that the service could not answer, and it is young enough. */
+  lastResort(key: string, error: unknown): Yes<T> | undefined {
+    if (!isMarketgateError(error) || error.status < 500) return undefined;
+    const yes = this.#yes.peek(key);
+    if (yes === undefined) return undefined;
+    const age = this.#clock() - yes.at;
+    return age >= 0 && age < this.#settings.staleIfError ? yes : undefined;
+  }
+
+  /** Tells who listens that an old yes was served, for want of an answer. */
+  servedLast(yes: Answered<T>): void {
+    this.#report('last-resort', yes);
   }
 
   /** Forgets one key, or all, also what is under way. */
@@ -237,14 +251,5 @@ export class AnswerCache<T extends object> {
       this.#refreshes--;
     };
     this.#start(key, { signal: this.#closing.signal }).then(done, done);
-  }
-
-  /** The last yes, when the service could not answer and it is young enough. */
-  #lastResort(key: string, error: unknown): T | undefined {
-    if (!isMarketgateError(error) || error.status < 500) return undefined;
-    const yes = this.#yes.peek(key);
-    if (yes === undefined) return undefined;
-    const age = this.#clock() - yes.at;
-    return age >= 0 && age < this.#settings.staleIfError ? yes.value : undefined;
   }
 }

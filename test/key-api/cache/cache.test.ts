@@ -505,6 +505,31 @@ describe('items', () => {
     expect((await self.keyApi.getItem(1042))?.id).toBe(1042);
   });
 
+  it('an item of the list was refused in an outage, while the list was still served', async () => {
+    const self = await service();
+    const list = await self.keyApi.listItems();
+    self.says = 'down';
+    self.now += 3 * HOUR;
+    expect(await self.keyApi.listItems()).toBe(list);
+    expect(await self.keyApi.getItem(1042)).toBe(list[0]);
+    self.now += 21 * HOUR;
+    expect((await rejection(self.keyApi.getItem(1042))).code).toBe('service_unavailable');
+  });
+
+  it('an outage brings back no item that is gone, was never listed, or is wanted fresh', async () => {
+    const self = await service();
+    await self.keyApi.listItems();
+    self.now += HOUR;
+    self.says = 'no';
+    expect(await self.keyApi.getItem(1042)).toBeNull();
+    self.now += HOUR;
+    self.says = 'down';
+    expect((await rejection(self.keyApi.getItem(1042))).code).toBe('service_unavailable');
+    expect((await rejection(self.keyApi.getItem(7))).code).toBe('service_unavailable');
+    const fresh = self.keyApi.getItem(1043, { fresh: true });
+    expect((await rejection(fresh)).code).toBe('service_unavailable');
+  });
+
   it('a wrong item is remembered for a short while', async () => {
     const self = await service();
     self.says = 'no';
