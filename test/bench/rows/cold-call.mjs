@@ -1,0 +1,43 @@
+import { measureWork } from '../harness/measure-work.mjs';
+import { startProcess } from '../harness/process.mjs';
+
+const CPU = { name: 'cpu', title: 'CPU per call, µs', limit: 'undici Pool.request' };
+
+const MANY = { warmUp: 6000, calls: 12_000 };
+const FEW = { warmUp: 1000, calls: 2000 };
+
+export default {
+  name: 'cold-call',
+  title: 'One call to the service',
+  about: `A purchase code is asked about, 50 calls at a time, keep-alive, 1.7 KB of JSON. The limit is
+undici's \`Pool.request\` with \`JSON.parse\`: no deadline, no cap on the size, nothing judged or validated.
+marketgate has all of that on, and no cache; "with its cache" also looks there first, in vain, keeps the
+answer and freezes it.`,
+  variants: {
+    'undici Pool.request': { caller: 'undici' },
+    marketgate: { caller: 'marketgate' },
+    'marketgate with its cache': { caller: 'marketgate-cache' },
+    'node:http': { caller: 'node-http' },
+    'oauth, under passport-oauth2': { caller: 'oauth' },
+    envato: { caller: 'envato', isSlow: true },
+    fetch: { caller: 'fetch', isSlow: true },
+    axios: { caller: 'axios', isSlow: true },
+    got: { caller: 'got', isSlow: true },
+    ky: { caller: 'ky', isSlow: true },
+  },
+  async open() {
+    const service = await startProcess('fixtures/service.mjs');
+    return { service: await service.ask('url'), close: () => service.stop() };
+  },
+  measure: (options, { service }) =>
+    measureWork('subjects/cold-call.mjs', { service, ...options }, options.isSlow ? FEW : MANY),
+  metrics: [CPU],
+  goals: [
+    {
+      metric: CPU,
+      variant: 'marketgate',
+      most: 1.15,
+      what: 'CPU of a call, to undici `Pool.request` and `JSON.parse`',
+    },
+  ],
+};

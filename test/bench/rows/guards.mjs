@@ -1,0 +1,35 @@
+import { measureServer } from '../harness/measure-server.mjs';
+import { startProcess } from '../harness/process.mjs';
+
+/** The service and the load generator that rows with a guard need. */
+export async function openGuards() {
+  const service = await startProcess('fixtures/service.mjs');
+  const load = await startProcess('harness/load.mjs');
+  return {
+    load,
+    service: await service.ask('url'),
+    close: () => Promise.all([service.stop(), load.stop()]),
+  };
+}
+
+/** CPU per request of an app with one guard. */
+export const measureGuard =
+  (express, codes) =>
+  async (options, { load, service }) => {
+    const headers = codes.map((code) => ({ 'x-purchase-code': code }));
+    const all = { express, service, codes, ...options };
+    const { cpu, answer } = await measureServer('subjects/guard-server.mjs', all, {
+      load,
+      headers,
+    });
+    return { cpu, answer };
+  };
+
+export const GUARD_METRICS = [
+  {
+    name: 'cpu',
+    title: 'CPU per request, µs',
+    base: 'bare Express',
+    limit: 'hand-written, synchronous',
+  },
+];

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BUILT } from '../harness/prepare.mjs';
+
+const APP = ['express@5', 'passport@0.7'];
+const BASE = 'an app: express, passport';
+
+const npm = (args, cwd) =>
+  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+
+/** The bytes and the packages below a folder of modules. */
+function weigh(folder) {
+  let bytes = 0;
+  let packages = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    bytes += statSync(path).size;
+    // Folders inside a package have such files too; a package's own stands right below its name.
+    if (/node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path)) packages++;
+  }
+  return { megabytes: bytes / 1e6, packages };
+}
+
+export default {
+  name: 'install',
+  title: 'Installed size',
+  about: `What \`npm install\` adds to an app that has express and passport: files as they lie on the disk, and
+packages. Each is installed once. The types of Express and passport are among marketgate's packages, for
+its declarations need them.`,
+  rounds: 1,
+  variants: {
+    [BASE]: [],
+    marketgate: ['marketgate'],
+    'zod, lru-cache, undici, passport-oauth2': [
+      'zod@4',
+      'lru-cache@11',
+      'undici@7',
+      'passport-oauth2@1',
+    ],
+    'bentocache, got, passport-oauth2': ['bentocache@1', 'got@14', 'passport-oauth2@1'],
+    envato: ['envato@3'],
+  },
+  groupOf: (name) => name,
+  async measure(names) {
+    const folder = mkdtempSync(join(tmpdir(), 'marketgate-install-'));
+    try {
+      writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+      const packed = () =>
+        join(folder, npm(['pack', BUILT, '--ignore-scripts', '--silent'], folder).trim());
+      const wanted = names.map((name) => (name === 'marketgate' ? packed() : name));
+      npm(['install', '--ignore-scripts', '--no-audit', '--no-fund', ...APP, ...wanted], folder);
+      return { ...weigh(join(folder, 'node_modules')), answer: true };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  metrics: [
+    {
+      name: 'megabytes',
+      title: 'MB',
+      base: BASE,
+      limit: 'zod, lru-cache, undici, passport-oauth2',
+    },
+    {
+      name: 'packages',
+      title: 'packages',
+      base: BASE,
+      limit: 'zod, lru-cache, undici, passport-oauth2',
+    },
+  ],
+};

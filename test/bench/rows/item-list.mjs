@@ -1,0 +1,44 @@
+import { median } from '../harness/numbers.mjs';
+import { startProcess } from '../harness/process.mjs';
+
+const CPU = { name: 'cpu', title: 'CPU per list, ms', limit: 'JSON.parse' };
+const HOLD = { name: 'hold', title: 'longest hold of the event loop, ms', limit: 'JSON.parse' };
+const TIMES = 5;
+
+export default {
+  name: 'item-list',
+  title: 'A list of 10,000 items',
+  about: `The whole catalogue is asked for: 10,000 items, 14 MB of JSON, one of them broken. The limit is
+undici's \`Pool.request\` with \`JSON.parse\`, and nothing checked. All others drop the broken item by their
+checks; "with its cache" also freezes and keeps the list.`,
+  variants: {
+    'JSON.parse': { reader: 'parse' },
+    marketgate: { reader: 'marketgate' },
+    'marketgate with its cache': { reader: 'marketgate-cache' },
+    'JSON.parse and zod': { reader: 'zod' },
+  },
+  async open() {
+    const service = await startProcess('fixtures/service.mjs');
+    return { service: await service.ask('url'), close: () => service.stop() };
+  },
+  async measure(options, { service }) {
+    const child = await startProcess('subjects/item-list.mjs', { ...options, service });
+    try {
+      const answer = await child.ask('answer');
+      await child.ask('work', 2);
+      const begun = await child.ask('cpu');
+      await child.ask('work', TIMES);
+      const cpu = ((await child.ask('cpu')) - begun) / TIMES / 1000;
+      const holds = [];
+      for (let i = 0; i < TIMES; i++) holds.push(await child.ask('hold'));
+      return { cpu, hold: median(holds), answer };
+    } finally {
+      await child.stop();
+    }
+  },
+  metrics: [CPU, HOLD],
+  goals: [
+    { metric: CPU, variant: 'marketgate', most: 1.5, what: 'CPU, to `JSON.parse`' },
+    { metric: HOLD, variant: 'marketgate', most: 1.2, what: 'longest hold, to `JSON.parse`' },
+  ],
+};

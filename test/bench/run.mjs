@@ -1,0 +1,38 @@
+// npm run bench [NAME …] [-- --built]: measures all rows, or those that are named.
+
+import { buildPackage, installPeers } from './harness/prepare.mjs';
+import { circumstances, writeSection } from './harness/results.mjs';
+import { measureRounds } from './harness/rounds.mjs';
+import { goalOf, tableOf } from './harness/table.mjs';
+import { ROWS } from './rows/index.mjs';
+
+const args = process.argv.slice(2);
+const wanted = args.filter((arg) => !arg.startsWith('--'));
+const unknown = wanted.filter((name) => !ROWS.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no bench "${unknown.join('", "')}". There are: ${ROWS.join(', ')}`);
+  process.exit(2);
+}
+
+installPeers();
+// What is built already can be measured again.
+if (!args.includes('--built')) buildPackage();
+
+for (const name of wanted.length > 0 ? wanted : ROWS) {
+  const begun = performance.now();
+  const { default: row } = await import(`./rows/${name}.mjs`);
+  process.stdout.write(`\n${row.title} (${name}) `);
+  const context = await row.open?.();
+  try {
+    const samples = await measureRounds(row, context, row.rounds);
+    const tables = row.metrics.map((metric) => tableOf(metric, samples));
+    const goals = (row.goals ?? []).map((goal) => goalOf(goal, samples));
+    const parts = [row.about, ...tables, goals.join('\n'), row.notes, circumstances()];
+    const text = parts.filter(Boolean).join('\n\n');
+    writeSection(row, text, ROWS);
+    console.log(`${[...tables, goals.join('\n')].join('\n\n')}`);
+    console.log(`${((performance.now() - begun) / 1000).toFixed(0)} s`);
+  } finally {
+    await context?.close();
+  }
+}

@@ -1,0 +1,23 @@
+// A subject: what loading some modules costs, in a process that has loaded Express already.
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+/** @param {{ modules: string[], isRequired?: boolean }} options */
+export default async function makeImport({ modules, isRequired }) {
+  const load = isRequired ? require : (name) => import(name);
+  await load('express');
+  return {
+    async load() {
+      globalThis.gc();
+      const { rss } = process.memoryUsage();
+      const begun = process.cpuUsage();
+      for (const name of modules) await load(name);
+      const { user, system } = process.cpuUsage(begun);
+      return {
+        cpu: (user + system) / 1000,
+        rss: (process.memoryUsage().rss - rss) / 1e6,
+      };
+    },
+  };
+}
