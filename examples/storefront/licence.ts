@@ -4,7 +4,6 @@ import {
   isMarketgateError,
   type KeyApi,
   loadItem,
-  loadItems,
   loadPurchase,
   type MarketgateErrorCode,
   requirePurchase,
@@ -34,25 +33,9 @@ const WORDS: Partial<Record<MarketgateErrorCode, string>> = {
     'The marketplace does not answer at the moment, so your code could not be checked. Please try again soon.',
 };
 
-/** The item in the address. In an outage the catalogue may be remembered when the item alone is not. */
-function itemOrShelf(keyApi: KeyApi): RequestHandler {
-  const [one, all] = [loadItem(keyApi), loadItems(keyApi)];
-  return (req, res, next) =>
-    one(req, res, (error) => {
-      if (!isMarketgateError(error) || error.status < 500) return next(error);
-      all(req, res, () => {
-        const { marketplace } = req;
-        const found = marketplace?.items?.find(({ id }) => String(id) === req.params.id);
-        if (marketplace === undefined || found === undefined) return next(error);
-        marketplace.item = found;
-        next();
-      });
-    });
-}
-
 /** An item's page, with the visitor's licence if there is one; and the form that brings it there. */
 export function addItemPage(app: Express, keyApi: KeyApi, buyUrl: (id: number) => string): void {
-  const item = itemOrShelf(keyApi);
+  const item = loadItem(keyApi);
   // Blocks nobody: the page is for all, and only its box depends on what the code is worth.
   const licence = loadPurchase(keyApi, {
     code: heldCode,

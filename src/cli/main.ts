@@ -2,11 +2,13 @@
 import { run } from './program.js';
 import { processTerminal } from './terminal.js';
 
-const untilStopped = (): Promise<void> =>
-  new Promise((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
+function listenForStop(): () => Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
   });
+  return () => stopped;
+}
 
 // Who reads the output may stop to: `marketgate doctor | head -1` is no failure of the command.
 for (const stream of [process.stdout, process.stderr]) {
@@ -18,7 +20,7 @@ for (const stream of [process.stdout, process.stderr]) {
 run(process.argv.slice(2), {
   terminal: processTerminal,
   environment: process.env,
-  untilStopped,
+  listenForStop,
 }).then(
   (exitCode) => {
     process.exitCode = exitCode;

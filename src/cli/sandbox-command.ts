@@ -25,8 +25,8 @@ Examples:
 /** What the command needs from outside. */
 export interface SandboxSurroundings {
   readonly terminal: Terminal;
-  /** Settles when the sandbox is to end. */
-  readonly untilStopped: () => Promise<void>;
+  /** Begins to listen for the end; what it gives settles when the sandbox is to end. */
+  readonly listenForStop: () => () => Promise<void>;
   /** Opens an address in the user's browser. Default: the browser of this machine. */
   readonly openInBrowser?: ((url: string) => void) | undefined;
 }
@@ -37,7 +37,7 @@ export function addSandboxCommand(
   around: SandboxSurroundings,
   finish: (exitCode: number) => void,
 ): void {
-  const { terminal, untilStopped } = around;
+  const { terminal, listenForStop } = around;
   const sandbox = program
     .command('sandbox')
     .description('run the marketplace service here, for development')
@@ -59,6 +59,8 @@ export function addSandboxCommand(
       // Loaded for this command only: nothing else needs express.
       const { createSandbox } = await import('../sandbox/index.js');
       const open = around.openInBrowser ?? openInBrowser;
+      // Listened for before anything is printed: who reads the codes may press Ctrl+C at once.
+      const untilStopped = listenForStop();
       const started = await startSandbox(flags, {
         create: createSandbox,
         terminal,

@@ -29,7 +29,8 @@ export async function verify(
   try {
     const ask = () => keyApi.validatePurchase(code);
     const purchase = json ? await ask() : await during(terminal, 'Asking the service', ask);
-    if (json) terminal.out(JSON.stringify({ valid: purchase !== null, purchase }, null, 2));
+    if (json)
+      terminal.out(JSON.stringify({ valid: purchase !== null, ...shown(purchase) }, null, 2));
     else terminal.out(purchase === null ? refusal(terminal) : facts(purchase, terminal));
     return purchase === null ? INVALID : VALID;
   } catch (error) {
@@ -40,6 +41,13 @@ export async function verify(
   } finally {
     await keyApi.close();
   }
+}
+
+/** Without the code: output is kept in logs, and who asked has it. */
+function shown(purchase: Purchase | null): { purchase: Omit<Purchase, 'purchase_code'> | null } {
+  if (purchase === null) return { purchase };
+  const { purchase_code: _, ...facts } = purchase;
+  return { purchase: facts };
 }
 
 const refusal = (terminal: Terminal): string =>

@@ -12,12 +12,32 @@ export interface MarketgateErrorOptions {
   retryAfter?: number | undefined;
 }
 
+/** What a {@link MarketgateError} becomes in JSON. */
+export interface MarketgateErrorJson {
+  /** Always `MarketgateError`. */
+  name: string;
+  /** As on the error. */
+  code: MarketgateErrorCode;
+  /** As on the error. */
+  status: number;
+  /** As on the error. */
+  message: string;
+  /** As on the error. */
+  help: string;
+  /** Seconds; absent when nobody knows. */
+  retryAfter?: number;
+}
+
 /**
  * The one error class of the package. `code` says which case it is, `status` which HTTP status it
- * stands for. The message is for the operator: what happened and what to do, in one sentence, and
- * never with a secret in it.
+ * stands for, `help` where to read more. The message is for the operator: what happened and what to
+ * do, in one sentence, and never with a secret in it.
+ *
+ * Every code has a page of its own that says what happened, why and what to do; it is in the package,
+ * and `help` is the command that prints it. Messages that are only for the operator end in it too.
  */
 export class MarketgateError extends Error {
+  /** The same in every build, also a minified one. */
   override readonly name = 'MarketgateError';
   /** Which case this is; stable, meant to be compared. */
   readonly code: MarketgateErrorCode;
@@ -27,15 +47,24 @@ export class MarketgateError extends Error {
   readonly statusCode: number;
   /** Whether the message may be shown to the visitor (as in http-errors: true below 500). */
   readonly expose: boolean;
+  /** The command that prints the page about this code, as in `npx marketgate explain login_failed`. */
+  readonly help: string;
   /** Seconds after which a new try makes sense; absent when nobody knows. */
   declare readonly retryAfter?: number;
 
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const { status } = ERROR_CODES[code];
+    const help = `npx marketgate explain ${code}`;
+    const expose = status < 500;
+    super(
+      expose ? message : withHelp(message, help),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.code = code;
-    this.status = ERROR_CODES[code].status;
-    this.statusCode = this.status;
-    this.expose = this.status < 500;
+    this.status = status;
+    this.statusCode = status;
+    this.expose = expose;
+    this.help = help;
     if (options.retryAfter !== undefined) {
       this.retryAfter = options.retryAfter;
       // Express's own last handler sends these, for apps without an error handler of theirs.
@@ -46,10 +75,17 @@ export class MarketgateError extends Error {
   }
 
   /** What a log that serialises errors gets. The cause stays out: it is for `inspect`. */
-  toJSON(): { name: string; code: string; status: number; message: string; retryAfter?: number } {
-    const { name, code, status, message, retryAfter } = this;
-    return { name, code, status, message, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  toJSON(): MarketgateErrorJson {
+    const { name, code, status, message, help, retryAfter } = this;
+    const known = { name, code, status, message, help };
+    return retryAfter === undefined ? known : { ...known, retryAfter };
   }
+}
+
+/** An error that is made anew from another's message already leads to its page. */
+function withHelp(message: string, help: string): string {
+  const hint = ` (${help})`;
+  return message.endsWith(hint) ? message : message + hint;
 }
 
 /** Whether `error` is a {@link MarketgateError}, of this build of the package or the other. */

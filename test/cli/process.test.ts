@@ -83,6 +83,12 @@ describe('marketgate as a program', () => {
     child.kill('SIGINT');
     expect((await ended).code).toBe(0);
   });
+
+  it('the sandbox was killed when it was interrupted while it printed', async () => {
+    const { child, ended } = start(['sandbox', '--port', '0'], {});
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    expect((await ended).code).toBe(0);
+  });
 });
 
 describe('certificates of an authority that is trusted here', () => {

@@ -49,7 +49,7 @@ describe('marketgate sandbox', () => {
       {
         terminal: { color: false, out: (text) => void lines.push(text), err: () => {} },
         environment: {},
-        untilStopped: async () => {
+        listenForStop: () => async () => {
           const environment = valuesOf(lines.join('\n'));
           const supported = /^(\S+) +supported /m.exec(lines.join('\n'))?.[1] ?? '';
           expect((await cli(['verify', supported], environment)).code).toBe(0);

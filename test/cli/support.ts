@@ -36,7 +36,7 @@ export async function cli(
   const code = await run(args, {
     terminal,
     environment,
-    untilStopped,
+    listenForStop: () => untilStopped,
     openInBrowser: openInBrowser ?? (() => {}),
   });
   return { code, out, err };

@@ -34,7 +34,27 @@ describe('MarketgateError', () => {
       code: 'login_failed',
       status: 401,
       message: 'gone',
+      help: 'npx marketgate explain login_failed',
     });
+  });
+
+  it('leads to its page: an operator by the message too, a visitor is not bothered with it', () => {
+    const failure = new MarketgateError('store_unavailable', 'Redis is down');
+    expect(failure.help).toBe('npx marketgate explain store_unavailable');
+    expect(failure.message).toBe('Redis is down (npx marketgate explain store_unavailable)');
+    expect(Object.keys(failure)).toContain('help');
+    expect(inspect(failure)).toContain("help: 'npx marketgate explain store_unavailable'");
+    const refusal = new MarketgateError('support_expired', 'over');
+    expect(refusal).toMatchObject({
+      message: 'over',
+      help: 'npx marketgate explain support_expired',
+    });
+  });
+
+  it('says it once, however often an error is made anew from its message', () => {
+    const first = new MarketgateError('service_unavailable', 'down');
+    const second = new MarketgateError('service_unavailable', first.message, { retryAfter: 3 });
+    expect(second.message).toBe(first.message);
   });
 
   it('names itself when it is looked at', () => {

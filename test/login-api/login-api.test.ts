@@ -1,31 +1,12 @@
 import { inspect } from 'node:util';
 import { LoginApi, type LoginApiOptions } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { everythingOf, rejection } from '../support/errors.js';
-import { type Answerer, json, page, startUpstream, type Upstream } from '../support/upstream.js';
+import { type Answerer, json, page } from '../support/upstream.js';
 import { userInfo } from '../support/wire.js';
+import { AUTH_KEY, HOUR, SECRET, serving, TOKEN } from './support.js';
 
-const SECRET = 'app-secret-f00dfeed';
-const AUTH_KEY = 'auth-key-cafe0123';
-const TOKEN = 'access-token-beef4567';
 const URL_ = 'https://market.example';
-const HOUR = 3_600_000;
-
-async function serving(
-  answer: Answerer,
-  options: Partial<LoginApiOptions> = {},
-): Promise<{ loginApi: LoginApi; upstream: Upstream }> {
-  const upstream = await startUpstream(answer);
-  const loginApi = new LoginApi({
-    authUrl: upstream.url,
-    appId: 'app 7&x',
-    appSecret: SECRET,
-    retries: 0,
-    ...options,
-  });
-  onTestFinished(() => loginApi.close());
-  return { loginApi, upstream };
-}
 
 describe('options of LoginApi', () => {
   const good = { authUrl: URL_, appId: 'a', appSecret: 's' };

@@ -56,7 +56,7 @@ describe('a store that fails', () => {
     const refused = Object.assign(new RangeError('x'), { code: 'ECONNREFUSED' });
     const error = await rejection(guarded(() => Promise.reject(refused)).get('anna'));
     expect(error.message).toBe(
-      'tokenStore.get failed (RangeError, ECONNREFUSED); look at the store and its connection',
+      'tokenStore.get failed (RangeError, ECONNREFUSED); look at the store and its connection (npx marketgate explain store_unavailable)',
     );
   });
 
@@ -74,7 +74,7 @@ describe('a failure that comes clean already', () => {
     const keyv = { get: refused, set: refused, delete: refused };
     const error = await rejection(new GuardedTokenStore(new KeyvTokenStore({ keyv })).get('anna'));
     expect(error.message).toBe(
-      'KeyvTokenStore.get failed (Error, ECONNREFUSED); look at the store and its connection',
+      'KeyvTokenStore.get failed (Error, ECONNREFUSED); look at the store and its connection (npx marketgate explain store_unavailable)',
     );
   });
 

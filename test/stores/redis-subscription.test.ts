@@ -60,7 +60,8 @@ describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('a subscription with %s', (
       await server.command('PUBLISH', CHANNEL, JSON.stringify({ v: 2, keys: ['a', 'b'] }));
       await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
     });
-    expect(drift).toHaveLength(6);
+    // Once an hour is enough to know that somebody puts rubbish there.
+    expect(drift).toHaveLength(1);
     await end();
     close();
   });

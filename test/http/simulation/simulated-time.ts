@@ -1,4 +1,9 @@
 import { vi } from 'vitest';
+import { loadReaders } from '../../../src/key-api/service.js';
+import { loadReader } from '../../../src/login-api/login-api.js';
+
+// A module that is being loaded waits for the disk, and that is not simulated.
+await Promise.all([loadReaders(), loadReader()]);
 
 interface Timer {
   readonly id: number;

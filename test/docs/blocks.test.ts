@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { blocksOf, filesOf, PROGRAM_LANGUAGES } from './support/blocks.js';
+import { compile } from './support/compile.js';
+import { PAGES, readPage } from './support/pages.js';
+import { removePages, writePage } from './support/workspace.js';
+
+const blocks = PAGES.flatMap((page) =>
+  blocksOf(readPage(page)).map((block) => ({ ...block, page })),
+);
+
+/** What is shown and not run: output, and data. */
+const SHOWN: ReadonlySet<string> = new Set(['text', 'json']);
+
+describe('the code blocks of the documentation', () => {
+  it('are programs, commands, data or output, and each is accounted for', () => {
+    const kindOf = ({ language, notRun }: (typeof blocks)[number]): string => {
+      if (notRun !== undefined) return 'not run';
+      if (PROGRAM_LANGUAGES.has(language)) return 'run and compiled';
+      if (language === 'sh') return 'run';
+      return SHOWN.has(language) ? 'shown' : 'unknown';
+    };
+    const counts: Record<string, number> = {};
+    for (const block of blocks.filter(({ isHidden }) => !isHidden)) {
+      counts[kindOf(block)] = (counts[kindOf(block)] ?? 0) + 1;
+    }
+    console.info('code blocks:', counts);
+    for (const { page, line, notRun } of blocks) {
+      if (notRun !== undefined) console.info(`not run: ${page}:${line}, for ${notRun}`);
+    }
+    expect(counts.unknown).toBeUndefined();
+    expect(counts['run and compiled']).toBeGreaterThan(20);
+  });
+
+  it('are left out for a reason only where they are commands', () => {
+    const leftOut = blocks.filter(({ notRun }) => notRun !== undefined);
+    expect(leftOut.filter(({ language }) => language !== 'sh')).toEqual([]);
+    for (const { notRun } of leftOut) expect(notRun?.length).toBeGreaterThan(15);
+  });
+
+  it('that are JSON can be parsed', () => {
+    for (const { language, text } of blocks) {
+      if (language === 'json') expect(() => JSON.parse(text)).not.toThrow();
+    }
+  });
+
+  it('compile against the package', { timeout: 120_000 }, () => {
+    const folders = PAGES.filter((page) => filesOf(readPage(page)).size > 0).map((page) =>
+      writePage(page, 'compile'),
+    );
+    expect(compile(folders)).toEqual([]);
+    removePages('compile');
+  });
+});
+
+describe('blocksOf', () => {
+  const fence = '```';
+
+  it('puts the blocks of one file together, with what is hidden', () => {
+    const page = [
+      '<!-- hidden: a.js\nconst db = 1;\n-->',
+      `<!-- file: a.js -->\n${fence}js\nuse(db);\n${fence}`,
+      `${fence}ts\nother();\n${fence}`,
+      `1. in a list\n\n   <!-- file: a.js -->\n   ${fence}js\n   if (db) {\n     use(2);\n   }\n   ${fence}`,
+    ].join('\n\n');
+    expect(Object.fromEntries(filesOf(page))).toEqual({
+      'a.js': 'const db = 1;\n\nuse(db);\n\nif (db) {\n  use(2);\n}\n',
+      'main.ts': 'other();\n',
+    });
+  });
+
+  it('leaves out what is not run', () => {
+    const page = `<!-- not run: it never ends -->\n${fence}js\nfor (;;);\n${fence}`;
+    expect(filesOf(page).size).toBe(0);
+    expect(blocksOf(page)).toMatchObject([{ notRun: 'it never ends', line: 3 }]);
+  });
+
+  it.each([
+    ['a block without a language', `${fence}\nx\n${fence}`],
+    ['a block that does not end', `${fence}js\nx`],
+    ['a comment with a typing mistake', `<!-- file a.js -->\n${fence}js\nx\n${fence}`],
+    ['a comment without a block', '<!-- file: a.js -->\n\nText.'],
+  ])('refuses %s', (_what, page) => {
+    expect(() => blocksOf(page)).toThrow(/^line 1|^line 3/);
+  });
+});

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ROOT } from '../support/pages.js';
+
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
+const CONFIG = join(ROOT, 'test/docs/support/vitest.config.ts');
+
+interface Ended {
+  readonly failed: Error | null;
+  readonly output: string;
+}
+
+/** Runs a documented test file under vitest, in a process of its own. */
+async function underVitest(file: string, tests: number): Promise<void> {
+  const { failed, output } = await new Promise<Ended>((resolve) => {
+    execFile(
+      process.execPath,
+      [VITEST, 'run', '--root', ROOT, '--config', CONFIG, file],
+      { cwd: ROOT, timeout: 110_000, env: { ...process.env, NO_COLOR: '1' } },
+      (error, out, err) => resolve({ failed: error, output: out + err }),
+    );
+  });
+  expect(failed, output).toBeNull();
+  expect(output).toContain(`Tests  ${tests} passed (${tests})`);
+}
+
+/** Programs that are tests, and need another runner than node. */
+export const RUN_ELSEWHERE: Readonly<Record<string, (file: string) => Promise<void>>> = {
+  'examples/guides/testing.md: app.vitest.test.js': (file) => underVitest(file, 3),
+};

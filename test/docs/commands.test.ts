@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { blocksOf } from './support/blocks.js';
+import { PAGES, readPage } from './support/pages.js';
+import { commandsOf, runCommand, withProgram, withSandbox } from './support/shell.js';
+import { removePages, writePage } from './support/workspace.js';
+
+const blocks = PAGES.flatMap((page) =>
+  blocksOf(readPage(page))
+    .filter(({ language, notRun }) => language === 'sh' && notRun === undefined)
+    .map((block) => ({ ...block, page, name: `${page}:${block.line}` })),
+);
+
+afterAll(() => removePages('commands'));
+
+describe.concurrent('the commands of', { timeout: 120_000 }, () => {
+  it.each(blocks)('$name do what is said behind them', async ({ page, text, with: file }) => {
+    const commands = commandsOf(text);
+    if (file === undefined) {
+      await withSandbox(async (env) => {
+        for (const { line } of commands) expect(await runCommand(line, env)).not.toBe('');
+      });
+      return;
+    }
+    await withProgram(join(writePage(page, 'commands'), file), async (address) => {
+      for (const { line, expected } of commands) {
+        const [status, ...words] = expected.split(' ');
+        const printed = await runCommand(address(line), {});
+        expect(printed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+        for (const word of words) expect(printed).toContain(word);
+      }
+    });
+  });
+});

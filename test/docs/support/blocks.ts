@@ -1,0 +1,87 @@
+/**
+ * A code block of a page. What is said of it stands in a comment of its own above it, which no reader
+ * of the page sees:
+ *
+ * - `<!-- file: shop.js -->`: the block is the next part of that file. Blocks of one file are one
+ *   program, in the order of the page. Without it: `main.js` (or `.ts`).
+ * - `<!-- with: shop.js -->`: the commands of the block are for that program, while it runs.
+ * - `<!-- not run: why -->`: the block is left out, for a reason.
+ * - `<!-- hidden: shop.js` … `-->`: code of that file that the page need not show, as a database.
+ */
+export interface Block {
+  /** The line of the page that its code begins on. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+  /** The file that it is a part of; for languages that are programs. */
+  readonly file: string | undefined;
+  /** The program that must run beside it; for commands. */
+  readonly with: string | undefined;
+  /** Why it is not run; `undefined` when it is. */
+  readonly notRun: string | undefined;
+  readonly isHidden: boolean;
+}
+
+/** What is compiled and run. */
+export const PROGRAM_LANGUAGES: ReadonlySet<string> = new Set(['js', 'ts']);
+
+const FENCE = /^( *)```(.*)$/;
+const NOTE = /^ *<!-- (file|with|not run): (.+?) -->$/;
+const HIDDEN = /^<!-- hidden: (\S+)$/;
+
+/** @throws Error that names the line, for what cannot be read: a block must not be lost by a typing mistake. */
+export function blocksOf(page: string): Block[] {
+  const lines = page.split('\n');
+  const blocks: Block[] = [];
+  let notes: Record<string, string> = {};
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] ?? '';
+    const wrong = (problem: string) => new Error(`line ${i + 1}: ${problem}`);
+    const note = NOTE.exec(line);
+    const hidden = HIDDEN.exec(line);
+    const fence = FENCE.exec(line);
+    if (note) {
+      notes[note[1] ?? ''] = note[2] ?? '';
+    } else if (hidden || fence) {
+      const end = hidden ? /^-->$/ : /^ *```$/;
+      const from = i + 1;
+      do i++;
+      while (i < lines.length && !end.test(lines[i] ?? ''));
+      if (i === lines.length) throw wrong('a block that does not end');
+      const indent = fence?.[1]?.length ?? 0;
+      const text = lines
+        .slice(from, i)
+        .map((each) => each.slice(indent))
+        .join('\n');
+      const language = hidden ? (hidden[1] ?? '').slice(-2) : (fence?.[2] ?? '');
+      if (!/^[a-z]+$/.test(language)) throw wrong('a block without a language');
+      const isProgram = PROGRAM_LANGUAGES.has(language);
+      blocks.push({
+        line: from + 1,
+        language,
+        text,
+        file: hidden?.[1] ?? (isProgram ? (notes.file ?? `main.${language}`) : undefined),
+        with: notes.with,
+        notRun: notes['not run'],
+        isHidden: hidden !== null,
+      });
+      notes = {};
+    } else if (/^ *<!-- ?(file|with|not run|hidden)/.test(line)) {
+      throw wrong('a comment about a block that cannot be read');
+    } else if (Object.keys(notes).length > 0 && line !== '') {
+      throw wrong('a comment about a block, and no block follows');
+    }
+  }
+  return blocks;
+}
+
+/** The files that the blocks of a page make up, by name. */
+export function filesOf(page: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const { file, text, notRun } of blocksOf(page)) {
+    if (file === undefined || notRun !== undefined) continue;
+    const before = files.get(file);
+    files.set(file, `${before === undefined ? '' : `${before}\n`}${text}\n`);
+  }
+  return files;
+}

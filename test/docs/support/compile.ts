@@ -1,0 +1,51 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { ROOT } from './pages.js';
+
+// In a folder with a dot, so that it is no part of the repository's own types.
+const READERS_TYPES = join(ROOT, 'test/docs/.types/readers.d.ts');
+
+/** What TypeScript finds wrong with the files of some folders, a line each. */
+export function compile(folders: readonly string[]): string[] {
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => /\.(c?js|ts)$/.test(name))
+      .map((name) => join(folder, name)),
+  );
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const isTypeScript = (file: string): boolean => file.endsWith('.ts');
+  return [
+    ...problemsOf(files.filter(isTypeScript), options),
+    // As an editor checks JavaScript: names, arguments and properties, but not what could be undefined.
+    ...problemsOf(
+      files.filter((file) => !isTypeScript(file)),
+      // With the DOM's types a `fetch` gives `any`, as it does for most who write JavaScript.
+      {
+        ...options,
+        allowJs: true,
+        checkJs: true,
+        strict: false,
+        lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+      },
+    ),
+  ];
+}
+
+function problemsOf(files: readonly string[], options: ts.CompilerOptions): string[] {
+  const program = ts.createProgram([...files, READERS_TYPES], options);
+  return files.flatMap((file) => {
+    const name = file.slice(ROOT.length);
+    const source = program.getSourceFile(file);
+    if (source === undefined) return [`${name}: was not compiled`];
+    const found = [
+      ...program.getSyntacticDiagnostics(source),
+      ...program.getSemanticDiagnostics(source),
+    ];
+    return found.map(({ start = 0, messageText }) => {
+      const { line } = ts.getLineAndCharacterOfPosition(source, start);
+      return `${name}:${line + 1}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+    });
+  });
+}

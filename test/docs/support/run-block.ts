@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
+import { ROOT } from './pages.js';
+
+const LONGEST = 60_000;
+/** Puts a program on a free port. */
+export const PRELOAD = join(ROOT, 'test/docs/support/preload.cjs');
+
+/** A documented program that runs, and the service that it asks. */
+export interface Running {
+  readonly sandbox: Sandbox;
+  /** Where the program listens; rejects when it ends before. */
+  readonly origin: () => Promise<string>;
+  /** All that it has printed, once it has ended by itself with exit code 0. */
+  readonly printed: () => Promise<string>;
+  /** What it has printed so far. */
+  readonly output: () => string;
+  /** Asks the program. */
+  readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>;
+  /** What it was given beside the variables of the sandbox. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The seeded code of a kind. */
+  readonly code: (kind: SandboxCode['kind']) => string;
+}
+
+/** What a program is run with, beside the variables of the sandbox. */
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/** Runs a file against a sandbox of its own while `check` looks at it. */
+export async function runBlock(
+  file: string,
+  { env = {}, args = [] }: RunOptions,
+  check: (running: Running) => Promise<void>,
+): Promise<void> {
+  const sandbox = createSandbox();
+  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
+  const child = spawn(process.execPath, ['--require', PRELOAD, '--import', 'tsx', ...args, file], {
+    // tsx finds the paths of `marketgate` in the tsconfig there.
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      ...withoutVitest(process.env),
+      MARKETPLACE_BASE_URL: baseUrl,
+      MARKETPLACE_API_KEY: apiKey,
+      MARKETPLACE_AUTH_URL: authUrl,
+      MARKETPLACE_APP_ID: appId,
+      MARKETPLACE_APP_SECRET: appSecret,
+      SESSION_SECRET: 'not-so-secret',
+      COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
+      TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+      ...env,
+    },
+  });
+  try {
+    await check(runningOf(child, sandbox, env));
+  } finally {
+    if (child.exitCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+    await sandbox.close();
+  }
+}
+
+function runningOf(
+  child: ChildProcess,
+  sandbox: Sandbox,
+  env: Readonly<Record<string, string>>,
+): Running {
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  ended.catch(() => {});
+  const listening = new Promise<string>((resolve) => {
+    child.once('message', ({ port }: { port: number }) => {
+      const origin = `http://127.0.0.1:${port}`;
+      sandbox.redirectUrl = `${origin}/callback`;
+      resolve(origin);
+    });
+  });
+  const origin = () =>
+    inTime(
+      Promise.race([
+        listening,
+        ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}:\n${output}`))),
+      ]),
+      () => `it does not listen:\n${output}`,
+    );
+  return {
+    sandbox,
+    env,
+    origin,
+    output: () => output,
+    async printed() {
+      const [code] = await inTime(ended, () => `it does not end:\n${output}`);
+      if (code !== 0) throw new Error(`it ended with ${code}:\n${output}`);
+      return output;
+    },
+    async get(path, headers = {}) {
+      return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
+    },
+    code(kind) {
+      const found = sandbox.codes.find((each) => each.kind === kind);
+      if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
+      return found.code;
+    },
+  };
+}
+
+async function inTime<T>(promise: Promise<T>, words: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(words())), LONGEST);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A documented program is no test of ours: vitest's variables would make tools think that it is. */
+const withoutVitest = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => !/^(VITEST|VITE|NODE_ENV$|NODE_OPTIONS$|TEST$)/.test(name),
+    ),
+  );

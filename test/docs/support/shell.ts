@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createSandbox } from 'marketgate/sandbox';
+import { ROOT } from './pages.js';
+import { PRELOAD, runBlock } from './run-block.js';
+
+/** A command of a page, and what stands behind it: `# 402 purchase_required`. */
+export interface Command {
+  readonly line: string;
+  readonly expected: string;
+}
+
+/** The commands of a block, a line each. */
+export const commandsOf = (block: string): Command[] =>
+  block
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, command = '', expected = ''] = /^(.*?)(?:\s+#\s(.*))?$/.exec(line) ?? [];
+      return { line: command, expected };
+    });
+
+// Where this package is not installed, `npx marketgate` is its source.
+const NPX = `npx() { if [ "$1" = marketgate ]; then shift; exec "${process.execPath}" --require "${PRELOAD}" --import tsx src/cli/main.ts "$@"; fi; command npx "$@"; }`;
+
+/** Runs a command as a shell would, against a sandbox. Gives what it printed. */
+export async function runCommand(line: string, env: Record<string, string>): Promise<string> {
+  const child = spawn('bash', ['-c', `${NPX}\n${line}`], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', ...env },
+  });
+  let output = '';
+  // The sandbox goes on until it is stopped: here, when it has printed what it is started for.
+  const isServer = /marketgate sandbox/.test(line);
+  let isStopped = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      if (isServer && /Codes to try[\s\S]*\n.*\n/.test(output)) isStopped = child.kill('SIGINT');
+    });
+  }
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0 && !isStopped)
+    throw new Error(`"${line}" ended with ${code ?? signal}:\n${output}`);
+  return output;
+}
+
+/** Runs commands with a sandbox's variables set. */
+export async function withSandbox(
+  run: (env: Record<string, string>) => Promise<void>,
+): Promise<void> {
+  const sandbox = createSandbox();
+  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
+  try {
+    await run({
+      MARKETPLACE_BASE_URL: baseUrl,
+      MARKETPLACE_API_KEY: apiKey,
+      MARKETPLACE_AUTH_URL: authUrl,
+      MARKETPLACE_APP_ID: appId,
+      MARKETPLACE_APP_SECRET: appSecret,
+    });
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Runs commands for a program that runs: `localhost:3000` is where it listens. */
+export const withProgram = (
+  file: string,
+  run: (address: (line: string) => string) => Promise<void>,
+): Promise<void> =>
+  runBlock(file, {}, async (running) => {
+    const { host } = new URL(await running.origin());
+    await run((line) => line.replaceAll('localhost:3000', host));
+  });

@@ -1,0 +1,86 @@
+import {
+  type CodeSource,
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromParams,
+  fromQuery,
+  fromSession,
+} from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+
+const find = (source: CodeSource, req: object): unknown => source(req as never);
+
+describe('a source', () => {
+  it.each<[string, CodeSource, object]>([
+    ['a header, however it is written', fromHeader('X-My-Code'), { headers: { 'x-my-code': 'c' } }],
+    ['the body', fromBody(), { body: { purchase_code: 'c' } }],
+    ['a field of the body', fromBody('code'), { body: { code: 'c' } }],
+    ['the query', fromQuery(), { query: { purchase_code: 'c' } }],
+    ['the parameters of the route', fromParams(), { params: { purchase_code: 'c' } }],
+    ['the session', fromSession(), { session: { purchase_code: 'c' } }],
+    ['a field of the session', fromSession('code'), { session: { code: 'c' } }],
+  ])('finds the code in %s', (_name, source, req) => {
+    expect(find(source, req)).toBe('c');
+  });
+
+  it.each<[string, CodeSource, object]>([
+    ['a body that no parser has read', fromBody(), {}],
+    ['a body of null', fromBody(), { body: null }],
+    ['a body of text', fromBody('length'), { body: 'text' }],
+    ['an app without sessions', fromSession(), {}],
+    ['what every object has', fromBody('toString'), { body: {} }],
+    ['another header', fromHeader('x-my-code'), { headers: { 'x-purchase-code': 'c' } }],
+  ])('finds none in %s', (_name, source, req) => {
+    expect(find(source, req)).toBeUndefined();
+  });
+
+  it.each<[string, (name: never) => unknown]>([
+    ['fromHeader', fromHeader],
+    ['fromBody', fromBody],
+    ['fromQuery', fromQuery],
+    ['fromParams', fromParams],
+    ['fromSession', fromSession],
+  ])('%s says that its "name" is wrong', (owner, make) => {
+    expect(() => make('' as never)).toThrow(new RegExp(`^${owner}: option "name"`));
+  });
+});
+
+describe('firstOf', () => {
+  const later = (value: unknown) => async () => value;
+  const now = (value: unknown) => () => value;
+  const NONE: [string, unknown][] = [
+    ['undefined', undefined],
+    ['null', null],
+    ['an empty string', ''],
+    ['a blank', ' '],
+  ];
+
+  it.each(NONE)('goes on where a source gives %s, at once or later', async (_name, none) => {
+    expect(find(firstOf(now(none), now('c')), {})).toBe('c');
+    expect(await find(firstOf(later(none), now('c')), {})).toBe('c');
+    expect(await find(firstOf(later(none), later(none), later('c')), {})).toBe('c');
+    expect(find(firstOf(now(none)), {})).toBeUndefined();
+    expect(await find(firstOf(later(none)), {})).toBeUndefined();
+  });
+
+  it('asks no further than it must', async () => {
+    const second = vi.fn();
+    expect(find(firstOf(now('c'), second), {})).toBe('c');
+    expect(await find(firstOf(later('c'), second), {})).toBe('c');
+    expect(second).not.toHaveBeenCalled();
+  });
+
+  it('takes what is no text for an answer: it is a wrong code and not an absent one', () => {
+    expect(find(firstOf(now(7), now('c')), {})).toBe(7);
+    expect(find(firstOf(now(['a', 'b']), now('c')), {})).toEqual(['a', 'b']);
+  });
+
+  it.each<[string, unknown[]]>([
+    ['none', []],
+    ['one that is no function', ['x-purchase-code']],
+    ['one of several that is no function', [now('c'), 'x-purchase-code']],
+  ])('refuses %s', (_name, sources) => {
+    expect(() => firstOf(...(sources as CodeSource[]))).toThrow(/^firstOf: .*function/);
+  });
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { isMarketgateError, type MarketgateError } from 'marketgate';
+import { ERROR_CODES } from '../../../src/errors/codes.js';
+import { everythingOf } from '../../secrets/support/everything-of.js';
+import { formsOf, type KnownSecret, secretsIn } from '../../secrets/support/secret-forms.js';
+
+/** The secrets of every target. Words that are nothing else, so that finding one means a leak. */
+export const SECRET = {
+  apiKey: '7e1f9a0c4b6d82357e90c1d4f8a3b65209ce71f4d83a6b5e0c92f71ad4863b5e',
+  appSecret: 'S3cr3t/of+the~app=with%every kind&of"character\\in.it',
+  authKey: 'one-time-auth-key-e4c19b7702d8',
+  accessToken: 'access-token-b82d40f6a913c5e7',
+  code: '9d3b7c52-1e64-4a08-b7f9-c0d52e8a6143',
+} as const;
+
+/** The secrets that a target's code has been given: of others it cannot know that they are any. */
+export const secretsOf = (...names: (keyof typeof SECRET)[]): readonly KnownSecret[] =>
+  names.map((name) => formsOf(SECRET[name]));
+
+/** What a service could repeat of what it was sent, in the ways that programs write such things. */
+export const ECHOES: readonly string[] = Object.values(SECRET).flatMap((secret) => {
+  const base64 = Buffer.from(secret).toString('base64');
+  const inQuery = encodeURIComponent(secret);
+  return [
+    ...[secret, secret.toUpperCase(), inQuery, base64, Buffer.from(secret).toString('base64url')],
+    ...[Buffer.from(secret).toString('hex'), JSON.stringify(secret), `api_key=${inQuery}&x=1`],
+    ...[
+      `Unknown key "${secret}".`,
+      `${'a1'.repeat(2030)} ${secret}`,
+      `${'no '.repeat(60)}${secret}`,
+    ],
+  ];
+});
+
+const LONGEST = 20_000;
+
+/** The result of a promise; fails when it neither resolves nor rejects. */
+export async function settled<T>(
+  promise: Promise<T>,
+): Promise<{ value: T; error?: undefined } | { error: unknown }> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('it hangs')), LONGEST);
+  });
+  const result = promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  try {
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An exception is of the contract's kind and shows nobody a secret. */
+export function checkError(error: unknown, secrets: readonly KnownSecret[]): MarketgateError {
+  assert.ok(isMarketgateError(error), `not a MarketgateError: ${inspect(error)}`);
+  assert.ok(Object.hasOwn(ERROR_CODES, error.code), `unknown code ${error.code}`);
+  assert.equal(error.status, ERROR_CODES[error.code].status);
+  assert.equal(error.statusCode, error.status);
+  assert.ok(
+    error.message.length > 0 && error.message.length < 1000,
+    'no message, or an endless one',
+  );
+  if (error.retryAfter !== undefined) {
+    assert.ok(error.retryAfter >= 0 && error.retryAfter <= 3600, `retryAfter ${error.retryAfter}`);
+  }
+  checkClean(everythingOf(error), secrets);
+  return error;
+}
+
+/** A text shows no secret. */
+export function checkClean(text: string, secrets: readonly KnownSecret[]): void {
+  const found = secretsIn(text, secrets);
+  assert.deepEqual(found, [], `a secret got out: ${text.slice(0, 600)}`);
+}
+
+const BUILT_IN = [
+  Object.prototype,
+  Array.prototype,
+  Function.prototype,
+  String.prototype,
+  Error.prototype,
+];
+const NAMES = BUILT_IN.map((prototype) => Reflect.ownKeys(prototype).length);
+
+/** Nothing was added to what all objects have. */
+export function checkPrototypes(): void {
+  BUILT_IN.forEach((prototype, i) => {
+    assert.equal(Reflect.ownKeys(prototype).length, NAMES[i], 'a prototype was polluted');
+  });
+}
+
+/** No part of an answer would give whoever copies it another prototype. */
+export function checkHarmless(answer: unknown): void {
+  const open = [answer];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    assert.ok(!Object.hasOwn(value, '__proto__'), 'an answer holds __proto__ as a name');
+    const prototype: unknown = Object.getPrototypeOf(value);
+    assert.ok([Object.prototype, Array.prototype].includes(prototype as object), 'odd prototype');
+    for (const inner of Object.values(value)) if (inner !== undefined) open.push(inner);
+  }
+}

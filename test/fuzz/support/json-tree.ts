@@ -1,0 +1,71 @@
+/**
+ * JSON as text that can be damaged: an object keeps its names in order and as often as they come, so
+ * that duplicates and `__proto__` can be written, and any place can hold raw text that is no JSON.
+ */
+export type JsonTree =
+  | { readonly kind: 'raw'; text: string }
+  | { readonly kind: 'list'; items: JsonTree[] }
+  | { readonly kind: 'object'; entries: [name: string, value: JsonTree][] };
+
+export const raw = (text: string): JsonTree => ({ kind: 'raw', text });
+
+export function treeOf(value: unknown): JsonTree {
+  if (Array.isArray(value)) return { kind: 'list', items: value.map(treeOf) };
+  if (typeof value !== 'object' || value === null) return raw(JSON.stringify(value) ?? 'null');
+  return {
+    kind: 'object',
+    entries: Object.entries(value).map(([name, inner]) => [name, treeOf(inner)]),
+  };
+}
+
+export function textOf(tree: JsonTree): string {
+  if (tree.kind === 'raw') return tree.text;
+  if (tree.kind === 'list') return `[${tree.items.map(textOf).join(',')}]`;
+  const entries = tree.entries.map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`);
+  return `{${entries.join(',')}}`;
+}
+
+/** A place in a tree, by which what stands there can be changed. */
+export interface Place {
+  readonly get: () => JsonTree;
+  readonly set: (tree: JsonTree) => void;
+  /** The list or object that it stands in, and where; absent for the root. */
+  readonly within?: { readonly parent: JsonTree; readonly index: number };
+}
+
+/** Every place of a tree, the root first. */
+export function placesOf(root: { tree: JsonTree }): Place[] {
+  const places: Place[] = [
+    {
+      get: () => root.tree,
+      set: (tree) => {
+        root.tree = tree;
+      },
+    },
+  ];
+  for (const place of places) {
+    const tree = place.get();
+    if (tree.kind === 'list') {
+      tree.items.forEach((_, index) => {
+        places.push({
+          get: () => tree.items[index] ?? raw('null'),
+          set: (item) => {
+            tree.items[index] = item;
+          },
+          within: { parent: tree, index },
+        });
+      });
+    } else if (tree.kind === 'object') {
+      for (const [index, entry] of tree.entries.entries()) {
+        places.push({
+          get: () => entry[1],
+          set: (value) => {
+            entry[1] = value;
+          },
+          within: { parent: tree, index },
+        });
+      }
+    }
+  }
+  return places;
+}

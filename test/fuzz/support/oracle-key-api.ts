@@ -1,0 +1,122 @@
+import { isNotNow, isOutage, NEVER_A_NO, readBody, type Verdict, verdictOfHead } from './oracle.js';
+import {
+  isObject,
+  type Reading,
+  readsAsAccount,
+  readsAsItem,
+  readsAsPurchase,
+} from './oracle-shape.js';
+import type { FuzzedAnswer } from './wire-answer.js';
+
+export type KeyEndpoint = 'account' | 'items' | 'item' | 'purchase';
+
+/** What is documented of each endpoint: the msg of its no. */
+const NO: Readonly<Record<KeyEndpoint, string>> = {
+  account: 'Invalid request',
+  items: 'No items found',
+  item: 'Item Not Found',
+  purchase: 'Invalid purchase code',
+};
+
+/** A payload as it may be read: the parts of it that an answer is compared with. */
+interface Payload {
+  readonly reading: Reading | 'absent';
+  readonly value?: unknown;
+}
+
+const own = (body: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(body, name) ? body[name] : undefined;
+
+function payloadOf(endpoint: KeyEndpoint, body: Record<string, unknown>): Payload {
+  const data = own(body, 'data');
+  if (endpoint === 'account') return single(data, readsAsAccount);
+  if (endpoint === 'item') return single(own(body, 'item'), readsAsItem);
+  if (endpoint === 'items') return list(own(body, 'items'));
+  const documented = isObject(data) ? own(data, 'purchase') : undefined;
+  const other = own(body, 'item');
+  if (!isObject(documented)) return single(other, readsAsPurchase);
+  const first = single(documented, readsAsPurchase);
+  // Two purchases in one answer: which of them counts is said nowhere.
+  return isObject(other) && first.reading !== 'yes' ? { reading: 'open' } : first;
+}
+
+function single(value: unknown, rule: (value: unknown) => Reading): Payload {
+  return isObject(value) ? { reading: rule(value), value } : { reading: 'absent' };
+}
+
+function list(value: unknown): Payload {
+  if (!Array.isArray(value)) {
+    if (!isObject(value)) return { reading: 'absent' };
+    const names = Object.keys(value).filter((name) => name !== '__proto__');
+    return names.every((name) => /^\d+$/.test(name)) ? { reading: 'open' } : { reading: 'absent' };
+  }
+  const readings = value.map(readsAsItem);
+  // "One broken item in a list does not sink the list"; a list of nothing but broken ones may sink.
+  if (value.length > 0 && !readings.includes('yes')) {
+    return { reading: readings.includes('open') ? 'open' : 'no' };
+  }
+  return { reading: 'yes', ...(readings.every((reading) => reading === 'yes') && { value }) };
+}
+
+/** "How an answer is judged", section 2 of the contract. */
+export function judgedByContract(
+  endpoint: KeyEndpoint,
+  answer: FuzzedAnswer,
+): { verdicts: readonly Verdict[]; value?: unknown } {
+  const head = verdictOfHead(answer);
+  if (head !== undefined) return { verdicts: head };
+  const { status } = answer;
+  const read = readBody(answer.bytes);
+  const body = read.kind === 'json' && isObject(read.value) ? read.value : undefined;
+  const notJson: readonly Verdict[] = isOutage(status)
+    ? ['service_unavailable']
+    : isNotNow(status)
+      ? NEVER_A_NO
+      : ['unexpected_response'];
+  if (read.kind === 'other' || body === undefined) return { verdicts: notJson };
+
+  const payload = payloadOf(endpoint, body);
+  const saysError = own(body, 'status');
+  // Written exactly "error" in the contract; in other letters it may be taken for it or not.
+  const isError = typeof saysError === 'string' && saysError.toLowerCase() === 'error';
+  const isOddlyError = isError && saysError !== 'error';
+  const without = withoutPayload(endpoint, status, body, {
+    isError,
+    hasPayload: payload.reading !== 'absent',
+  });
+  const verdicts: Verdict[] = [];
+  if (payload.reading === 'absent' || payload.reading === 'no') verdicts.push(...without);
+  else if (isError && !isOddlyError) verdicts.push(...without);
+  else if (payload.reading === 'yes' && !isOddlyError) verdicts.push('answer');
+  else verdicts.push('answer', ...without);
+  if (!read.isSure) verdicts.push(...notJson);
+  // An empty list is an answer, and looks like the no of an endpoint that has none.
+  if (endpoint === 'items' && verdicts.includes('answer') && isEmpty(own(body, 'items'))) {
+    verdicts.push('no');
+  }
+  return { verdicts, ...(payload.reading === 'yes' && { value: payload.value }) };
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.keys(value).every((name) => name === '__proto__');
+
+function withoutPayload(
+  endpoint: KeyEndpoint,
+  status: number,
+  body: Record<string, unknown>,
+  { isError, hasPayload }: { isError: boolean; hasPayload: boolean },
+): readonly Verdict[] {
+  if (isOutage(status)) return ['service_unavailable'];
+  if (isNotNow(status)) return NEVER_A_NO;
+  const msg = own(body, 'msg');
+  const no: Verdict = endpoint === 'account' ? 'api_key_rejected' : 'no';
+  if (typeof msg !== 'string') return ['unexpected_response'];
+  if (status === 404) return [no];
+  if (endpoint === 'account' && (status === 401 || status === 403)) return [no];
+  const isDocumented = msg.toLowerCase() === NO[endpoint].toLowerCase();
+  // Statuses beyond 499 that are no 5xx are in no class at all.
+  if (isError && isDocumented) return [no];
+  return hasPayload ? ['service_refused', 'unexpected_response'] : ['service_refused'];
+}

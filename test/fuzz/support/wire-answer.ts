@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+
+/** An answer as it comes over the wire. */
+export interface FuzzedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly bytes: Buffer;
+  /** Where the bytes are cut into chunks. */
+  readonly cuts: readonly number[];
+}
+
+/** What happens to the bytes of a body on its way, most often nothing. */
+type Damage = (bytes: Buffer) => Buffer;
+
+const ahead =
+  (text: string): Damage =>
+  (bytes) =>
+    Buffer.concat([Buffer.from(text), bytes]);
+
+const PREFIXES = [
+  ...['\uFEFF', ' ', '\n\n', '\r\n\t ', '\uFEFF\n', '\n\uFEFF', '\uFEFF\uFEFF'],
+  ...['<br />\n<b>Warning</b>: x in <b>/srv/a.php</b>\n', 'x', '[]', '{}', 'null', '\0', ")]}',\n"],
+  ...['<!doctype html><html><body>', '\u00a0', '\u2028', '\u200b'],
+];
+
+const damage: fc.Arbitrary<Damage> = fc.oneof(
+  { weight: 30, arbitrary: fc.constant<Damage>((bytes) => bytes) },
+  { weight: 5, arbitrary: fc.constantFrom(...PREFIXES).map(ahead) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(' ', '\n', '\uFEFF', 'x', '{}', '<!-- 3 ms -->', '\0').map(
+      (tail): Damage =>
+        (bytes) =>
+          Buffer.concat([bytes, Buffer.from(tail)]),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.nat(4000).map(
+      (n): Damage =>
+        (bytes) =>
+          bytes.subarray(0, n % (bytes.length + 1)),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.nat(4000), fc.nat(255)).map(
+      ([n, value]): Damage =>
+        (bytes) => {
+          const copy = Buffer.from(bytes);
+          if (copy.length > 0) copy[n % copy.length] = value;
+          return copy;
+        },
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Damage>(() => Buffer.alloc(0)) },
+  {
+    weight: 1,
+    arbitrary: fc.uint8Array({ maxLength: 40 }).map(
+      (b): Damage =>
+        () =>
+          Buffer.from(b),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constant<Damage>((bytes) => Buffer.from(bytes.toString(), 'utf16le')),
+  },
+);
+
+const status = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(200, 200, 404, 400, 401, 403) },
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom(
+      201,
+      204,
+      206,
+      301,
+      302,
+      304,
+      307,
+      405,
+      408,
+      409,
+      410,
+      422,
+      425,
+      429,
+    ),
+  },
+  { weight: 3, arbitrary: fc.constantFrom(429, 500, 502, 503, 504, 521, 599) },
+  { weight: 1, arbitrary: fc.integer({ min: 200, max: 999 }) },
+);
+
+export const RETRY_AFTER = fc.oneof(
+  fc.constantFrom('0', '1', '5', '120', '3600', '86400', '999999999999', '99999999999999999999'),
+  fc.constantFrom('-1', '1.5', '1e3', ' 7 ', '+3', '0x10', 'soon', '', ' ', 'NaN', 'Infinity', '٣'),
+  fc
+    .date({ noInvalidDate: true, min: new Date(0), max: new Date(8e12) })
+    .map((date) => date.toUTCString()),
+  fc.string({ maxLength: 12 }),
+);
+
+const headers: fc.Arbitrary<FuzzedAnswer['headers']> = fc.record(
+  {
+    'retry-after': fc.oneof(RETRY_AFTER, fc.tuple(RETRY_AFTER, RETRY_AFTER)),
+    'content-type': fc.constantFrom(
+      'application/json',
+      'text/html',
+      'text/html; charset=x',
+      '',
+      '\t',
+    ),
+    'content-length': fc.constantFrom('0', '12', '-5', 'x', '', '99999999999', '1e12', 'Infinity'),
+    'content-encoding': fc.constantFrom(
+      'identity',
+      ' Identity ',
+      '',
+      'gzip',
+      'br',
+      'x',
+      'gzip, br',
+    ),
+    location: fc.constantFrom('https://elsewhere.example/', '//elsewhere.example', '\\', ''),
+    'set-cookie': fc.array(fc.string({ maxLength: 8 }), { maxLength: 2 }),
+  },
+  { requiredKeys: [] },
+);
+
+/** The same, such that a report of what broke shows the body as text. */
+function legible(answer: FuzzedAnswer): FuzzedAnswer {
+  const { bytes, ...head } = answer;
+  const shown = () => `${JSON.stringify(head)} ${JSON.stringify(bytes.toString())}`;
+  return Object.defineProperty(answer, fc.toStringMethod, { value: shown });
+}
+
+/** An answer with this body, damaged now and then, with any status and odd headers. */
+export function wireAnswer(body: fc.Arbitrary<string>): fc.Arbitrary<FuzzedAnswer> {
+  return fc
+    .record({
+      status,
+      headers: fc.oneof(
+        { weight: 3, arbitrary: fc.constant({}) },
+        { weight: 1, arbitrary: headers },
+      ),
+      body,
+      damage,
+      cuts: fc.array(fc.nat(3000), { maxLength: 3 }),
+    })
+    .map(({ status, headers, body, damage, cuts }) =>
+      legible({ status, headers, bytes: damage(Buffer.from(body)), cuts }),
+    );
+}

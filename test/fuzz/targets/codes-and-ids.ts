@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import type { Request, Response } from 'express';
+import fc from 'fast-check';
+import {
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromParams,
+  fromQuery,
+  fromSession,
+  KeyApi,
+  requirePurchase,
+} from 'marketgate';
+import { checkError, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
+import type { RealAnswers } from '../support/real-answers.js';
+import { answering, ServiceInMemory } from '../support/service-in-memory.js';
+import { type Target, target } from '../support/target.js';
+
+const SECRETS = secretsOf('apiKey', 'code');
+const NOW = 1_800_000_000_000;
+
+/** Characters that a paste brings along: blanks, marks without width, full-width forms, ligatures. */
+const DECORATION = [
+  ...[' ', '\t', '\n', '\r', '\u00a0', '\u2003', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff'],
+  ...[
+    '\u00ad',
+    '\u200e',
+    '\u202e',
+    '\u180e',
+    '\u3000',
+    '\0',
+    '\u0301',
+    'ﬁ',
+    '４',
+    '－',
+    'Ａ',
+    'ß',
+    'K',
+  ],
+];
+const fullWidth = (text: string): string =>
+  text.replace(/[!-~]/g, (each) => String.fromCodePoint((each.codePointAt(0) ?? 0) + 0xfee0));
+
+const decorated = fc
+  .tuple(
+    fc.constantFrom(SECRET.code, SECRET.code.toUpperCase(), fullWidth(SECRET.code), 'short', ''),
+    fc.array(fc.tuple(fc.constantFrom(...DECORATION), fc.nat(60)), { maxLength: 4 }),
+  )
+  .map(([code, marks]) =>
+    marks.reduce((text, [mark, at]) => text.slice(0, at) + mark + text.slice(at), code),
+  );
+
+const anyCode = fc.oneof(
+  { weight: 5, arbitrary: decorated },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 140 }) },
+  { weight: 1, arbitrary: fc.stringMatching(/^[A-Za-z0-9-]{6,10}$/) },
+  { weight: 1, arbitrary: fc.stringMatching(/^[A-Za-z0-9-]{126,131}$/) },
+  { weight: 2, arbitrary: fc.anything({ withNullPrototype: true, withBigInt: true }) },
+  { weight: 1, arbitrary: fc.array(decorated, { maxLength: 2 }) },
+);
+
+const PLACES = ['header', 'body', 'query', 'params', 'session', 'first'] as const;
+const source = {
+  header: fromHeader('x-purchase-code'),
+  body: fromBody(),
+  query: fromQuery(),
+  params: fromParams(),
+  session: fromSession(),
+  first: firstOf(fromHeader('x-other'), fromBody('other'), fromQuery()),
+};
+
+function requestWith(place: (typeof PLACES)[number], value: unknown): Request {
+  const fields = { purchase_code: value };
+  const req = {
+    headers: place === 'header' ? { 'x-purchase-code': value } : {},
+    body: place === 'body' ? fields : undefined,
+    query: place === 'query' || place === 'first' ? fields : {},
+    params: place === 'params' ? fields : {},
+    session: place === 'session' ? fields : undefined,
+    ip: '192.0.2.7',
+  };
+  return req as unknown as Request;
+}
+
+/** Section 4: trimmed, NFKC, without zero-width; then 8 to 128 letters, digits and dashes. */
+function codeByContract(value: unknown): string | 'absent' | 'refused' | 'open' {
+  if (value === undefined || value === null) return 'absent';
+  if (typeof value !== 'string') return 'refused';
+  const plain = value
+    .normalize('NFKC')
+    .replace(/[\u200b-\u200d\u2060\ufeff]/g, '')
+    .trim();
+  // Which other marks have no width is not said.
+  if (/\p{Cf}/u.test(plain)) return 'open';
+  if (plain === '') return 'absent';
+  return /^[A-Za-z0-9-]{8,128}$/.test(plain) ? plain : 'refused';
+}
+
+/** What the guard does with whatever comes as a code, and what the clients do with any id. */
+export const codesAndIds = (real: RealAnswers): Target[] => {
+  const purchase = answering(real.purchase[0]);
+  const no = answering({ status: 'error', msg: 'Invalid purchase code' });
+  const shop = (): { keyApi: KeyApi; service: ServiceInMemory } => {
+    const service = new ServiceInMemory(({ path, body }) => {
+      if (path.startsWith('/api/account')) return answering(real.account[0]);
+      if (path.startsWith('/api/items/item')) return answering(real.item[0]);
+      const code = new URLSearchParams(String(body)).get('purchase_code');
+      return code === SECRET.code ? purchase : no;
+    });
+    const keyApi = new KeyApi({
+      baseUrl: 'https://market.example',
+      apiKey: SECRET.apiKey,
+      dispatcher: service,
+      cache: { max: 4, maxInvalid: 4 },
+      clock: () => NOW,
+      retries: 0,
+    });
+    return { keyApi, service };
+  };
+
+  return [
+    target('guard:codes', 'what a visitor sends as a purchase code', () =>
+      fc.asyncProperty(anyCode, fc.constantFrom(...PLACES), async (value, place) => {
+        const { keyApi, service } = shop();
+        const guard = requirePurchase(keyApi, { code: source[place], guessLimit: false });
+        const ends: unknown[] = [];
+        const req = requestWith(place, value);
+        const ended = new Promise<void>((resolve) => {
+          guard(req, { locals: {} } as Response, (error?: unknown) => {
+            ends.push(error);
+            setImmediate(resolve);
+          });
+        });
+        assert.ok('value' in (await settled(ended)));
+        assert.equal(ends.length, 1, 'next was not called exactly once');
+        const code = codeByContract(value);
+        const isAllowed = ends[0] === undefined;
+        if (isAllowed) {
+          assert.ok(code === SECRET.code || code === 'open', 'a stranger was let in');
+          assert.equal(req.marketplace?.purchase?.purchase_code, SECRET.code);
+        } else {
+          const error = checkError(ends[0], SECRETS);
+          const expected = code === 'absent' ? 'purchase_required' : 'purchase_code_invalid';
+          if (code !== 'open') assert.equal(error.code, expected);
+          assert.notEqual(code, SECRET.code, 'a customer was refused');
+        }
+        const asked = service.count('/api/purchases/validation');
+        if (code === 'refused' || code === 'absent')
+          assert.equal(asked, 0, 'the service was asked');
+        checkPrototypes();
+      }),
+    ),
+    target('key-api:item-ids', 'what is passed as an item id', () =>
+      fc.asyncProperty(
+        fc.oneof(
+          fc.anything(),
+          fc.double(),
+          fc.integer(),
+          fc.maxSafeNat().map(String),
+          fc.stringMatching(/^[0-9+\-.eExX ]{0,18}$/),
+        ),
+        async (id) => {
+          const { keyApi, service } = shop();
+          const result = await settled(keyApi.getItem(id as number));
+          const isWhole = (value: unknown): boolean =>
+            Number.isSafeInteger(value) && (value as number) >= 0;
+          const isId =
+            typeof id === 'string' ? /^\d{1,16}$/.test(id) && isWhole(Number(id)) : isWhole(id);
+          if (isId) {
+            assert.ok('value' in result);
+            const [asked] = service.requests;
+            const sent = new URL(asked?.path ?? '', 'https://x.example').searchParams.get(
+              'item_id',
+            );
+            // Not `equal`: -0 is sent as 0.
+            assert.ok(Number(sent) === Number(id), 'another id was asked for');
+          } else {
+            assert.ok('error' in result, 'no id, and yet an answer');
+            assert.equal(checkError(result.error, SECRETS).code, 'item_id_invalid');
+            assert.equal(service.requests.length, 0, 'the service was asked');
+          }
+        },
+      ),
+    ),
+  ];
+};

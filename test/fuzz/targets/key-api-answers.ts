@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { KeyApi } from 'marketgate';
+import {
+  checkError,
+  checkHarmless,
+  checkPrototypes,
+  ECHOES,
+  SECRET,
+  secretsOf,
+  settled,
+} from '../support/checks.js';
+import { mutated } from '../support/mutations.js';
+import { MAX_BYTES, mustPause } from '../support/oracle.js';
+import { judgedByContract, type KeyEndpoint } from '../support/oracle-key-api.js';
+import type { RealAnswers } from '../support/real-answers.js';
+import { answering, ServiceInMemory } from '../support/service-in-memory.js';
+import { type Target, target } from '../support/target.js';
+import { type FuzzedAnswer, wireAnswer } from '../support/wire-answer.js';
+
+const PATHS: Readonly<Record<KeyEndpoint, string>> = {
+  account: '/api/account/details',
+  items: '/api/items/all',
+  item: '/api/items/item',
+  purchase: '/api/purchases/validation',
+};
+
+const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> = {
+  account: (keyApi) => keyApi.getAccount(),
+  items: (keyApi) => keyApi.listItems(),
+  item: (keyApi) => keyApi.getItem(1042),
+  purchase: (keyApi) => keyApi.validatePurchase(SECRET.code),
+};
+
+const CACHES = [false, { max: 4, maxInvalid: 4 }] as const;
+const ENCODINGS = ['form', 'json', 'query'] as const;
+const SECRETS = secretsOf('apiKey', 'code');
+const NOW = 1_800_000_000_000;
+
+/** Each method of KeyApi against answers made from real ones. */
+export const keyApiAnswers = (real: RealAnswers): Target[] =>
+  (Object.keys(PATHS) as KeyEndpoint[]).map((endpoint) =>
+    target(`key-api:${endpoint}`, `answers to ${PATHS[endpoint]}`, () =>
+      fc.asyncProperty(
+        wireAnswer(mutated(real[endpoint], ECHOES)),
+        fc.constantFrom(...CACHES),
+        fc.constantFrom(...ENCODINGS),
+        async (answer, cache, validationEncoding) => {
+          await judged(endpoint, answer, { cache, validationEncoding }, real);
+        },
+      ),
+    ),
+  );
+
+async function judged(
+  endpoint: KeyEndpoint,
+  answer: FuzzedAnswer,
+  options: Pick<ConstructorParameters<typeof KeyApi>[0], 'cache' | 'validationEncoding'>,
+  real: RealAnswers,
+): Promise<void> {
+  const service = new ServiceInMemory(({ path }) =>
+    path.startsWith(PATHS[endpoint]) ? answer : answering(real.account[0]),
+  );
+  const keyApi = new KeyApi({
+    baseUrl: 'https://market.example',
+    apiKey: SECRET.apiKey,
+    dispatcher: service,
+    retries: 0,
+    maxResponseBytes: MAX_BYTES,
+    clock: () => NOW,
+    ...options,
+  });
+  const { verdicts, value } = judgedByContract(endpoint, answer);
+  const result = await settled(ASK[endpoint](keyApi));
+  const got = verdictOf(endpoint, result);
+  assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, it was ${got}`);
+  if ('value' in result && got === 'answer') {
+    checkHarmless(result.value);
+    if (value !== undefined) checkAnswer(endpoint, result.value, value);
+    // What is frozen cannot be changed under another request's hands.
+    if (options.cache && endpoint !== 'items') assert.ok(Object.isFrozen(result.value));
+  }
+  checkPrototypes();
+
+  const sent = service.requests.length;
+  const pause = mustPause(answer, NOW);
+  if (pause === undefined || got === 'answer' || got === 'no') return;
+  const again = await settled(keyApi.getItem(7, { fresh: true }));
+  if (pause) {
+    assert.equal(service.requests.length, sent, 'it did not leave the service alone');
+    assert.ok('error' in again);
+    const error = checkError(again.error, SECRETS);
+    assert.equal(error.code, 'service_unavailable');
+    assert.ok((error.retryAfter ?? 0) > 0, 'it does not say for how long');
+  } else {
+    assert.ok(service.requests.length > sent, 'nobody asked for a pause');
+  }
+  await keyApi.close();
+}
+
+function verdictOf(endpoint: KeyEndpoint, result: { value: unknown } | { error: unknown }): string {
+  if (!('value' in result)) return checkError(result.error, SECRETS).code;
+  const isNo = endpoint === 'items' ? isEmptyList(result.value) : result.value === null;
+  return isNo ? 'no' : 'answer';
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** What was documented comes as it was sent, and of the rest what guards compare. */
+function checkAnswer(endpoint: KeyEndpoint, got: unknown, sent: unknown): void {
+  if (endpoint === 'items') {
+    assert.equal((got as unknown[]).length, (sent as unknown[]).length, 'an item got lost');
+    return;
+  }
+  const before = sent as Record<string, unknown>;
+  const after = got as Record<string, unknown>;
+  for (const name of ['id', 'name', 'username', 'purchase_code', 'license_type', 'balance']) {
+    const value = before[name];
+    if (typeof value === 'string' || typeof value === 'number') {
+      assert.equal(String(Number(after[name])), String(Number(value)), name);
+      if (typeof after[name] === 'string') assert.equal(after[name], value, name);
+    }
+  }
+  const item = before.item as { id?: unknown } | undefined;
+  if (endpoint === 'purchase') {
+    assert.equal((after.item as { id: unknown }).id, Number(item?.id), 'another item');
+  }
+}

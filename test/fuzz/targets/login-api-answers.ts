@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { LoginApi } from 'marketgate';
+import {
+  checkError,
+  checkHarmless,
+  checkPrototypes,
+  ECHOES,
+  SECRET,
+  secretsOf,
+  settled,
+} from '../support/checks.js';
+import { mutated } from '../support/mutations.js';
+import { MAX_BYTES, mustPause } from '../support/oracle.js';
+import { exchangeByContract, userByContract } from '../support/oracle-login-api.js';
+import type { RealAnswers } from '../support/real-answers.js';
+import { ServiceInMemory } from '../support/service-in-memory.js';
+import { type Target, target } from '../support/target.js';
+import { type FuzzedAnswer, wireAnswer } from '../support/wire-answer.js';
+
+const SECRETS = secretsOf('appSecret', 'authKey', 'accessToken');
+const NOW = 1_800_000_000_000;
+const HOUR = 3_600_000;
+const METHODS = ['post', 'get'] as const;
+
+function clientOf(
+  answer: FuzzedAnswer,
+  authorizeMethod: 'post' | 'get',
+): { loginApi: LoginApi; service: ServiceInMemory } {
+  const service = new ServiceInMemory(() => answer);
+  const loginApi = new LoginApi({
+    authUrl: 'https://market.example',
+    appId: 'app-7',
+    appSecret: SECRET.appSecret,
+    authorizeMethod,
+    dispatcher: service,
+    maxResponseBytes: MAX_BYTES,
+    clock: () => NOW,
+    retries: 0,
+  });
+  return { loginApi, service };
+}
+
+/** Both calls of LoginApi against answers made from real ones. */
+export const loginApiAnswers = (real: RealAnswers): Target[] => [
+  target('login-api:exchange', 'answers to /api/authorize', () =>
+    fc.asyncProperty(
+      wireAnswer(mutated(real.authorize, ECHOES)),
+      fc.constantFrom(...METHODS),
+      async (answer, method) => {
+        const { loginApi, service } = clientOf(answer, method);
+        const { verdicts, value } = exchangeByContract(answer);
+        const result = await settled(loginApi.exchange(SECRET.authKey));
+        const got = 'value' in result ? 'answer' : checkError(result.error, SECRETS).code;
+        assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, not ${got}`);
+        assert.equal(service.requests.length, 1, 'an auth_key is sent once');
+        if ('value' in result) {
+          const { value: token, issuedAt, expiresAt } = result.value;
+          if (value !== undefined) assert.equal(token, value);
+          assert.deepEqual([issuedAt, expiresAt], [NOW, NOW + HOUR]);
+        } else {
+          await checkPause(answer, loginApi, service);
+        }
+        checkPrototypes();
+      },
+    ),
+  ),
+  target('login-api:user', 'answers to /api/get_user_info', () =>
+    fc.asyncProperty(wireAnswer(mutated(real.user, ECHOES)), async (answer) => {
+      const { loginApi, service } = clientOf(answer, 'post');
+      const { verdicts, value } = userByContract(answer);
+      const result = await settled(loginApi.getUser(SECRET.accessToken));
+      const got = 'value' in result ? 'answer' : checkError(result.error, SECRETS).code;
+      assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, not ${got}`);
+      if ('value' in result) {
+        checkHarmless(result.value);
+        assert.ok(typeof result.value.user_id === 'string' && result.value.user_id !== '');
+        const sent = (value as { user_id?: unknown } | undefined)?.user_id;
+        if (sent !== undefined) assert.equal(result.value.user_id, String(sent));
+      } else {
+        await checkPause(answer, loginApi, service);
+      }
+      checkPrototypes();
+    }),
+  ),
+];
+
+async function checkPause(
+  answer: FuzzedAnswer,
+  loginApi: LoginApi,
+  service: ServiceInMemory,
+): Promise<void> {
+  if (mustPause(answer, NOW) !== true) return;
+  const sent = service.requests.length;
+  const again = await settled(loginApi.getUser(SECRET.accessToken));
+  assert.equal(service.requests.length, sent, 'it did not leave the service alone');
+  assert.ok('error' in again);
+  const error = checkError(again.error, SECRETS);
+  assert.equal(error.code, 'service_unavailable');
+  assert.ok((error.retryAfter ?? 0) > 0, 'it does not say for how long');
+}

@@ -1,0 +1,56 @@
+// Mutation testing: changes the code in one place at a time, and looks whether a test notices.
+//   npm run mutation [folder ...]     a folder of src/; all that folders.mjs lists if none is named
+// What a folder came to last time is kept in reports/mutation, and only what has changed since is run
+// again. See README.md beside this file.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { FOLDER_NAMES } from './folders.mjs';
+
+const GOAL = 90;
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((folder) => !FOLDER_NAMES.includes(folder));
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}; there are ${FOLDER_NAMES.join(', ')}`);
+  process.exit(2);
+}
+
+/** How many mutants of a folder ended in each state, after a run of it. */
+function run(folder) {
+  const { status, error } = spawnSync(
+    'npx',
+    ['--no', '--', 'stryker', 'run', 'test/mutation/stryker.config.mjs'],
+    // Far from UTC, so that a time which is taken for a local one shows.
+    {
+      stdio: 'inherit',
+      env: { ...process.env, MARKETGATE_MUTATED: folder, TZ: 'Pacific/Auckland' },
+    },
+  );
+  if (error) console.error(error.message);
+  if (status !== 0) return undefined;
+  const { files } = JSON.parse(readFileSync(`reports/mutation/${folder}.json`, 'utf8'));
+  const counts = { Killed: 0, Timeout: 0, Survived: 0, NoCoverage: 0, Ignored: 0 };
+  for (const { mutants } of Object.values(files)) {
+    for (const mutant of mutants) counts[mutant.status] = (counts[mutant.status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const results = (wanted.length > 0 ? wanted : FOLDER_NAMES).map((folder) => [folder, run(folder)]);
+
+console.log('\nfolder     score  killed  timeout  survived  no coverage  ignored');
+for (const [folder, counts] of results) {
+  if (counts === undefined) {
+    console.log(`${folder.padEnd(10)} failed`);
+    process.exitCode = 1;
+    continue;
+  }
+  const { Killed, Timeout, Survived, NoCoverage, Ignored } = counts;
+  const noticed = Killed + Timeout;
+  const score = (100 * noticed) / (noticed + Survived + NoCoverage);
+  if (score < GOAL) process.exitCode = 1;
+  const cells = [Killed, Timeout, Survived, NoCoverage, Ignored];
+  const widths = [8, 9, 10, 13, 9];
+  const row = cells.map((cell, index) => String(cell).padStart(widths[index])).join('');
+  console.log(`${folder.padEnd(10)}${score.toFixed(1).padStart(6)}${row}`);
+}

@@ -1,0 +1,44 @@
+import { inspect } from 'node:util';
+
+/** Far beyond what an error of ours holds: a body or a request in it would fill this. */
+const LONGEST = 200_000;
+
+const DEEP = {
+  showHidden: true,
+  depth: Number.POSITIVE_INFINITY,
+  maxStringLength: LONGEST,
+  maxArrayLength: null,
+  getters: true,
+} as const;
+
+/** All that a log, a debugger or a careless handler could make of a value. */
+export function everythingOf(value: unknown): string {
+  const parts = [inspect(value, DEEP), inspect(value, { ...DEEP, customInspect: false })];
+  parts.push(asText(value), asJson(value));
+  if (typeof value === 'object' && value !== null) {
+    // What a copy takes over, what `for…in` finds, and what is hidden under symbols.
+    parts.push(asJson({ ...value }), asJson(Object.getOwnPropertyDescriptors(value)));
+  }
+  const seen = new Set<unknown>();
+  for (let e = value; e instanceof Error && !seen.has(e); e = e.cause) {
+    seen.add(e);
+    parts.push(e.stack ?? '', e.message, asJson(e), asJson(Object.entries(e)));
+  }
+  return parts.join('\n').slice(0, LONGEST);
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function asText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return '';
+  }
+}
