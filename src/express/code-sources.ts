@@ -7,11 +7,9 @@ import { textOption } from '../options/check-options.js';
  */
 export type CodeSource = (req: Request) => unknown;
 
-type Fields = Record<string, unknown> | null | undefined;
-
 const field = (from: unknown, name: string): unknown =>
   typeof from === 'object' && from !== null && Object.hasOwn(from, name)
-    ? (from as Fields)?.[name]
+    ? (from as Record<string, unknown>)[name]
     : undefined;
 
 /** The code in a request header. */
@@ -56,7 +54,7 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
 
 function pick(sources: readonly CodeSource[], from: number, req: Request): unknown {
   for (let i = from; i < sources.length; i++) {
-    const code = sources[i]?.(req);
+    const code = (sources[i] as CodeSource)(req);
     if (isPromise(code)) {
       return code.then((later) => (isAbsent(later) ? pick(sources, i + 1, req) : later));
     }

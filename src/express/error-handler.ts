@@ -19,9 +19,13 @@ export interface ErrorHandlerOptions {
 export interface Problem {
   /** Identifies the kind of problem; a URN, not an address. */
   type: string;
+  /** The case in a few words, the same for each error of the code. */
   title: string;
+  /** The HTTP status of the answer. */
   status: number;
+  /** What happened and what the visitor can do. */
   detail: string;
+  /** The `code` of the error. */
   code: string;
 }
 

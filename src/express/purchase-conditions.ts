@@ -77,8 +77,8 @@ const unlessAccepted = (accepted: boolean): MarketgateError | undefined =>
 /** Whether support runs at this moment. A timestamp without a zone is UTC, as all of the service's are. */
 export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
   if (until === undefined) return false;
-  const zoned = /(z|[+-]\d\d:?\d\d)$/i.test(until) ? until : `${until.replace(' ', 'T')}Z`;
-  const end = Date.parse(zoned);
+  // With a zone of its own it makes no sense as this, and is read as it is.
+  const end = Date.parse(`${until.replace(' ', 'T')}Z`);
   return (Number.isNaN(end) ? Date.parse(until) : end) > now;
 }
 

@@ -18,9 +18,8 @@ export function readAuthKey(req: Request): AuthKeyInput {
   }
   if (value === undefined) {
     // The service appends "?auth_key=…" literally, also behind a query that is already there.
-    return Object.values(query).some(
-      (other) => typeof other === 'string' && /\?auth_key=/.test(other),
-    )
+    const others = Object.values(query).flat();
+    return others.some((other) => typeof other === 'string' && /\?auth_key=/.test(other))
       ? broken(
           'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
         )

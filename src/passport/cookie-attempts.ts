@@ -19,15 +19,15 @@ const LARGEST = 3800;
  * can set.
  */
 export class CookieAttempts implements LoginAttempts {
+  readonly #signing: Uint8Array;
   readonly #keys: readonly Uint8Array[];
   // What was written answers later reads of the same request, whose header still has the old cookie.
   readonly #written = new WeakMap<Request, readonly LoginAttempt[]>();
 
   /** @param secrets the first signs, all verify. */
-  constructor(secrets: readonly string[]) {
-    this.#keys = secrets.map((secret) =>
-      createHash('sha256').update(`marketgate login attempts ${secret}`).digest(),
-    );
+  constructor(secrets: readonly [string, ...string[]]) {
+    this.#signing = keyOf(secrets[0]);
+    this.#keys = secrets.map(keyOf);
   }
 
   async read(req: Request): Promise<LoginAttempt[]> {
@@ -52,10 +52,10 @@ export class CookieAttempts implements LoginAttempts {
 
   async #sign(attempts: readonly LoginAttempt[]): Promise<string> {
     const { CompactSign } = await import('jose');
-    const [key] = this.#keys;
-    if (key === undefined) throw new Error('MarketplaceStrategy: no secret to sign with');
     const payload = new TextEncoder().encode(JSON.stringify(attempts));
-    const signed = await new CompactSign(payload).setProtectedHeader({ alg: 'HS256' }).sign(key);
+    const signed = await new CompactSign(payload)
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(this.#signing);
     // Long paths in many tabs: the oldest goes, as when there are too many.
     if (signed.length <= LARGEST) return signed;
     const [{ returnTo: _tooLong, ...first }, ...rest] = attempts as [
@@ -79,10 +79,13 @@ export class CookieAttempts implements LoginAttempts {
   }
 }
 
+const keyOf = (secret: string): Uint8Array =>
+  createHash('sha256').update(`marketgate login attempts ${secret}`).digest();
+
 const nameFor = (req: Request): string => `${req.secure ? '__Host-' : ''}marketgate.login`;
 
 /** @throws TypeError that names the option. */
-export function cookieSecrets(owner: string, option: unknown): readonly string[] {
+export function cookieSecrets(owner: string, option: unknown): readonly [string, ...string[]] {
   const secrets = [option].flat();
   if (secrets.length === 0 || !secrets.every((s) => typeof s === 'string' && s.trim() !== '')) {
     throw wrongOption(
@@ -91,5 +94,5 @@ export function cookieSecrets(owner: string, option: unknown): readonly string[]
       'must be a secret (a non-empty string), or several of which the first signs',
     );
   }
-  return secrets as string[];
+  return secrets as [string, ...string[]];
 }

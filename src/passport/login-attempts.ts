@@ -15,6 +15,9 @@ export interface LoginAttempt {
   readonly username?: string;
 }
 
+/** An attempt whose auth_key is spent, and that only waits for the visitor's yes. */
+export type WaitingAttempt = LoginAttempt & { readonly name: string; readonly username: string };
+
 /**
  * The attempts of one browser. The service echoes no `state`, so that a callback belongs to the
  * browser it comes from is shown by an attempt that this browser holds.
@@ -63,7 +66,7 @@ export function takeAttempt(
     attempts,
     req,
     now,
-    (attempt) => attempt.name === undefined && (id === undefined || attempt.id === id),
+    (attempt) => !isWaiting(attempt) && (id === undefined || attempt.id === id),
   );
 }
 
@@ -74,7 +77,7 @@ export async function holdsAttempt(
   now: number,
 ): Promise<boolean> {
   const held = await attempts.read(req);
-  return held.some((attempt) => attempt.name === undefined && isOpen(attempt, now));
+  return held.some((attempt) => !isWaiting(attempt) && isOpen(attempt, now));
 }
 
 /** Takes the attempt that only waits for the visitor's yes. */
@@ -84,7 +87,7 @@ export function takeConfirmation(
   now: number,
   id: string,
 ): Promise<LoginAttempt | undefined> {
-  return take(attempts, req, now, (attempt) => attempt.name !== undefined && attempt.id === id);
+  return take(attempts, req, now, (attempt) => isWaiting(attempt) && attempt.id === id);
 }
 
 /** Looks at the attempt that waits for the visitor's yes, and leaves it. */
@@ -93,10 +96,9 @@ export async function findConfirmation(
   req: Request,
   now: number,
   id: string,
-): Promise<LoginAttempt | undefined> {
-  return (await attempts.read(req)).find(
-    (attempt) => attempt.name !== undefined && attempt.id === id && isOpen(attempt, now),
-  );
+): Promise<WaitingAttempt | undefined> {
+  const waiting = (await attempts.read(req)).filter(isWaiting);
+  return waiting.find((attempt) => attempt.id === id && isOpen(attempt, now));
 }
 
 async function take(
@@ -118,7 +120,7 @@ async function take(
 
 /** Reads a list out of a session or a cookie; what is no attempt is left out. */
 export function readAttempts(value: unknown): LoginAttempt[] {
-  return Array.isArray(value) ? value.filter(isAttempt) : [];
+  return [value].flat().filter(isAttempt);
 }
 
 function isAttempt(value: unknown): value is LoginAttempt {
@@ -127,9 +129,11 @@ function isAttempt(value: unknown): value is LoginAttempt {
     typeof attempt?.id === 'string' &&
     Number.isFinite(attempt.startedAt) &&
     ['string', 'undefined'].includes(typeof attempt.name) &&
-    ['string', 'undefined'].includes(typeof attempt.username)
+    typeof attempt.username === typeof attempt.name
   );
 }
+
+const isWaiting = (attempt: LoginAttempt): attempt is WaitingAttempt => attempt.name !== undefined;
 
 const isOpen = ({ startedAt }: LoginAttempt, now: number): boolean =>
   now - startedAt < ATTEMPT_LIFETIME && now >= startedAt;

@@ -97,7 +97,7 @@ async function callback(
     const token = await parts.loginApi.exchange(authKey);
     return { token, profile: await profileFor(parts, token) };
   });
-  if ('type' in found) {
+  if ('failure' in found) {
     // Of two tabs the service lets only the newest key live; the visitor has what both came for.
     const isDead = found.code === 'auth_key_rejected';
     return isDead && isLoggedIn(req) ? passOn(req, returnTo) : found.failure;
@@ -146,8 +146,8 @@ async function answered(
   const { attempts, clock } = parts;
   if (answer === undefined) {
     const waiting = await findConfirmation(attempts, req, clock(), id);
-    if (waiting?.name !== undefined) {
-      return { type: 'ask', id, name: waiting.name, username: waiting.username ?? '' };
+    if (waiting !== undefined) {
+      return { type: 'ask', id, name: waiting.name, username: waiting.username };
     }
     return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
   }
@@ -161,7 +161,7 @@ async function answered(
   }
   if (token === undefined) return NOT_STARTED_HERE;
   const found = await orFailure(async () => ({ profile: await profileFor(parts, token) }));
-  if ('type' in found) return found.failure;
+  if ('failure' in found) return found.failure;
   return complete(parts, req, found.profile, token, attempt.returnTo);
 }
 
@@ -200,4 +200,4 @@ const shown = (name: string): string => [...name].slice(0, 100).join('');
 const isLoggedIn = (req: Request): boolean => Boolean((req as { user?: unknown }).user);
 
 /** The login service's own address, out of ".../api/oauth?app_id=…". */
-const siteOf = (loginUrl: string): string => loginUrl.replace(/\/api\/oauth\?.*$/, '/');
+const siteOf = (loginUrl: string): string => loginUrl.replace(/\/api\/oauth\?.*/, '/');

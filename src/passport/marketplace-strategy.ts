@@ -85,7 +85,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       ...settings,
       usedKeys: new UsedKeys(settings.tokenStore),
       pendingTokens: new PendingTokens(
-        settings.tokenStore ?? new GuardedTokenStore(new MemoryTokenStore()),
+        settings.tokenStore ??
+          new GuardedTokenStore(new MemoryTokenStore({ clock: settings.clock })),
       ),
       verify: run,
     };

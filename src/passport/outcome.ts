@@ -40,7 +40,6 @@ export const ALREADY_USED = failure(
 
 /** What the service refused, as an outcome; the app's own verify does not run in here. */
 interface Refused {
-  readonly type: 'refused';
   readonly code: string;
   readonly failure: Outcome;
 }
@@ -52,6 +51,6 @@ export async function orFailure<T extends object>(run: () => Promise<T>): Promis
   } catch (error) {
     if (!isMarketgateError(error) || !FAILURES.has(error.code)) throw error;
     const { code, message, status } = error;
-    return { type: 'refused', code, failure: failure(code, message, status) };
+    return { code, failure: failure(code, message, status) };
   }
 }

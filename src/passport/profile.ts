@@ -2,6 +2,7 @@ import type { UserInfo } from '../login-api/user-info.js';
 
 /** A user in passport's own form (its "contact schema"). Absent fields are left out. */
 export interface MarketplaceProfile {
+  /** The same for all: the strategy's name. */
   provider: 'marketplace';
   /** `user_id`: the one to key your accounts by. */
   id: string;
@@ -9,11 +10,23 @@ export interface MarketplaceProfile {
   username?: string;
   /** First and last name, or else the user name. */
   displayName?: string;
-  name?: { givenName?: string; familyName?: string };
+  /** First and last name, where there is one of them. */
+  name?: {
+    /** `user_firstname`. */
+    givenName?: string;
+    /** `user_lastname`. */
+    familyName?: string;
+  };
   /** Not verified by the service. */
-  emails?: { value: string }[];
+  emails?: {
+    /** `user_email`. */
+    value: string;
+  }[];
   /** `user_picture`, as an absolute URL. */
-  photos?: { value: string }[];
+  photos?: {
+    /** http or https. */
+    value: string;
+  }[];
   /** `user_verified`. */
   verified?: boolean;
   /** The user info as JSON text. */
@@ -49,7 +62,12 @@ export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
 
 /** Only http and https: the value ends up in the `src` of a picture. */
 function absolute(url: string | undefined, site: string): string | undefined {
-  if (!url || !URL.canParse(url, site)) return undefined;
-  const { href, protocol } = new URL(url, site);
-  return protocol === 'https:' || protocol === 'http:' ? href : undefined;
+  if (!url) return undefined;
+  try {
+    const { href, protocol } = new URL(url, site);
+    return protocol === 'https:' || protocol === 'http:' ? href : undefined;
+  } catch {
+    // Parsed once: nearly all can be.
+    return undefined;
+  }
 }

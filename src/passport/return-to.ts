@@ -2,7 +2,7 @@ const LONGEST = 2048;
 // Registered, because the strategy and the app can come from the two builds of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
-type Marked = { [RETURN_TO]?: string };
+type Marked = { [RETURN_TO]?: string | undefined };
 
 /**
  * A path on this site, or `undefined`. The whole value is dropped when it leads elsewhere or could be
@@ -32,5 +32,6 @@ export function returnTo(req: object): string | undefined {
 
 /** Leaves the path for {@link returnTo}, with the request that the callback came in. */
 export function leaveReturnTo(req: object, path: string | undefined): void {
-  if (path !== undefined) (req as Marked)[RETURN_TO] = path;
+  // Most logins have none, and a request gets a new shape with every property.
+  if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }

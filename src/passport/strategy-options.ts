@@ -23,7 +23,13 @@ export interface MarketplaceStrategyOptions {
    * default), or for apps without sessions in a signed cookie. Of several secrets the first signs
    * and all verify, so that a secret can be changed without ending logins under way.
    */
-  loginAttempts?: 'session' | { cookieSecret: string | readonly string[] } | undefined;
+  loginAttempts?:
+    | 'session'
+    | {
+        /** Random text of 32 characters or more; nobody else may know it. */
+        cookieSecret: string | readonly string[];
+      }
+    | undefined;
   /**
    * Whether this deployment echoes `state`, which the specification's does not. Then the attempt's
    * id is sent along and must come back. Default false.

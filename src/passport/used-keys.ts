@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 
@@ -37,5 +37,4 @@ export class UsedKeys {
   }
 }
 
-const nameOf = (key: string): string =>
-  `auth_key:${createHash('sha256').update(key).digest('base64url')}`;
+const nameOf = (key: string): string => `auth_key:${hash('sha256', key, 'base64url')}`;

@@ -11,6 +11,7 @@ export type VerifyDone = (
 
 /** The fourth thing a classic verify can ask for, in the form of an OAuth 2 token answer. */
 export interface TokenParams {
+  /** A secret. */
   access_token: string;
   /** Seconds that the token lives. */
   expires_in: number;
@@ -18,8 +19,11 @@ export interface TokenParams {
 
 /** What an async verify is given. */
 export interface VerifyInput {
+  /** Who has logged in. */
   profile: MarketplaceProfile;
+  /** Their access_token, which is in the token store already. */
   token: AccessToken;
+  /** The request of the callback. */
   req: Request;
 }
 

@@ -5,6 +5,6 @@
  * @throws TypeError that names the store.
  */
 export function checkClaim(owner: string, ttl: unknown): void {
-  if (typeof ttl === 'number' && Number.isFinite(ttl) && ttl > 0) return;
+  if (Number.isFinite(ttl) && Number(ttl) > 0) return;
   throw new TypeError(`${owner}: the "ttl" of a claim must be a positive number (milliseconds)`);
 }

@@ -47,7 +47,8 @@ export class GuardedTokenStore {
   }
 
   async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    const deadline = new Deadline(`tokenStore.${method}`, LONGEST);
+    const call = `tokenStore.${method}`;
+    const deadline = new Deadline(call, LONGEST);
     try {
       // Started in a `then`, so that a method which throws at once is a rejection like any other; and
       // raced, so that one which fails after the deadline is still listened to.
@@ -57,7 +58,7 @@ export class GuardedTokenStore {
       const problem = deadline.ended
         ? `did not answer within ${LONGEST} ms`
         : describeFailure(error);
-      throw storeFailure(`tokenStore.${method}`, problem);
+      throw storeFailure(call, problem);
     } finally {
       deadline.dispose();
     }

@@ -15,8 +15,7 @@ export class MemoryClaims {
 
   /** True for the first caller with this name until `ttl` milliseconds after `now`. */
   claim(name: string, ttl: number, now: number): boolean {
-    const end = this.#ends.get(name);
-    if (end !== undefined && end > now) return false;
+    if ((this.#ends.get(name) ?? now) > now) return false;
     // Taken out first, so that the map stays in the order of the claims.
     this.#ends.delete(name);
     if (this.#ends.size >= this.#max) this.#makeRoom(now);

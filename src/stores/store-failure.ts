@@ -21,7 +21,8 @@ export function storeFailure(call: string, problem: string): MarketgateError {
 
 /** Whether this error came out of {@link storeFailure}. */
 export function isStoreFailure(error: unknown): error is MarketgateError {
-  return typeof error === 'object' && error !== null && made.has(error);
+  // Asked about what is no object, a WeakSet says no.
+  return made.has(error as object);
 }
 
 /** The class and code of a store's error: enough to find it, too little to give anything away. */

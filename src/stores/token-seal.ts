@@ -1,6 +1,7 @@
 import type * as Jose from 'jose';
-import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../login-api/access-token.js';
 import type { KnownKey } from './encryption-keys.js';
+import { decodeToken, encodeToken } from './stored-token.js';
 
 // Loaded with the first token and not with the package: most apps encrypt nothing.
 let loading: Promise<typeof Jose> | undefined;
@@ -20,8 +21,7 @@ export class TokenSeal {
 
   async seal(userId: string, token: AccessToken): Promise<string> {
     const { CompactEncrypt } = await jose();
-    const { value, issuedAt, expiresAt } = token;
-    const content = JSON.stringify({ v: 1, user: userId, value, issuedAt, expiresAt });
+    const content = encodeToken(userId, token);
     const [{ id, key }] = this.#keys;
     return new CompactEncrypt(new TextEncoder().encode(content))
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: id })
@@ -30,21 +30,10 @@ export class TokenSeal {
 
   /** The token, or `undefined`: tampered with, another user's, made with another key, or no JWE. */
   async open(userId: string, jwe: string): Promise<AccessToken | undefined> {
-    const content = await this.#decrypt(jwe);
-    if (content === undefined) return undefined;
-    let row: unknown;
-    try {
-      row = JSON.parse(new TextDecoder().decode(content));
-    } catch {
-      return undefined;
-    }
-    const { v, user } = (row ?? {}) as { v?: unknown; user?: unknown };
-    if (v !== 1 || user !== userId || !isAccessToken(row)) return undefined;
-    const { value, issuedAt, expiresAt } = row;
-    return { value, issuedAt, expiresAt };
+    return decodeToken(userId, await this.#decrypt(jwe));
   }
 
-  async #decrypt(jwe: string): Promise<Uint8Array | undefined> {
+  async #decrypt(jwe: string): Promise<string | undefined> {
     const { compactDecrypt, decodeProtectedHeader } = await jose();
     let kid: unknown;
     try {
@@ -61,7 +50,7 @@ export class TokenSeal {
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
         });
-        return plaintext;
+        return new TextDecoder().decode(plaintext);
       } catch {
         // Not this key.
       }

@@ -201,7 +201,7 @@ describe('the command line', () => {
     const lines: string[] = [];
     const print = (text: string) => void lines.push(text);
     const terminal = { color: false, out: print, err: print };
-    const code = await run(args, { terminal, environment, untilStopped: async () => {} });
+    const code = await run(args, { terminal, environment, listenForStop: () => async () => {} });
     return `${lines.join('\n')}\nexit code ${code}`;
   }
 

@@ -28,6 +28,7 @@ export interface GuessLimit {
 
 /** What {@link GuessLimit.left} tells. */
 export interface GuessesLeft {
+  /** Guesses that may still be made in this window; 0 or less for none. */
   readonly left: number;
   /** Seconds until the window is over. */
   readonly retryAfter: number;

@@ -1,4 +1,4 @@
-import type { KeyvEmitter } from './keyv-like.js';
+import type { ErrorEmitter } from './keyv-like.js';
 
 /** What a call gave, and what was heard meanwhile. */
 export interface Watched<T> {
@@ -23,11 +23,11 @@ interface Heard {
  * emitters complain about many.
  */
 export class ErrorWatch {
-  readonly #emitters: () => readonly KeyvEmitter[];
-  readonly #listenedTo = new Set<KeyvEmitter>();
+  readonly #emitters: () => readonly ErrorEmitter[];
+  readonly #listenedTo = new Set<ErrorEmitter>();
   readonly #calls = new Set<Heard>();
 
-  constructor(emitters: () => readonly KeyvEmitter[]) {
+  constructor(emitters: () => readonly ErrorEmitter[]) {
     this.#emitters = emitters;
   }
 
@@ -37,7 +37,7 @@ export class ErrorWatch {
     this.#calls.add(heard);
     for (const emitter of this.#emitters()) {
       if (this.#listenedTo.has(emitter)) continue;
-      emitter.on?.('error', this.#onError);
+      emitter.on('error', this.#onError);
       this.#listenedTo.add(emitter);
     }
     try {
@@ -60,7 +60,7 @@ export class ErrorWatch {
   };
 
   #stop(): void {
-    for (const emitter of this.#listenedTo) emitter.off?.('error', this.#onError);
+    for (const emitter of this.#listenedTo) emitter.off('error', this.#onError);
     this.#listenedTo.clear();
   }
 }

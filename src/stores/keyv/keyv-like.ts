@@ -10,6 +10,9 @@ export interface KeyvEmitter {
   listeners?(event: 'error'): readonly unknown[];
 }
 
+/** One that can be listened to, and left again. */
+export type ErrorEmitter = KeyvEmitter & Required<Pick<KeyvEmitter, 'on' | 'off'>>;
+
 /**
  * What is used of a `Keyv`, of version 5 or 6. Spelt out here and not taken from `keyv`, so that
  * neither the package nor its types need one particular version, or any.
@@ -55,14 +58,14 @@ export function checkKeyv(owner: string, value: unknown): KeyvLike {
  * Who tells of errors that Keyv keeps to itself: the storage adapter (some catch their own), and the
  * Keyv. Except a Keyv (6) that throws what nobody listens to: it would stop throwing, for the app too.
  */
-export function emittersOf(keyv: KeyvLike): KeyvEmitter[] {
+export function emittersOf(keyv: KeyvLike): ErrorEmitter[] {
   const { store, throwOnEmptyListeners } = keyv as Traits;
   const throwsAnyway = throwOnEmptyListeners === true && keyv.listeners?.('error').length === 0;
   const candidates = throwsAnyway ? [store] : [keyv, store];
   return candidates.filter(isEmitter);
 }
 
-function isEmitter(value: unknown): value is KeyvEmitter {
+function isEmitter(value: unknown): value is ErrorEmitter {
   const emitter = value as KeyvEmitter | null | undefined;
   return typeof emitter?.on === 'function' && typeof emitter.off === 'function';
 }
