@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 // Far beyond what a step takes; a step that hangs must not hang the whole check.
-const STEP_TIMEOUT = 10 * 60_000;
+const STEP_TIMEOUT = 20 * 60_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'marketgate-check-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
