@@ -1,9 +1,8 @@
 import { isObject } from '../shape/is-object.js';
-import { readShape, type Shaped } from '../shape/read-shape.js';
-import { type Account, accountSchema } from './account.js';
-import { type Item, itemSchema } from './item.js';
-import { readItems } from './item-list.js';
-import { type Purchase, purchaseSchema } from './purchase.js';
+import type { Shaped } from '../shape/read-shape.js';
+import type { Account } from './account.js';
+import type { Item } from './item.js';
+import type { Purchase } from './purchase.js';
 import type { Reading } from './reading.js';
 
 /** The body of an answer: an object, as every answer of interface A is. */
@@ -29,10 +28,8 @@ export const accountDetails: Endpoint<Account> = {
   column: 'account',
   no: 'Invalid request',
   noStatuses: [401, 403, 404],
-  payload: ({ data }, { drift }) =>
-    isObject(data)
-      ? (readShape(accountSchema, data, accountDetails.path, 'data', drift) as Shaped<Account>)
-      : undefined,
+  payload: ({ data }, { readers, drift }) =>
+    isObject(data) ? readers.readAccount(data, accountDetails.path, 'data', drift) : undefined,
 };
 
 /** account/details, when only the account's being there counts. */
@@ -47,7 +44,7 @@ export const itemsAll: Endpoint<Item[]> = {
   column: 'keyApi',
   no: 'No items found',
   noStatuses: [404],
-  payload: ({ items }, reading) => readItems(items, itemsAll.path, reading),
+  payload: ({ items }, reading) => reading.readers.readItems(items, itemsAll.path, reading),
 };
 
 export const itemsItem: Endpoint<Item> = {
@@ -56,10 +53,8 @@ export const itemsItem: Endpoint<Item> = {
   column: 'keyApi',
   no: 'Item Not Found',
   noStatuses: [404],
-  payload: ({ item }, { drift }) =>
-    isObject(item)
-      ? (readShape(itemSchema, item, itemsItem.path, 'item', drift) as Shaped<Item>)
-      : undefined,
+  payload: ({ item }, { readers, drift }) =>
+    isObject(item) ? readers.readItem(item, itemsItem.path, 'item', drift) : undefined,
 };
 
 export const purchasesValidation: Endpoint<Purchase> = {
@@ -68,18 +63,12 @@ export const purchasesValidation: Endpoint<Purchase> = {
   column: 'keyApi',
   no: 'Invalid purchase code',
   noStatuses: [404],
-  payload: ({ data, item }, { drift }) => {
+  payload: ({ data, item }, { readers, drift }) => {
     const documented = isObject(data) ? data.purchase : undefined;
     // Some deployments answer with the purchase under `item`.
     const [purchase, at] = isObject(documented) ? [documented, 'data.purchase'] : [item, 'item'];
     return isObject(purchase)
-      ? (readShape(
-          purchaseSchema,
-          purchase,
-          purchasesValidation.path,
-          at,
-          drift,
-        ) as Shaped<Purchase>)
+      ? readers.readPurchase(purchase, purchasesValidation.path, at, drift)
       : undefined;
   },
 };

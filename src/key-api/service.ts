@@ -5,6 +5,7 @@ import type { ClientSettings } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
 import type { ServiceUrl } from '../http/service-url.js';
+import { lazily } from '../shape/lazily.js';
 import type { Account } from './account.js';
 import {
   accountDetails,
@@ -19,7 +20,12 @@ import type { ItemPool } from './item-pool.js';
 import { judge, NO } from './judge.js';
 import { KeyCheck } from './key-check.js';
 import type { Purchase } from './purchase.js';
+import type { Readers } from './readers.js';
+import type { Reading } from './reading.js';
 import { encode, type ValidationEncoding } from './validation-encoding.js';
+
+/** What reads answers; here without a promise once the first call has waited for it. */
+export const loadReaders = lazily(() => import('./readers.js'));
 
 /** What an endpoint takes beside the api_key. */
 interface Parameters {
@@ -172,10 +178,25 @@ export class KeyService {
     parameters: Parameters,
     deadline: Deadline,
   ): Promise<T | typeof NO> {
+    const readers = loadReaders();
+    // Before the request, and not beside it: what an answer says about pauses must be heeded at once.
+    return readers instanceof Promise
+      ? deadline
+          .race(readers)
+          .then((loaded) => this.#sendFor(loaded, endpoint, key, parameters, deadline))
+      : this.#sendFor(readers, endpoint, key, parameters, deadline);
+  }
+
+  #sendFor<T>(
+    readers: Readers,
+    endpoint: Endpoint<T>,
+    key: string,
+    parameters: Parameters,
+    deadline: Deadline,
+  ): Promise<T | typeof NO> {
     const { method, path } = endpoint;
     const secrets = [key, parameters.purchase_code ?? ''];
-    const { drift } = this;
-    const pool = this.#pool;
+    const reading: Reading = { readers, drift: this.drift, pool: this.#pool, deadline };
     return this.#http.call(
       {
         method,
@@ -183,7 +204,7 @@ export class KeyService {
         ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
         // All four only read; the POST of validation does too.
         repeatable: true,
-        judge: (answer) => judge(endpoint, answer, secrets, { drift, pool, deadline }),
+        judge: (answer) => judge(endpoint, answer, secrets, reading),
       },
       deadline,
     );

@@ -6,8 +6,8 @@ import { MEANINGS } from '../http/meanings.js';
 import { redact } from '../http/redact.js';
 import { describeUnusable, isNotNow } from '../http/unusable.js';
 import { isObject } from '../shape/is-object.js';
-import { readShape } from '../shape/read-shape.js';
-import { type UserInfo, userInfoSchema } from './user-info.js';
+import type { ReadUser } from './read-user.js';
+import type { UserInfo } from './user-info.js';
 
 /** POST (or GET) /api/authorize. */
 export const AUTHORIZE = '/api/authorize';
@@ -72,15 +72,16 @@ export function judgeUserInfo(
   what: string,
   answer: Answer,
   secrets: readonly string[],
+  readUser: ReadUser,
   drift: DriftReports,
 ): UserInfo {
   const body = asBody(answer);
   const user = body?.user_info;
   const shaped =
     isObject(user) && body !== undefined && !isError(body)
-      ? readShape(userInfoSchema, user, GET_USER_INFO, 'user_info', drift)
+      ? readUser(user, GET_USER_INFO, drift)
       : undefined;
-  if (shaped?.ok) return shaped.value as UserInfo;
+  if (shaped?.ok) return shaped.value;
   throw failure(what, 'userInfo', answer, body, secrets, shaped?.problem);
 }
 

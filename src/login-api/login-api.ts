@@ -8,7 +8,7 @@ import {
 } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { type ServiceUrl, serviceUrl } from '../http/service-url.js';
+import { serviceUrl } from '../http/service-url.js';
 import { nameOf } from '../http/transport.js';
 import {
   choiceOption,
@@ -16,9 +16,13 @@ import {
   positiveOption,
   textOption,
 } from '../options/check-options.js';
+import { lazily } from '../shape/lazily.js';
 import { type AccessToken, isAccessToken } from './access-token.js';
 import { AUTHORIZE, GET_USER_INFO, judgeAuthorize, judgeUserInfo } from './judge.js';
 import type { UserInfo } from './user-info.js';
+
+/** What reads a user; here without a promise once the first call has waited for it. */
+export const loadReader = lazily(() => import('./read-user.js'));
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
@@ -52,10 +56,10 @@ export class LoginApi {
   /** The clock it was given, for what belongs to the same login: attempts, stored tokens. */
   readonly clock: () => number;
   readonly #settings: ClientSettings;
-  readonly #url: ServiceUrl;
   readonly #http: HttpClient;
   readonly #drift: DriftReports;
   readonly #appId: string;
+  readonly #loginUrl: string;
   readonly #appSecret: string;
   readonly #tokenLifetime: number;
   readonly #authorizeMethod: 'post' | 'get';
@@ -73,7 +77,7 @@ export class LoginApi {
     this.#settings = checkClientOptions('LoginApi', given);
     this.clock = this.#settings.clock;
     this.#drift = new DriftReports(this.clock);
-    this.#url = serviceUrl('LoginApi', 'authUrl', given.authUrl, this.#settings.allowInsecure);
+    const url = serviceUrl('LoginApi', 'authUrl', given.authUrl, this.#settings.allowInsecure);
     this.#appId = textOption('LoginApi', 'appId', given.appId);
     this.#appSecret = textOption('LoginApi', 'appSecret', given.appSecret);
     this.#tokenLifetime = positiveOption(
@@ -90,7 +94,9 @@ export class LoginApi {
       ['post', 'get'],
       'post',
     );
-    this.#http = new HttpClient(this.#url, this.#settings);
+    const { origin, basePath } = url;
+    this.#loginUrl = `${origin}${basePath}/api/oauth?${new URLSearchParams({ app_id: this.#appId })}`;
+    this.#http = new HttpClient(url, this.#settings);
   }
 
   /**
@@ -98,8 +104,7 @@ export class LoginApi {
    * service drops every other parameter, `state` too.
    */
   loginUrl(): string {
-    const { origin, basePath } = this.#url;
-    return `${origin}${basePath}/api/oauth?${new URLSearchParams({ app_id: this.#appId })}`;
+    return this.#loginUrl;
   }
 
   /**
@@ -151,6 +156,7 @@ export class LoginApi {
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
+    const { readUser } = await loadReader();
     return this.#call(
       {
         method: 'GET',
@@ -158,7 +164,13 @@ export class LoginApi {
         query: new URLSearchParams({ access_token: value }).toString(),
         repeatable: true,
         judge: (answer) =>
-          judgeUserInfo(`GET ${GET_USER_INFO}`, answer, [value, this.#appSecret], this.#drift),
+          judgeUserInfo(
+            `GET ${GET_USER_INFO}`,
+            answer,
+            [value, this.#appSecret],
+            readUser,
+            this.#drift,
+          ),
       },
       options,
     );

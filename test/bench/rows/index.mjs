@@ -3,6 +3,7 @@ export const ROWS = [
   'guard-hit',
   'guard-hit-express4',
   'guard-wrong-code',
+  'diagnostics',
   'loaders',
   'cold-call',
   'stampede',

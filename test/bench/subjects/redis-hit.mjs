@@ -1,4 +1,5 @@
 // A subject: answers that another process has put into Redis, read 50 at a time.
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
 import { Keyv } from 'keyv';
@@ -27,6 +28,27 @@ const READERS = {
     for (let i = 0; i < CODES; i++)
       await bare.set(`bare:${codeOf(i)}`, JSON.stringify(purchase(1)));
     return async (code) => JSON.parse(await bare.get(`bare:${code}`));
+  },
+  /** The least that reads what nobody else can read or make up: node:crypto, and nothing around it. */
+  async sealed({ bare }) {
+    const [nameKey, valueKey] = [randomBytes(32), randomBytes(32)];
+    const nameOf = (code) => createHmac('sha256', nameKey).update(code).digest('base64url');
+    for (let i = 0; i < CODES; i++) {
+      const name = nameOf(codeOf(i));
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', valueKey, nonce).setAAD(Buffer.from(name));
+      const parts = [nonce, cipher.update(JSON.stringify(purchase(1)), 'utf8'), cipher.final()];
+      await bare.set(name, Buffer.concat([...parts, cipher.getAuthTag()]).toString('base64url'));
+    }
+    return async (code) => {
+      const name = nameOf(code);
+      const bytes = Buffer.from(await bare.get(name), 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', valueKey, bytes.subarray(0, 12));
+      decipher.setAAD(Buffer.from(name)).setAuthTag(bytes.subarray(-16));
+      const text = decipher.update(bytes.subarray(12, -16));
+      decipher.final();
+      return JSON.parse(text.toString('utf8'));
+    };
   },
   async keyv({ bare }) {
     const store = {

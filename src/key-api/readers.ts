@@ -1,0 +1,33 @@
+import type { DriftReports } from '../diagnostics/drift.js';
+import { readShape, type Shaped } from '../shape/read-shape.js';
+import { type Account, accountSchema } from './account.js';
+import { type Item, itemSchema } from './item.js';
+import { type Purchase, purchaseSchema } from './purchase.js';
+
+export { readItems } from './item-list.js';
+
+/**
+ * What reads the payloads of interface A. Loaded with the first call, for it brings zod along: that is
+ * most of what importing the package would cost.
+ */
+export type Readers = typeof import('./readers.js');
+
+/**
+ * Reads one payload.
+ * @param at where it stands in the answer, as in `data.purchase`.
+ */
+export type Reader<T> = (
+  value: unknown,
+  endpoint: string,
+  at: string,
+  drift: DriftReports,
+) => Shaped<T>;
+
+export const readAccount: Reader<Account> = (value, endpoint, at, drift) =>
+  readShape(accountSchema, value, endpoint, at, drift) as Shaped<Account>;
+
+export const readItem: Reader<Item> = (value, endpoint, at, drift) =>
+  readShape(itemSchema, value, endpoint, at, drift) as Shaped<Item>;
+
+export const readPurchase: Reader<Purchase> = (value, endpoint, at, drift) =>
+  readShape(purchaseSchema, value, endpoint, at, drift) as Shaped<Purchase>;
