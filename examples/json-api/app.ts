@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import defaultExpress, { type Express } from 'express';
 import { errorHandler, type KeyApi, type LoginApi, MemoryTokenStore } from 'marketgate';
 import { addApi } from './api.js';
@@ -45,7 +46,7 @@ export function createApp(config: AppConfig, parts: AppParts): Express {
   app.use(loginCookie.readLogin());
   addLogin(app, { config, loginApi, tokenStore, loginCookie });
   addApi(app, { keyApi, loginApi, tokenStore, clock });
-  app.use(express.static(new URL('./public', import.meta.url).pathname));
+  app.use(express.static(fileURLToPath(new URL('./public', import.meta.url))));
 
   app.use(notFound);
   app.use(errorHandler({ loginPath: '/login' }));

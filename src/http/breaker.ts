@@ -2,9 +2,7 @@ import { MarketgateError } from '../errors/marketgate-error.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 /** Calls in a row that must fail before it opens. */
-const FAILURES = 5;
-/** Tries in a row that must fail before none is repeated: as many as those calls make by default. */
-const FAILED_TRIES = 15;
+export const FAILURES = 5;
 /** How long it stays open, in milliseconds: at first, and at most; doubles while the service is down. */
 const RESTS = { firstRest: 2000, longestRest: 30_000 };
 
@@ -14,8 +12,7 @@ export type CallEnd = 'answered' | 'failed' | 'unknown';
 /**
  * A circuit breaker, so that an outage costs the first few callers the timeout, and everyone after
  * them nothing. After some failures in a row it refuses at once; when its rest is over, one call may
- * try, and decides for all. Before that, when many calls fail at the same time, it ends the retries:
- * a dead service must not get each caller's request three times.
+ * try, and decides for all.
  *
  * Our own and not cockatiel's: that one reads `Date.now` and cannot be driven by `clock`, does not say
  * when it will try again, which `Retry-After` needs, and its policies would wrap what is here a dozen
@@ -25,7 +22,6 @@ export class Breaker {
   readonly #clock: () => number;
   readonly #rests: typeof RESTS;
   #failures = 0;
-  #failedTries = 0;
   #rest: number;
   #openUntil: number | undefined;
   #isProbing = false;
@@ -59,16 +55,9 @@ export class Breaker {
   }
 
   /**
-   * Takes in a try that failed.
-   * @returns whether trying again promises something: not while it is open, so the call that tries
-   * whether the service is back tries once.
+   * Whether it has opened, which a call that would try again must look for. It is open for the one that
+   * tries whether the service is back as well, which so tries once.
    */
-  failedTry(): boolean {
-    this.#failedTries++;
-    return this.#failedTries < FAILED_TRIES && this.#openUntil === undefined;
-  }
-
-  /** Whether it has opened, which a call that waits to try again must look for. */
   get isOpen(): boolean {
     return this.#openUntil !== undefined;
   }
@@ -79,7 +68,6 @@ export class Breaker {
     if (end === 'unknown') return;
     if (end === 'answered') {
       this.#failures = 0;
-      this.#failedTries = 0;
       this.#rest = this.#rests.firstRest;
       this.#openUntil = undefined;
       return;

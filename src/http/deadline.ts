@@ -42,7 +42,7 @@ export class Deadline {
     deadline.#end(
       new MarketgateError(
         WITHOUT_ANSWER.notReached,
-        `${deadline.#what}: no answer within ${deadline.#milliseconds} ms; the service is slow or down, or "timeout" is too short`,
+        `${deadline.#what}: no answer within ${Math.round(deadline.#milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
       ),
     );
   }

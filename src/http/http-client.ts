@@ -1,11 +1,12 @@
 import { type RequestMessage, requestChannel } from '../diagnostics/request.js';
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
-import { Breaker, type CallEnd } from './breaker.js';
+import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
 import type { Deadline } from './deadline.js';
 import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';
 import { parseRetryAfter } from './retry-after.js';
+import { RetryTurns } from './retry-turns.js';
 import type { ServiceUrl } from './service-url.js';
 import { nameOf, Transport, type WireAnswer, type WireRequest } from './transport.js';
 
@@ -32,6 +33,8 @@ export class HttpClient {
   readonly #settings: ClientSettings;
   readonly #pause: Pause;
   readonly #breaker: Breaker;
+  // As many as open the breaker when they fail.
+  readonly #turns = new RetryTurns(FAILURES);
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#transport = new Transport(url, settings);
@@ -63,26 +66,35 @@ export class HttpClient {
 
   async #attempts<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const most = request.repeatable ? this.#settings.retries : 0;
-    for (let attempt = 0; ; attempt++) {
-      if (deadline.ended) throw deadline.reason;
-      const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
-      try {
-        const answer = await this.#transport.send(request, deadline);
-        const judged = this.#judged(request, answer, deadline);
-        // What is short is judged already: a turn more would only delay it.
-        const result = judged instanceof Promise ? await judged : judged;
-        if (begun !== undefined) report(request, attempt, begun, undefined);
-        return result;
-      } catch (error) {
-        if (begun !== undefined) report(request, attempt, begun, error);
-        const mayTryAgain = mayPass(error) && this.#breaker.failedTry() && attempt < most;
-        const wait = waitBefore(attempt + 1);
-        if (!mayTryAgain || wait >= deadline.remaining) throw error;
-        await deadline.wait(wait);
-        // Meanwhile another call may have been told to leave the service alone, or many have failed.
-        this.#pause.check(nameOf(request));
-        if (this.#breaker.isOpen) throw error;
+    let isWell = false;
+    let hasTurn = false;
+    try {
+      for (let attempt = 0; ; attempt++) {
+        if (deadline.ended) throw deadline.reason;
+        const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
+        try {
+          const answer = await this.#transport.send(request, deadline);
+          const judged = this.#judged(request, answer, deadline);
+          // What is short is judged already: a turn more would only delay it.
+          const result = judged instanceof Promise ? await judged : judged;
+          if (begun !== undefined) report(request, attempt, begun, undefined);
+          isWell = true;
+          return result;
+        } catch (error) {
+          if (begun !== undefined) report(request, attempt, begun, error);
+          const wait = waitBefore(attempt + 1);
+          const mayTryAgain = mayPass(error) && attempt < most && !this.#breaker.isOpen;
+          if (!mayTryAgain || wait >= deadline.remaining) throw error;
+          await deadline.wait(wait);
+          if (!hasTurn) await this.#turns.enter(deadline);
+          hasTurn = true;
+          // Meanwhile another call may have been told to leave the service alone, or many have failed.
+          this.#pause.check(nameOf(request));
+          if (this.#breaker.isOpen) throw error;
+        }
       }
+    } finally {
+      if (hasTurn) this.#turns.leave(isWell);
     }
   }
 

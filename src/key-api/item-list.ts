@@ -23,6 +23,8 @@ export function readItems(
   return reader.readSlice() ? reader.result() : reader.readInTurns();
 }
 
+const isListable = checkerOf(itemSchema);
+
 class ListReader {
   readonly #list: readonly unknown[];
   readonly #endpoint: string;
@@ -69,7 +71,9 @@ class ListReader {
   #read(i: number): void {
     const { pool, drift } = this.#reading;
     const element = this.#list[i];
-    const known = pool?.find(element);
+    const shared = pool?.find(element);
+    // Of a purchase's item less is asked than of one that is listed.
+    const known = shared !== undefined && isListable(shared) ? shared : undefined;
     if (known !== undefined || this.#isShaped(element)) {
       this.#items.push(known ?? (element as Item));
       return;

@@ -181,8 +181,10 @@ export class KeptAnswers {
   /** The item in a list, unless the service was asked about the item itself since. */
   #listed(id: number, list: Answered<Item[]> | undefined): AnsweredItem | undefined {
     if (!list?.value) return undefined;
-    // What the service said of the item itself since: also a no that is not served any more.
-    if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) > list.at) return undefined;
+    // What the service said of the item itself since: also a no that is not served any more. In the same
+    // millisecond as well, for a no must not be overruled.
+    if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at)
+      return undefined;
     const value = this.#pool.indexOf(list.value).get(id);
     return value && { value, at: list.at };
   }

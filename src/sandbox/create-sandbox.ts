@@ -36,7 +36,7 @@ export interface SandboxListening {
 
 /** The service of the specification, for development and tests. Made by {@link createSandbox}. */
 export interface Sandbox {
-  /** The Express app, for supertest or to be mounted. */
+  /** The Express app, for supertest, or to be mounted at `/`: its pages link from there. */
   readonly app: Express;
   /** The time the sandbox lives by; can be given to clients as their `clock`. */
   readonly clock: SandboxClock;

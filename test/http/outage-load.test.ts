@@ -119,12 +119,29 @@ describe('an outage of any course', () => {
         await time.pass(60_000);
         expect(shop.ends).toHaveLength(callers);
         for (const { took } of shop.ends) expect(took).toBeLessThanOrEqual(10_000);
-        // What is learnt costs a few; after that each caller is one request at most.
-        expect(shop.service.count()).toBeLessThanOrEqual(callers + 16);
+        // Five calls learn it, with all their retries, while a few get the turns that the first of them
+        // give back; after that each caller is one request at most.
+        expect(shop.service.count()).toBeLessThanOrEqual(callers + 8 * retries);
       }),
       { numRuns: 12, seed: 20261121 },
     );
   });
+
+  it.each(['reset', '500'] as const)(
+    'refused all but the first, when 100 were hit at once by a blip (%s)',
+    async (answer) => {
+      const shop = openShop(time);
+      shop.behave = { answer, after: 20 };
+      await visits(shop, 100);
+      await time.pass(20);
+      expect(shop.service.count()).toBe(100);
+      shop.behave = { answer: 'yes', after: 20 };
+      await time.pass(1000);
+      expect(shop.ends).toHaveLength(100);
+      expect(shop.ends.filter(({ code }) => code !== 'yes')).toEqual([]);
+      expect(shop.service.count()).toBe(200);
+    },
+  );
 
   it('ends for all with the first answer: nobody is refused after it', async () => {
     const shop = openShop(time);

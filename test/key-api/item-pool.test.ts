@@ -151,3 +151,12 @@ it('the pool keeps no item alive, and forgets those that are gone', async () => 
   expect(gone).toBeGreaterThan(2000);
   expect(pool.intern({ id: 1, name: 'kept', media: { thumbnail: 't' } })).toBe(kept);
 });
+
+it('an item without a name was listed, when a purchase had held it before', async () => {
+  const { self, keyApi } = await shop();
+  const { name: _, ...nameless } = item;
+  self.sold = nameless;
+  self.listed = [nameless, { ...item, id: 1043 }];
+  expect((await soldWith(keyApi, CODE))?.id).toBe(item.id);
+  expect((await keyApi.listItems()).map(({ id }) => id)).toEqual([1043]);
+});

@@ -487,6 +487,14 @@ describe('items', () => {
     expect(await self.keyApi.getItem(1042)).toBeNull();
   });
 
+  it('a no was overruled by the list of the same millisecond', async () => {
+    const self = await service();
+    await self.keyApi.listItems();
+    self.says = 'no';
+    expect(await self.keyApi.getItem(1042, { fresh: true })).toBeNull();
+    expect(await self.keyApi.getItem(1042)).toBeNull();
+  });
+
   it('a stale list is not refreshed for one item', async () => {
     const self = await service();
     await self.keyApi.listItems();
