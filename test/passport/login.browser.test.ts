@@ -67,6 +67,8 @@ interface Opened {
   strangersCallback(person?: Person): Promise<string>;
 }
 
+const isAnswered = ({ status }: Seen): boolean => status > 0;
+
 let chromium: Chromium;
 
 const text = (value: string): string => value.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -440,8 +442,9 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
         '<link rel=prefetch>',
         async ({ page, origin, ahead }, address) => {
           const html = `<link rel="prefetch" href="${address}"><a href="/login">Log in</a>`;
-          // A hint that a busy browser may leave aside: the page is opened until it is followed.
-          const seen = () => expect(ahead[0]?.status).toBeGreaterThan(0);
+          // A hint that a busy browser may leave aside, or begin and give up: the page is opened until
+          // it is followed.
+          const seen = () => expect(ahead.filter(isAnswered)).not.toEqual([]);
           await vi.waitFor(
             async () => {
               await page.goto(`${origin}/links?${new URLSearchParams({ html })}`);
@@ -474,7 +477,7 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       const callback = await takeCallback(page);
       await load(opened, callback);
       const purpose = expect.stringMatching(/^prefetch/);
-      expect(ahead[0]).toEqual({ url: callback, purpose, status: 401 });
+      expect(ahead.find(isAnswered)).toEqual({ url: callback, purpose, status: 401 });
       expect(exchanges()).toBe(0);
       await page.goto(callback);
       expect([path(page), await who(page)]).toEqual(['/account', MIRA.name]);
@@ -503,7 +506,7 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       const { origin, page, starts, ahead } = opened;
       await page.goto(`${origin}/secret?was=here`);
       await load(opened, '/account');
-      expect(new Set(ahead.map(({ status }) => status))).toEqual(new Set([401]));
+      expect(new Set(ahead.filter(isAnswered).map(({ status }) => status))).toEqual(new Set([401]));
       expect(starts).toEqual([]);
       await page.getByRole('link', { name: 'Log in' }).click();
       await choose(page, MIRA);

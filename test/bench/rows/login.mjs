@@ -40,8 +40,8 @@ four answers that are written, alike for both. The exchange itself is cheaper on
 peer's \`node:http\` client (agent, \`url.parse\`, \`querystring\`). What marketgate does beyond the peer
 costs that again: the attempt is taken out of the session, and the session written, before the key is
 spent (the peer writes it once, afterwards); attempt and key are each claimed in the token store, and
-the token is kept there, each within a deadline; the user info is validated. None of it can be left out
-without a login that a second tab, a replay or a crash could use twice.`,
+the token is kept there, each within a deadline; the user info is validated. The claims and the write ahead
+are what keeps a second tab, a replay or a crash from using a login twice; the deadlines could share a timer.`,
   metrics: [CPU],
   goals: [{ metric: CPU, variant: 'marketgate', most: 1, what: "CPU, to passport-oauth2's own" }],
 };
