@@ -79,7 +79,8 @@ describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
     const store = new RedisTokenStore({ client: two.client, clock });
     await expect(store.get('dora')).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: 'RedisTokenStore.get failed (WRONGTYPE); look at the store and its connection',
+      message:
+        'RedisTokenStore.get failed (WRONGTYPE); look at the store and its connection (npx marketgate explain store_unavailable)',
     });
   });
 
