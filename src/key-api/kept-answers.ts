@@ -10,6 +10,7 @@ import type { Item } from './item.js';
 import type { ItemPool } from './item-pool.js';
 import type { Purchase } from './purchase.js';
 import type { KeyService } from './service.js';
+import { SHARED_SHAPES } from './shared-shapes.js';
 
 type AnsweredItem = Answered<Item> & { readonly value: Item };
 
@@ -37,14 +38,15 @@ export class KeptAnswers {
     this.#service = service;
     this.#fleet =
       shared &&
-      new Fleet(
-        shared,
+      new Fleet(shared, {
         limits,
-        { clock, timeout },
-        service.drift,
-        () => secret ?? apiKey(),
-        (kind, key) => this.#forgetHere(kind, key),
-      );
+        clock,
+        timeout,
+        drift: service.drift,
+        shapes: SHARED_SHAPES,
+        secret: () => secret ?? apiKey(),
+        onForget: (kind, key) => this.#forgetHere(kind, key),
+      });
     const account: Ask<Account> = async (_key, how) => {
       try {
         return await service.account(how);

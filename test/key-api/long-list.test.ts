@@ -31,8 +31,17 @@ async function serving(
 
 const send = (text: string) => (res: ServerResponse) => res.end(text);
 
-/** Runs something of the test's between two slices. */
+/**
+ * Runs something of the test's between two slices. Every look at the clock finds it half a millisecond
+ * further than it is, so that there are some 30 slices on a fast machine as well.
+ */
 function inTurn(run: (deadline: Deadline, n: number) => unknown): { count: () => number } {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => {
+    ahead += 0.5;
+    return now() + ahead;
+  });
   const { turn } = Deadline.prototype;
   let n = 0;
   vi.spyOn(Deadline.prototype, 'turn').mockImplementation(async function (this: Deadline) {
@@ -56,7 +65,7 @@ describe('a list of 10,000 items', () => {
     const keyApi = await serving(send(body));
     const list = await keyApi.listItems();
     expect(list).toEqual(items.filter(({ id }) => id !== 'broken'));
-    expect(turns.count()).toBeGreaterThan(3);
+    expect(turns.count()).toBeGreaterThan(20);
     expect(dropped).toEqual([expect.objectContaining({ kind: 'dropped', path: 'items[5000].id' })]);
     expect(await keyApi.getItem(9999)).toBe(list.at(-1));
     expect(await keyApi.listItems()).toBe(list);
@@ -69,7 +78,7 @@ describe('a list of 10,000 items', () => {
     const list = await keyApi.listItems();
     expect(list).toHaveLength(COUNT - 1);
     expect(list.every(({ tags, price }) => tags?.length === 2 && price === undefined)).toBe(true);
-    expect(turns.count()).toBeGreaterThan(5);
+    expect(turns.count()).toBeGreaterThan(20);
   });
 
   it('does not go on when the caller has left between two slices', async () => {

@@ -162,7 +162,10 @@ export class AnswerCache<T extends object> {
         this.#fleet
           ? this.#askFleet(key, how, trace, this.#fleet)
           : this.#askService(key, how, trace, 0),
-      (answered, isOutdated) => this.#keep(key, answered, isOutdated),
+      (answered, isOutdated) => {
+        if (trace.source === 'shared') how.onShared?.();
+        return this.#keep(key, answered, isOutdated);
+      },
     );
     if (!lookupChannel.hasSubscribers) return flight;
     return flight.then(
@@ -189,21 +192,21 @@ export class AnswerCache<T extends object> {
     return { value: await this.#ask(key, { signal, isGrave, spent }), at };
   }
 
-  async #askFleet(
+  #askFleet(key: string, how: StartHow, trace: Trace, fleet: FleetSpace<T>): Promise<Answered<T>> {
+    if (how.isFresh) return this.#askPastFleet(key, how, trace, fleet);
+    return fleet.answer(
+      key,
+      (spent) => this.#askService(key, how, trace, spent),
+      (stale) => this.#keepStale(key, stale),
+    );
+  }
+
+  async #askPastFleet(
     key: string,
     how: StartHow,
     trace: Trace,
     fleet: FleetSpace<T>,
   ): Promise<Answered<T>> {
-    if (!how.isFresh) {
-      const found = await fleet.answer(
-        key,
-        (spent) => this.#askService(key, how, trace, spent),
-        (stale) => this.#keepStale(key, stale),
-      );
-      if (trace.source === 'shared') how.onShared?.();
-      return found;
-    }
     const answered = await this.#askService(key, how, trace, 0);
     // Others may hold a yes that this process does not know of.
     const told = answered.value === null ? fleet.erase(key, answered) : fleet.tell(key, answered);

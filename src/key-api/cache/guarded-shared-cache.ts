@@ -1,5 +1,5 @@
 import { Breaker } from '../../http/breaker.js';
-import { TimedCalls } from '../../stores/redis/timed-calls.js';
+import { TimedCalls } from '../../http/timed-calls.js';
 import type { SharedCache } from '../../stores/shared-cache.js';
 
 /** What a shared cache may take for one call, in milliseconds: it is there to be faster. */
@@ -27,39 +27,33 @@ export class GuardedSharedCache {
     this.#shared = shared;
   }
 
-  get(name: string): Promise<string | undefined | typeof UNAVAILABLE> {
-    return this.#guarded(async () => {
-      const value: unknown = await this.#shared.get(name);
-      return typeof value === 'string' ? value : undefined;
-    });
+  /** Whatever the cache has there; only a string can be what this package put there. */
+  get(name: string): Promise<unknown> {
+    return this.#guarded(() => this.#shared.get(name));
   }
 
   /** Whether it was done, as for the other two that change something. */
   async set(name: string, value: string, ttl: number): Promise<boolean> {
-    return (
-      UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.set(name, value, ttl)))
-    );
+    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.set(name, value, ttl)));
   }
 
   async delete(name: string): Promise<boolean> {
-    return UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.delete(name)));
+    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.delete(name)));
   }
 
   /** `undefined`: another holds it. */
   async lock(name: string, ttl: number): Promise<Unlock | undefined | typeof UNAVAILABLE> {
     const { lock } = this.#shared;
     if (lock === undefined) return UNAVAILABLE;
-    const unlock = await this.#guarded(async () => lock.call(this.#shared, name, ttl));
+    const unlock = await this.#guarded(() => lock.call(this.#shared, name, ttl));
     if (typeof unlock !== 'function') return unlock;
     return async () => {
-      await this.#guarded(async () => unlock());
+      await this.#guarded(unlock);
     };
   }
 
   async publish(message: string): Promise<boolean> {
-    return (
-      UNAVAILABLE !== (await this.#guarded<unknown>(async () => this.#shared.publish?.(message)))
-    );
+    return UNAVAILABLE !== (await this.#guarded<unknown>(() => this.#shared.publish?.(message)));
   }
 
   /** Whether {@link subscribe} has nothing to do. */
@@ -96,24 +90,26 @@ export class GuardedSharedCache {
     });
   }
 
-  /** @param run - async, so that whatever it throws is a rejection. */
-  #guarded<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
+  #guarded<T>(run: () => T | Promise<T>): Promise<T | typeof UNAVAILABLE> {
     let isProbe: boolean;
     try {
       isProbe = this.#breaker.enter('shared cache');
     } catch {
       return Promise.resolve(UNAVAILABLE);
     }
-    return this.#calls.run(run).then(
-      (result) => {
-        this.#breaker.leave(isProbe, 'answered');
-        return result;
-      },
-      () => {
-        this.#breaker.leave(isProbe, 'failed');
-        return UNAVAILABLE;
-      },
-    );
+    return new Promise((resolve) => {
+      this.#calls.start(
+        run,
+        (result) => {
+          this.#breaker.leave(isProbe, 'answered');
+          resolve(result);
+        },
+        () => {
+          this.#breaker.leave(isProbe, 'failed');
+          resolve(UNAVAILABLE);
+        },
+      );
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DriftReports } from '../../diagnostics/drift.js';
 import type { CacheLimits } from './cache-options.js';
 import type { Answered } from './flights.js';
-import { type GuardedSharedCache, UNAVAILABLE } from './guarded-shared-cache.js';
+import type { GuardedSharedCache } from './guarded-shared-cache.js';
 import type { Sealer } from './sealer.js';
 
 /** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to ask for. */
@@ -34,16 +34,20 @@ export class SharedRows {
     this.#drift = drift;
   }
 
-  /** `undefined`: there is none that this fleet has put there. */
-  async read<T>(
+  /**
+   * What was found there; `undefined`: nothing that this fleet has put there.
+   * @param isShape - whether a yes is one that can be served.
+   */
+  open<T>(
     sealer: Sealer,
     name: string,
-  ): Promise<Answered<T> | undefined | typeof UNAVAILABLE> {
-    const sealed = await this.#shared.get(name);
-    if (sealed === UNAVAILABLE || sealed === undefined) return sealed;
+    sealed: unknown,
+    isShape: (value: unknown) => boolean,
+  ): Answered<T> | undefined {
+    if (typeof sealed !== 'string') return undefined;
     const text = sealer.open(name, sealed);
     const answer = text === undefined ? undefined : parse(text);
-    if (answer !== undefined) {
+    if (answer !== undefined && (answer.value === null || isShape(answer.value))) {
       const now = this.#clock();
       const isJustAhead = answer.at > now && answer.at - now < SKEW;
       return { at: isJustAhead ? now : answer.at, value: answer.value as T | null };
@@ -52,7 +56,7 @@ export class SharedRows {
       endpoint: 'shared cache',
       kind: 'dropped',
       path: 'value',
-      expected: 'a value sealed by this fleet',
+      expected: 'a value sealed by this fleet, of this version',
     });
     return undefined;
   }

@@ -1,8 +1,8 @@
+import { type TimedCall, TimedCalls } from '../../http/timed-calls.js';
 import { storeFailure } from '../store-failure.js';
 import { redisCommands } from './redis-client.js';
 import type { RedisCommands } from './redis-commands.js';
 import { describeRedisFailure, NotConnected } from './redis-failure.js';
-import { type TimedCall, TimedCalls } from './timed-calls.js';
 
 /** How {@link GuardedRedis} behaves. */
 export interface Guard {
@@ -39,20 +39,30 @@ export class GuardedRedis {
    * @param work what to do; it is told whether anybody still waits for it.
    * @throws MarketgateError `store_unavailable`.
    */
-  async call<T>(
-    method: string,
+  call<T>(method: string, work: (redis: RedisCommands, call: TimedCall) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#calls.start(
+        (call) => {
+          if (this.commands.state !== 'ready') return this.#whenReady(work, call);
+          this.#wasReady = true;
+          return work(this.commands, call);
+        },
+        resolve,
+        (error) => {
+          const problem = describeRedisFailure(error, this.#guard.timeout);
+          reject(storeFailure(`${this.#owner}.${method}`, problem));
+        },
+      );
+    });
+  }
+
+  async #whenReady<T>(
     work: (redis: RedisCommands, call: TimedCall) => Promise<T>,
+    call: TimedCall,
   ): Promise<T> {
-    try {
-      return await this.#calls.run(async (call) => {
-        if (this.commands.state !== 'ready') await this.#ready(call);
-        this.#wasReady = true;
-        return work(this.commands, call);
-      });
-    } catch (error) {
-      const problem = describeRedisFailure(error, this.#guard.timeout);
-      throw storeFailure(`${this.#owner}.${method}`, problem);
-    }
+    await this.#ready(call);
+    this.#wasReady = true;
+    return work(this.commands, call);
   }
 
   async #ready(call: TimedCall): Promise<void> {

@@ -1,5 +1,5 @@
+import { TooLate, TooMany } from '../../http/timed-calls.js';
 import { describeFailure } from '../store-failure.js';
-import { TooLate, TooMany } from './timed-calls.js';
 
 /** The client cannot be used just now; the message says why, and holds nothing else. */
 export class NotConnected extends Error {}

@@ -42,14 +42,15 @@ function processOf(shared: MemorySharedCache, options: Options = {}) {
     spent: [] as number[],
     kept: [] as Answered<Thing>[],
     says: async (): Promise<Thing | null> => ({ n: self.spent.length }),
-    fleet: new Fleet(
-      shared,
-      { ...LIMITS, ...limits },
-      { clock, timeout },
-      new DriftReports(clock),
+    fleet: new Fleet(shared, {
+      limits: { ...LIMITS, ...limits },
+      clock,
+      timeout,
+      drift: new DriftReports(clock),
+      shapes: {},
       secret,
-      (kind, key) => self.forgotten.push([kind, key]),
-    ),
+      onForget: (kind, key) => self.forgotten.push([kind, key]),
+    }),
     look: (key: string): Promise<Answered<Thing>> =>
       self.fleet.answer<Thing>(
         'purchase',

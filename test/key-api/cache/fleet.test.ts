@@ -1,5 +1,6 @@
 import { KeyApi, type KeyApiOptions, type SharedCache } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Sealer } from '../../../src/key-api/cache/sealer.js';
 import { rejection } from '../../support/errors.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, page, startUpstream, type Upstream } from '../../support/upstream.js';
@@ -73,6 +74,17 @@ describe('a fleet', () => {
     const first = await one.validatePurchase(CODE);
     await vi.waitFor(() => expect(shared.values.size).toBe(1));
     expect(await two.validatePurchase(CODE)).toEqual(first);
+    expect(self.asked()).toBe(1);
+  });
+
+  it('does not break on what another version of the package has sealed: it asks', async () => {
+    const self = await world();
+    const shared = new MemorySharedCache();
+    const sealer = new Sealer(KEY);
+    const name = sealer.name(`purchase ${CODE}`);
+    const of_another_version = JSON.stringify({ at: self.now, value: { code: CODE } });
+    shared.values.set(name, sealer.seal(name, of_another_version));
+    expect((await self.join(shared).validatePurchase(CODE))?.purchase_code).toBe(CODE);
     expect(self.asked()).toBe(1);
   });
 

@@ -77,12 +77,6 @@ describe('each call', () => {
     ]);
   });
 
-  it.each([undefined, null, 42, {}])('a value of %j is none', async (value) => {
-    const shared = new MemorySharedCache();
-    vi.spyOn(shared, 'get').mockResolvedValue(value as string);
-    expect(await new GuardedSharedCache(shared).get('a')).toBeUndefined();
-  });
-
   it('is answered in time when the answer came while this process was busy', async () => {
     const shared = new MemorySharedCache();
     vi.spyOn(shared, 'get').mockImplementation(

@@ -2,10 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DriftReports } from '../../../src/diagnostics/drift.js';
 import type { CacheLimits } from '../../../src/key-api/cache/cache-options.js';
-import {
-  GuardedSharedCache,
-  UNAVAILABLE,
-} from '../../../src/key-api/cache/guarded-shared-cache.js';
+import { GuardedSharedCache } from '../../../src/key-api/cache/guarded-shared-cache.js';
 import { Sealer } from '../../../src/key-api/cache/sealer.js';
 import { SharedRows } from '../../../src/key-api/cache/shared-rows.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
@@ -38,7 +35,8 @@ function rowsOf(limits: Partial<CacheLimits> = {}) {
     set,
     rows,
     put: (text: string) => shared.values.set('row', sealer.seal('row', text)),
-    read: () => rows.read(sealer, 'row'),
+    read: (isShape = (_value: unknown): boolean => true) =>
+      rows.open(sealer, 'row', shared.values.get('row'), isShape),
     write: (value: unknown, at = NOW) => rows.write(sealer, 'row', { value, at }),
   });
 }
@@ -60,7 +58,7 @@ describe('the time of a row', () => {
   ])('%s', async (_name, at, read) => {
     const self = rowsOf();
     self.put(JSON.stringify({ at, value: { n: 1 } }));
-    expect(await self.read()).toEqual({ at: read, value: { n: 1 } });
+    expect(self.read()).toEqual({ at: read, value: { n: 1 } });
   });
 
   it('says until when it is fresh: a yes by ttl, a no by invalidTtl, and neither from the future', () => {
@@ -97,7 +95,7 @@ describe('what is written', () => {
   ])('is read as it was: %s', async (_name, value) => {
     const self = rowsOf();
     await self.write(value);
-    expect(await self.read()).toEqual({ at: NOW, value });
+    expect(self.read()).toEqual({ at: NOW, value });
   });
 
   it('is not written when it is longer than half a million characters', async () => {
@@ -128,7 +126,7 @@ describe('what lies there and was not put there by this fleet', () => {
     endpoint: 'shared cache',
     kind: 'dropped',
     path: 'value',
-    expected: 'a value sealed by this fleet',
+    expected: 'a value sealed by this fleet, of this version',
   };
 
   it.each<[string, (self: ReturnType<typeof rowsOf>) => void]>([
@@ -146,16 +144,25 @@ describe('what lies there and was not put there by this fleet', () => {
     const self = rowsOf();
     put(self);
     const reports = driftSeen();
-    expect(await self.read()).toBeUndefined();
+    expect(self.read()).toBeUndefined();
     expect(reports).toEqual([report]);
   });
 
-  it('nothing at all is nothing to report, and neither is a cache that cannot be asked', async () => {
+  it.each([undefined, null, 42, {}])('%j is nothing at all, and nothing to report', (value) => {
     const self = rowsOf();
     const reports = driftSeen();
-    expect(await self.read()).toBeUndefined();
-    vi.spyOn(self.shared, 'get').mockRejectedValue(new Error('down'));
-    expect(await self.read()).toBe(UNAVAILABLE);
+    self.shared.values.set('row', value as string);
+    expect(self.read()).toBeUndefined();
     expect(reports).toEqual([]);
+  });
+
+  it('a yes of a shape that this version cannot serve is not there; a no has no shape', async () => {
+    const self = rowsOf();
+    const reports = driftSeen();
+    self.put('{"at":1,"value":{"n":1}}');
+    expect(self.read(() => false)).toBeUndefined();
+    expect(reports).toEqual([report]);
+    self.put('{"at":1,"value":null}');
+    expect(self.read(() => false)).toEqual({ at: 1, value: null });
   });
 });

@@ -41,26 +41,39 @@ export class TimedCalls {
    * no rejection is left alone, and ignored.
    */
   run<T>(work: (call: TimedCall) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => this.start(work, resolve, reject));
+  }
+
+  /**
+   * {@link run} for who makes something else of the end: every promise between a command and who waits
+   * for it costs a good part of the command.
+   *
+   * @param work - what it throws is its failure.
+   * @param answered - is called, unless `failed` is; once.
+   */
+  start<T>(
+    work: (call: TimedCall) => T | Promise<T>,
+    answered: (answer: T) => void,
+    failed: (error: unknown) => void,
+  ): void {
     // A server that hangs for minutes answers nothing, and the client keeps every command.
-    if (this.#unanswered >= MOST) return Promise.reject(new TooMany());
-    return new Promise<T>((resolve, reject) => {
-      const call: Waiting = {
-        isOver: false,
-        endsAt: performance.now() + this.#timeout,
-        expire: () => reject(new TooLate()),
-      };
-      this.#enter(call);
-      work(call).then(
-        (answer) => {
-          this.#leave(call);
-          resolve(answer);
-        },
-        (error: unknown) => {
-          this.#leave(call);
-          reject(error);
-        },
-      );
-    });
+    if (this.#unanswered >= MOST) {
+      failed(new TooMany());
+      return;
+    }
+    const endsAt = performance.now() + this.#timeout;
+    const call: Waiting = { isOver: false, endsAt, expire: () => failed(new TooLate()) };
+    this.#enter(call);
+    begin(work, call).then(
+      (answer) => {
+        this.#leave(call);
+        if (!call.isOver) answered(answer);
+      },
+      (error: unknown) => {
+        this.#leave(call);
+        if (!call.isOver) failed(error);
+      },
+    );
   }
 
   #enter(call: Waiting): void {
@@ -97,4 +110,13 @@ export class TimedCalls {
       call.expire();
     }
   };
+}
+
+/** Whatever it does, a promise: also for what throws at once, and for what a foreign store returns. */
+function begin<T>(work: (call: TimedCall) => T | Promise<T>, call: TimedCall): Promise<T> {
+  try {
+    return Promise.resolve(work(call));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

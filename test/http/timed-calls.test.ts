@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { TimedCalls, TooLate, TooMany } from '../../src/stores/redis/timed-calls.js';
+import { TimedCalls, TooLate, TooMany } from '../../src/http/timed-calls.js';
 
 const never = () => new Promise<never>(() => {});
 
