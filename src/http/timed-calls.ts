@@ -13,7 +13,8 @@ export interface TimedCall {
 interface Waiting {
   isOver: boolean;
   readonly endsAt: number;
-  readonly expire: () => void;
+  /** What to do when it is too late; `undefined` once it has ended. */
+  expire: (() => void) | undefined;
 }
 
 /** Calls that may be unanswered at once, late ones included. */
@@ -86,6 +87,9 @@ export class TimedCalls {
   #leave(call: Waiting): void {
     this.#unanswered--;
     this.#waiting.delete(call);
+    // A Set that was rehashed leaves its old table to the collector, and that can lie in old space for
+    // long: whatever hangs on its entries would lie there as well, answers and all.
+    call.expire = undefined;
     // It is not cleared, for the next call would set it again; but it holds no process that is done.
     if (this.#waiting.size === 0) this.#timer?.unref();
   }
@@ -107,7 +111,7 @@ export class TimedCalls {
       }
       this.#waiting.delete(call);
       call.isOver = true;
-      call.expire();
+      call.expire?.();
     }
   };
 }

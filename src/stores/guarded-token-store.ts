@@ -1,4 +1,4 @@
-import { Deadline } from '../http/deadline.js';
+import { TimedCalls, TooLate, TooMany } from '../http/timed-calls.js';
 import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
 import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
@@ -16,6 +16,8 @@ const LONGEST = 2000;
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
+  // One timer for all: a login makes three of these calls.
+  readonly #calls = new TimedCalls(LONGEST);
 
   constructor(store: TokenStore) {
     this.#store = store;
@@ -46,23 +48,18 @@ export class GuardedTokenStore {
     );
   }
 
-  async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    const call = `tokenStore.${method}`;
-    const deadline = new Deadline(call, LONGEST);
-    try {
-      // Started in a `then`, so that a method which throws at once is a rejection like any other; and
-      // raced, so that one which fails after the deadline is still listened to.
-      return await deadline.race(Promise.resolve().then(run));
-    } catch (error) {
-      if (isStoreFailure(error)) throw error;
-      const problem = deadline.ended
-        ? `did not answer within ${LONGEST} ms`
-        : describeFailure(error);
-      throw storeFailure(call, problem);
-    } finally {
-      deadline.dispose();
-    }
+  #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#calls.start(run, resolve, (error) => reject(failureOf(`tokenStore.${method}`, error)));
+    });
   }
+}
+
+function failureOf(call: string, error: unknown): unknown {
+  if (isStoreFailure(error)) return error;
+  if (error instanceof TooLate) return storeFailure(call, `did not answer within ${LONGEST} ms`);
+  if (error instanceof TooMany) return storeFailure(call, 'has left too many calls unanswered');
+  return storeFailure(call, describeFailure(error));
 }
 
 function plainToken(answer: unknown): AccessToken | undefined {

@@ -8,7 +8,8 @@ export interface Answered<T> {
 
 /** A question that is under way. */
 interface Flight<T> {
-  readonly promise: Promise<Answered<T>>;
+  /** Let go once it is answered, for what was a Map's entry can lie in the heap for long. */
+  promise: Promise<Answered<T>> | undefined;
   /** The question about the same key that was asked before this one, if it is still under way. */
   earlier: Flight<T> | undefined;
   /** Whether its answer must not be kept: a later question was answered, or the key invalidated. */
@@ -58,6 +59,7 @@ export class Flights<T> {
 
   #land(key: string, flight: Flight<T>): void {
     flight.earlier = undefined;
+    flight.promise = undefined;
     if (this.#byKey.get(key) === flight) this.#byKey.delete(key);
   }
 
