@@ -3,12 +3,13 @@ import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.j
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
 import type { Deadline } from './deadline.js';
+import type { WireAnswer } from './exchange.js';
 import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';
 import { parseRetryAfter } from './retry-after.js';
 import { RetryTurns } from './retry-turns.js';
 import type { ServiceUrl } from './service-url.js';
-import { nameOf, Transport, type WireAnswer, type WireRequest } from './transport.js';
+import { nameOf, Transport, type WireRequest } from './transport.js';
 
 /** An answer as it is judged: by its body first, its status second. */
 export interface Answer {

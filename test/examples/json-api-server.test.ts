@@ -1,65 +1,21 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError, readConfig } from '../../examples/json-api/config.js';
+import { runExample } from './run-example.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SERVER = fileURLToPath(new URL('../../examples/json-api/server.ts', import.meta.url));
+const SERVER = 'json-api/server.ts';
 const README = fileURLToPath(new URL('../../examples/json-api/README.md', import.meta.url));
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly ended: Promise<number | string | null>;
-  output(): string;
-  /** The first match of what it prints. */
-  prints(pattern: RegExp): Promise<string>;
-}
-
-/** The example in a process of its own, as the README starts it. */
-function run(env: Record<string, string>): Running {
-  // Of this process only what a shell would have: no NODE_ENV=test, no MARKETPLACE_… of a developer.
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', SERVER], {
-    cwd: ROOT,
-    env: { PATH, HOME, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      child.emit('printed');
-    });
-  }
-  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  return {
-    child,
-    ended,
-    output: () => text,
-    async prints(pattern) {
-      for (;;) {
-        const found = pattern.exec(text);
-        if (found) return found[1] ?? found[0];
-        if (child.exitCode !== null) throw new Error(`it ended: ${text}`);
-        await Promise.race([once(child, 'printed'), ended]);
-      }
-    },
-  };
-}
 
 const CURL = spawnSync('curl', ['--version']).status === 0;
 if (!CURL) console.warn('The README of json-api is not run: there is no curl on this machine.');
 
 describe('examples/json-api/server.ts', () => {
   it('serves API and front page without a build, and ends on SIGTERM', async () => {
-    const running = run({ PORT: '0' });
+    const running = runExample(SERVER, { PORT: '0' });
     const origin = await running.prints(/(http:\/\/localhost:\d+)\/api\/items/);
     const front = await fetch(`${origin}/`);
     expect([front.status, await front.text()]).toEqual([200, expect.stringContaining('/front.js')]);
@@ -71,7 +27,7 @@ describe('examples/json-api/server.ts', () => {
   });
 
   it.skipIf(!CURL)('does what the README says that it does', async () => {
-    const running = run({ PORT: '0' });
+    const running = runExample(SERVER, { PORT: '0' });
     const origin = await running.prints(/(http:\/\/localhost:\d+)\/api\/items/);
     const blocks = [...readFileSync(README, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)];
     expect(blocks).toHaveLength(3);
@@ -102,7 +58,7 @@ describe('examples/json-api/server.ts', () => {
   });
 
   it('says what is missing in production, and repeats no secret', async () => {
-    const running = run({
+    const running = runExample(SERVER, {
       NODE_ENV: 'production',
       MARKETPLACE_API_KEY: 'very-secret',
       COOKIE_SECRET: 'x',
@@ -117,7 +73,7 @@ describe('examples/json-api/server.ts', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    const running = run({ PORT: String(port) });
+    const running = runExample(SERVER, { PORT: String(port) });
     expect(await running.ended).toBe(1);
     expect(running.output()).toContain(`Port ${port} is taken.`);
   });

@@ -6,6 +6,7 @@ import { abortable } from './abortable.js';
 import type { Ask, FleetSpace, LookupOptions, Settle, StartHow, Trace } from './ask.js';
 import type { CacheLimits } from './cache-options.js';
 import { type Answered, Flights } from './flights.js';
+import { Lookups } from './lookups.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
@@ -23,7 +24,7 @@ type Yes<T> = Answered<T> & { readonly value: T };
  * never kept.
  */
 export class AnswerCache<T extends object> {
-  readonly #what: LookupMessage['what'];
+  readonly #lookups: Lookups;
   readonly #settings: CacheLimits;
   readonly #clock: () => number;
   readonly #ask: Ask<T>;
@@ -44,7 +45,7 @@ export class AnswerCache<T extends object> {
     settle: Settle<T>,
     fleet?: FleetSpace<T>,
   ) {
-    this.#what = what;
+    this.#lookups = new Lookups(what);
     this.#settings = settings;
     this.#clock = clock;
     this.#ask = ask;
@@ -100,7 +101,7 @@ export class AnswerCache<T extends object> {
   /** Tells who listens that an answer that is kept was served. */
   served(answered: Answered<T>): Answered<T> {
     const isStale = answered.value !== null && this.#clock() - answered.at >= this.#settings.ttl;
-    return this.#report(isStale ? 'stale' : 'cache', answered);
+    return this.#lookups.report(isStale ? 'stale' : 'cache', answered);
   }
 
   /** The answer, from here or from the service. */
@@ -133,7 +134,7 @@ export class AnswerCache<T extends object> {
 
   /** Tells who listens that an old yes was served, for want of an answer. */
   servedLast(yes: Answered<T>): void {
-    this.#report('last-resort', yes);
+    this.#lookups.report('last-resort', yes);
   }
 
   /** Forgets one key, or all, also what is under way. */
@@ -169,12 +170,9 @@ export class AnswerCache<T extends object> {
     );
     if (!lookupChannel.hasSubscribers) return flight;
     return flight.then(
-      (answered) => this.#report(trace.source, answered),
+      (answered) => this.#lookups.report(trace.source, answered),
       (error: unknown) => {
-        const code = isMarketgateError(error) ? { code: error.code } : {};
-        const { source } = trace;
-        const message: LookupMessage = { what: this.#what, source, outcome: 'failed', ...code };
-        lookupChannel.publish(message);
+        this.#lookups.failed(trace.source, error);
         throw error;
       },
     );
@@ -211,16 +209,6 @@ export class AnswerCache<T extends object> {
     // Others may hold a yes that this process does not know of.
     const told = answered.value === null ? fleet.erase(key, answered) : fleet.tell(key, answered);
     told.catch(() => {});
-    return answered;
-  }
-
-  /** Tells who listens where an answer came from, and passes it on. */
-  #report<A extends Answered<T>>(source: LookupMessage['source'], answered: A): A {
-    if (lookupChannel.hasSubscribers) {
-      const outcome = answered.value === null ? 'no' : 'yes';
-      const message: LookupMessage = { what: this.#what, source, outcome };
-      lookupChannel.publish(message);
-    }
     return answered;
   }
 
