@@ -23,11 +23,6 @@ export {
 } from './express/code-sources.js';
 export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
 export type { GuessLimitOption } from './express/guess-limit/guess-gate.js';
-export type {
-  GuessesLeft,
-  GuessLimit,
-  GuessLimitOptions,
-} from './express/guess-limit/guess-limit.js';
 export { loadAccount } from './express/load-account.js';
 export { type LoadItemOptions, loadItem } from './express/load-item.js';
 export { loadItems } from './express/load-items.js';
@@ -76,6 +71,11 @@ export {
   type EncryptedTokenStoreOptions,
 } from './stores/encrypted-token-store.js';
 export type { EncryptionKey } from './stores/encryption-keys.js';
+export type {
+  GuessesLeft,
+  GuessLimit,
+  GuessLimitOptions,
+} from './stores/guess-limit/guess-limit.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { SharedCache } from './stores/shared-cache.js';
 export type { TokenStore } from './stores/token-store.js';

@@ -1,5 +1,5 @@
 import { addressOf, type Certificate, openConnection } from './connection.js';
-import type { Report } from './doctor.js';
+import type { Report } from './finding.js';
 import { probe } from './probe.js';
 
 /** More than this, and support dates and token lives are off by something that is noticed. */

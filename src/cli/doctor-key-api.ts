@@ -1,7 +1,7 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { KeyApi } from '../key-api/key-api.js';
-import type { Report } from './doctor.js';
 import { checkConnection } from './doctor-connection.js';
+import type { Report } from './finding.js';
 import { type Settings, VARIABLES } from './settings.js';
 
 /** Interface A: the address, the way there, the key, the items. */

@@ -1,7 +1,7 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { LoginApi } from '../login-api/login-api.js';
-import type { Report } from './doctor.js';
 import { checkConnection } from './doctor-connection.js';
+import type { Report } from './finding.js';
 import { type Probe, probe } from './probe.js';
 import { type Settings, VARIABLES } from './settings.js';
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { addressOf, openConnection } from './connection.js';
-import type { Report } from './doctor.js';
+import type { Report } from './finding.js';
 import { inWords, noAnswer } from './probe.js';
 import type { Settings } from './settings.js';
 

@@ -2,8 +2,8 @@ import { isObject } from '../shape/is-object.js';
 import type { Shaped } from '../shape/read-shape.js';
 import type { Account } from './account.js';
 import type { Item } from './item.js';
+import type { Judging } from './load-readers.js';
 import type { Purchase } from './purchase.js';
-import type { Reading } from './reading.js';
 
 /** The body of an answer: an object, as every answer of interface A is. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export interface Endpoint<T> {
   /** Statuses that make any `msg` a *no*. */
   readonly noStatuses: readonly number[];
   /** The payload, if the body has one where this endpoint puts it. A promise where it is long. */
-  readonly payload: (body: Body, reading: Reading) => Shaped<T> | Promise<Shaped<T>> | undefined;
+  readonly payload: (body: Body, reading: Judging) => Shaped<T> | Promise<Shaped<T>> | undefined;
 }
 
 export const accountDetails: Endpoint<Account> = {

@@ -6,7 +6,7 @@ import { describeUnusable, isNotNow } from '../http/unusable.js';
 import { isObject } from '../shape/is-object.js';
 import type { Shaped } from '../shape/read-shape.js';
 import type { Body, Endpoint } from './endpoints.js';
-import type { Reading } from './reading.js';
+import type { Judging } from './load-readers.js';
 
 /** The service's *no*: nobody else's failure counts as one. */
 export const NO = Symbol('the service said no');
@@ -28,7 +28,7 @@ export function judge<T>(
   endpoint: Endpoint<T>,
   answer: Answer,
   secrets: readonly string[],
-  reading: Reading,
+  reading: Judging,
 ): T | typeof NO | Promise<T | typeof NO> {
   const body = asBody(answer);
   const payload = body === undefined || isError(body) ? undefined : endpoint.payload(body, reading);

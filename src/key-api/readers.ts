@@ -7,12 +7,6 @@ import { type Purchase, purchaseSchema } from './purchase.js';
 export { readItems } from './item-list.js';
 
 /**
- * What reads the payloads of interface A. Loaded with the first call, for it brings zod along: that is
- * most of what importing the package would cost.
- */
-export type Readers = typeof import('./readers.js');
-
-/**
  * Reads one payload.
  * @param at where it stands in the answer, as in `data.purchase`.
  */

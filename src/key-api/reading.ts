@@ -1,11 +1,9 @@
 import type { DriftReports } from '../diagnostics/drift.js';
 import type { Deadline } from '../http/deadline.js';
 import type { ItemPool } from './item-pool.js';
-import type { Readers } from './readers.js';
 
 /** What reading an answer needs beside the answer. */
 export interface Reading {
-  readonly readers: Readers;
   /** Who tells of what was coped with. */
   readonly drift: DriftReports;
   /** Its `turn`, between slices of long work, lets others go on, and rejects when the call has ended. */

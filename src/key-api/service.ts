@@ -5,7 +5,6 @@ import type { ClientSettings } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
 import type { ServiceUrl } from '../http/service-url.js';
-import { lazily } from '../shape/lazily.js';
 import type { Account } from './account.js';
 import {
   accountDetails,
@@ -19,13 +18,9 @@ import type { Item } from './item.js';
 import type { ItemPool } from './item-pool.js';
 import { judge, NO } from './judge.js';
 import { KeyCheck } from './key-check.js';
+import { type Judging, loadReaders, type Readers } from './load-readers.js';
 import type { Purchase } from './purchase.js';
-import type { Readers } from './readers.js';
-import type { Reading } from './reading.js';
 import { encode, type ValidationEncoding } from './validation-encoding.js';
-
-/** What reads answers; here without a promise once the first call has waited for it. */
-export const loadReaders = lazily(() => import('./readers.js'));
 
 /** What an endpoint takes beside the api_key. */
 interface Parameters {
@@ -196,7 +191,7 @@ export class KeyService {
   ): Promise<T | typeof NO> {
     const { method, path } = endpoint;
     const secrets = [key, parameters.purchase_code ?? ''];
-    const reading: Reading = { readers, drift: this.drift, pool: this.#pool, deadline };
+    const reading: Judging = { readers, drift: this.drift, pool: this.#pool, deadline };
     return this.#http.call(
       {
         method,

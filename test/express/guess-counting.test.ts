@@ -4,7 +4,7 @@ import { Line, Lines } from '../../src/express/guess-limit/line.js';
 import {
   checkGuessLimitOptions,
   MemoryGuessLimit,
-} from '../../src/express/guess-limit/memory-guess-limit.js';
+} from '../../src/stores/guess-limit/memory-guess-limit.js';
 
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 

@@ -8,8 +8,8 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { guesserName } from '../../src/express/guess-limit/guesser.js';
 import { Lines } from '../../src/express/guess-limit/line.js';
+import { guesserName } from '../../src/stores/guess-limit/guesser.js';
 import { expressVersions } from '../support/express-versions.js';
 import { MemorySharedCache } from '../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../support/shop.js';

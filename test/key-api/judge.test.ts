@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/http/http-client.js';
 import type { Endpoint } from '../../src/key-api/endpoints.js';
 import { judge, NO } from '../../src/key-api/judge.js';
-import type { Reading } from '../../src/key-api/reading.js';
+import type { Judging } from '../../src/key-api/load-readers.js';
 import { everythingOf, rejection } from '../support/errors.js';
 
 const THING = { n: 1 };
@@ -30,7 +30,7 @@ const json = (value: unknown, status = 200): Answer => ({ status, body: { isJson
 /** What an answer comes to, read at once and in slices. */
 async function judged(answer: Answer, column: 'account' | 'keyApi' = 'keyApi'): Promise<unknown> {
   const each = [false, true].map(async (isSlow) =>
-    judge(endpointOf(column, isSlow), answer, [SECRET], {} as Reading),
+    judge(endpointOf(column, isSlow), answer, [SECRET], {} as Judging),
   );
   const [atOnce, inSlices] = await Promise.allSettled(each);
   expect(inSlices).toEqual(atOnce);
@@ -46,9 +46,9 @@ describe('an answer', () => {
   );
 
   it('is no promise where nothing had to be waited for', () => {
-    expect(judge(endpointOf('keyApi'), json({ thing: THING }), [], {} as Reading)).toBe(THING);
+    expect(judge(endpointOf('keyApi'), json({ thing: THING }), [], {} as Judging)).toBe(THING);
     expect(
-      judge(endpointOf('keyApi', true), json({ thing: THING }), [], {} as Reading),
+      judge(endpointOf('keyApi', true), json({ thing: THING }), [], {} as Judging),
     ).toBeInstanceOf(Promise);
   });
 

@@ -19,7 +19,7 @@ const FOLDERS = {
   },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    include: ['test/stores/**/*.test.ts'],
+    include: ['test/stores/**/*.test.ts', 'test/express/guess-*.test.ts'],
     exclude: [
       'test/stores/describe-*.test.ts',
       'test/stores/node-test.test.ts',

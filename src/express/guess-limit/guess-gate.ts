@@ -1,8 +1,11 @@
 import type { Request } from 'express';
 import { wrongOption } from '../../options/check-options.js';
-import type { GuessLimit, GuessLimitOptions } from './guess-limit.js';
+import type { GuessLimit, GuessLimitOptions } from '../../stores/guess-limit/guess-limit.js';
+import {
+  checkGuessLimitOptions,
+  MemoryGuessLimit,
+} from '../../stores/guess-limit/memory-guess-limit.js';
 import { Lines } from './line.js';
-import { checkGuessLimitOptions, MemoryGuessLimit } from './memory-guess-limit.js';
 
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;

@@ -1,5 +1,5 @@
 import { MarketgateError } from '../../errors/marketgate-error.js';
-import type { GuessesLeft } from './guess-limit.js';
+import type { GuessesLeft } from '../../stores/guess-limit/guess-limit.js';
 
 /** A counter that cannot be read must not refuse customers; it guards no door, only our quota. */
 const UNLIMITED: GuessesLeft = { left: Number.POSITIVE_INFINITY, retryAfter: 0 };

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
-import type {
-  GuessesLeft,
-  GuessLimit,
-  GuessLimitOptions,
-} from '../../express/guess-limit/guess-limit.js';
+import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
+import type { GuessesLeft, GuessLimit, GuessLimitOptions } from '../guess-limit/guess-limit.js';
 import {
   checkGuessLimitOptions,
   type GuessLimitSettings,
   MemoryGuessLimit,
-} from '../../express/guess-limit/memory-guess-limit.js';
-import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
+} from '../guess-limit/memory-guess-limit.js';
 import { wholeMilliseconds } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';
 import type { RedisClient } from './redis-client.js';

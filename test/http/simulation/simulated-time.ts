@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { loadReaders } from '../../../src/key-api/service.js';
+import { loadReaders } from '../../../src/key-api/load-readers.js';
 import { loadReader } from '../../../src/login-api/login-api.js';
 
 // A module that is being loaded waits for the disk, and that is not simulated.
