@@ -19,6 +19,11 @@ export class ItemPool {
   #catalogue: WeakRef<readonly Item[]> | undefined;
   #sweepAt = FIRST_SWEEP;
 
+  /** How many items are known, those included that nobody holds any more. */
+  get size(): number {
+    return this.#items.size;
+  }
+
   /** The copy that all purchases share, of an item of the documented shape. */
   intern(item: Item): Item {
     const known = this.find(item);

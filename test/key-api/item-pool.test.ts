@@ -135,11 +135,13 @@ it('the pool keeps no item alive, and forgets those that are gone', async () => 
   const pool = new ItemPool();
   const kept = pool.intern({ id: 1, name: 'kept', media: { thumbnail: 't' } });
   let gone = 0;
+  let most = 0;
   const registry = new FinalizationRegistry(() => gone++);
   for (let id = 2; id < 3000; id++) {
     const one: Item = { id, name: 'x', media: { thumbnail: 't' } };
     registry.register(one, id);
     pool.intern(one);
+    most = Math.max(most, pool.size);
     if (id % 500 === 0) {
       await sleep(0);
       gc();
@@ -149,6 +151,9 @@ it('the pool keeps no item alive, and forgets those that are gone', async () => 
   gc();
   await sleep(0);
   expect(gone).toBeGreaterThan(2000);
+  // It looks for them at 1,024, and then only at twice as many as are left.
+  expect(most).toBe(1024);
+  expect(pool.size).toBeGreaterThan(400);
   expect(pool.intern({ id: 1, name: 'kept', media: { thumbnail: 't' } })).toBe(kept);
 });
 

@@ -33,7 +33,12 @@ const FOLDERS = {
     exclude: ['test/stores/redis-outage.test.ts', 'test/stores/redis-settings.test.ts'],
   },
   'key-api': {
-    include: ['test/key-api/**/*.test.ts', 'test/shape/**/*.test.ts'],
+    include: [
+      'test/key-api/**/*.test.ts',
+      'test/shape/**/*.test.ts',
+      // What it tells on the channels, and when it raises the alarm.
+      'test/diagnostics/**/*.test.ts',
+    ],
     exclude: ['test/key-api/cache/unreliable-day.test.ts'],
   },
 };

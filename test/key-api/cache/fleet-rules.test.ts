@@ -121,6 +121,16 @@ describe('the lock', () => {
     expect(shared.locks.size).toBe(0);
   });
 
+  it('is given back when the shared cache fails behind it, and the service is asked', async () => {
+    const { shared } = sharedCache();
+    const one = processOf(shared);
+    await one.look('b');
+    const get = vi.spyOn(shared, 'get');
+    get.mockResolvedValueOnce(undefined).mockRejectedValueOnce(new Error('down'));
+    expect((await one.look('a')).value).toEqual({ n: 2 });
+    await vi.waitFor(() => expect(shared.locks.size).toBe(0));
+  });
+
   it('is given back only when the answer is there for who waits for it', async () => {
     const { shared, set } = sharedCache();
     let written: () => void = nothing;
@@ -178,6 +188,32 @@ describe('the answer of another process', () => {
   });
 });
 
+describe('a message', () => {
+  it('that comes before the secret is known breaks nothing', async () => {
+    const { shared } = sharedCache();
+    const subscribe = vi.spyOn(shared, 'subscribe').mockImplementation(async (onMessage) => {
+      onMessage('of another fleet');
+      onMessage(undefined);
+      return async () => {};
+    });
+    const one = processOf(shared);
+    await one.look('a');
+    await one.look('b');
+    expect(subscribe).toHaveBeenCalledOnce();
+    expect(one.forgotten).toEqual([['', undefined]]);
+  });
+
+  it('about a key that reads like a time is about that key only', async () => {
+    const { shared } = sharedCache();
+    const [one, other] = [processOf(shared), processOf(shared)];
+    await one.look('a');
+    await settle();
+    await one.fleet.forget('purchase', '99999999999999');
+    expect((await other.look('a')).value).toEqual({ n: 1 });
+    expect(other.spent).toEqual([]);
+  });
+});
+
 describe('the secret', () => {
   it('is not waited for long: the fleet is done without, and nothing is asked of the shared cache', async () => {
     vi.useFakeTimers();
@@ -188,6 +224,7 @@ describe('the secret', () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect((await found).value).toEqual({ n: 1 });
     expect(one.spent[0]).toBeGreaterThanOrEqual(100);
+    expect(one.spent[0]).toBeLessThanOrEqual(1000);
     await forgotten;
     expect([...shared.calls, ...shared.messages]).toEqual([]);
   });

@@ -91,8 +91,13 @@ describe('each call', () => {
 
 describe('a lock', () => {
   it('of a cache that has none cannot be had, and is not another’s', async () => {
-    const shared = Object.assign(new MemorySharedCache(), { lock: undefined });
-    expect(await new GuardedSharedCache(shared as never).lock('a', 5)).toBe(UNAVAILABLE);
+    const shared = new MemorySharedCache();
+    Object.assign(shared, { lock: undefined });
+    const guarded = new GuardedSharedCache(shared);
+    for (let i = 0; i < 10; i++) expect(await guarded.lock('a', 5)).toBe(UNAVAILABLE);
+    // Nor is the cache taken to be down for it.
+    shared.values.set('a', 'there');
+    expect(await guarded.get('a')).toBe('there');
   });
 
   it('is given back once it is unlocked; another’s is undefined', async () => {
