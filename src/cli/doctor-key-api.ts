@@ -13,7 +13,7 @@ export async function checkKeyService(settings: Settings, report: Report): Promi
   const onTheWay = ['reachable', 'https', 'certificate', 'clock'];
   if (baseUrl === undefined || apiKey === undefined) {
     const missing = [!baseUrl && VARIABLES.baseUrl, !apiKey && VARIABLES.apiKey].filter(Boolean);
-    report('key API', 'wrong', `set ${missing.join(' and ')}`);
+    report('key API', 'wrong', `set ${missing.join(' and ')}, or name their file with --env-file`);
     return skip(...onTheWay, 'api_key', 'items');
   }
   let keyApi: KeyApi;

@@ -17,7 +17,11 @@ export async function checkLoginService(settings: Settings, report: Report): Pro
   }
   const missing = (['authUrl', 'appId', 'appSecret'] as const).filter((name) => !settings[name]);
   if (authUrl === undefined || appId === undefined || appSecret === undefined) {
-    report('login', 'wrong', `set ${missing.map((name) => VARIABLES[name]).join(' and ')}`);
+    report(
+      'login',
+      'wrong',
+      `set ${missing.map((name) => VARIABLES[name]).join(' and ')}, or name their file with --env-file`,
+    );
     return;
   }
   let loginApi: LoginApi;

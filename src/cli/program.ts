@@ -34,6 +34,7 @@ export async function run(args: readonly string[], around: Surroundings): Promis
 
   const withSettings = (command: Command): Command =>
     command
+      .option('--env-file <path>', 'a file with these variables, such as .env')
       .option('--base-url <url>', `instead of ${VARIABLES.baseUrl}`)
       .option('--auth-url <url>', `instead of ${VARIABLES.authUrl}`)
       .option('--app-id <id>', `instead of ${VARIABLES.appId}`)

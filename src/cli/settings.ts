@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+
 /** Where the service is and who we are to it, from flags or the environment. */
 export interface Settings {
   baseUrl?: string | undefined;
@@ -12,7 +15,10 @@ export interface Settings {
 }
 
 /** What the flags of a command are. */
-export type SettingFlags = Omit<Settings, 'timeout'> & { timeout?: string | undefined };
+export type SettingFlags = Omit<Settings, 'timeout'> & {
+  timeout?: string | undefined;
+  envFile?: string | undefined;
+};
 
 const TIMEOUT = 10_000;
 
@@ -26,18 +32,31 @@ export const VARIABLES = {
   redisUrl: 'REDIS_URL',
 } as const;
 
-/** Flags before environment; a blank variable counts as none. */
+/** Flags before environment, and that before the file; a blank variable counts as none. */
 export function readSettings(flags: SettingFlags, environment: NodeJS.ProcessEnv): Settings {
   const timeout = flags.timeout === undefined ? TIMEOUT : Number(flags.timeout);
   if (!Number.isInteger(timeout) || timeout < 1) {
     throw new UsageError('--timeout must be a whole number of milliseconds');
   }
   const settings: Settings = { allowInsecure: flags.allowInsecure, timeout };
+  const file = flags.envFile === undefined ? {} : readEnvFile(flags.envFile);
   for (const [name, variable] of Object.entries(VARIABLES)) {
     const key = name as keyof typeof VARIABLES;
-    settings[key] = flags[key] || environment[variable]?.trim() || undefined;
+    const given = flags[key] || environment[variable]?.trim() || file[variable]?.trim();
+    settings[key] = given || undefined;
   }
   return settings;
+}
+
+/** As `node --env-file` reads it. */
+function readEnvFile(path: string): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The file's own text stays out of it.
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`--env-file: ${path} cannot be read (${code ?? 'no text'})`);
+  }
 }
 
 /** A command was not told all that it needs: exit code 2. */

@@ -22,7 +22,9 @@ export async function verify(
 ): Promise<number> {
   const { baseUrl, apiKey, allowInsecure, timeout } = settings;
   if (baseUrl === undefined || apiKey === undefined) {
-    throw new UsageError(`verify needs ${VARIABLES.baseUrl} and ${VARIABLES.apiKey}`);
+    throw new UsageError(
+      `verify needs ${VARIABLES.baseUrl} and ${VARIABLES.apiKey}, or their file with --env-file`,
+    );
   }
   if (code.trim() === '') throw new UsageError('verify needs a purchase code that is not blank');
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { cli, service } from './support.js';
 
 describe('marketgate', () => {
@@ -22,6 +25,8 @@ describe('marketgate', () => {
     [['verify', 'x', '--base-url', 'nowhere']],
     [['doctor', '--timeout', 'soon']],
     [['doctor', '--timeout', '0']],
+    [['doctor', '--env-file', '/does/not/exist']],
+    [['verify', 'x', '--env-file', '/']],
     [['sandbox', 'nonsense']],
     [['sandbox', '--port', 'x']],
     [['sandbox', '--port', '']],
@@ -94,6 +99,42 @@ describe('marketgate verify', () => {
     const elsewhere = { ...environment, MARKETPLACE_BASE_URL: 'http://127.0.0.1:9' };
     const flags = ['--base-url', environment.MARKETPLACE_BASE_URL];
     expect((await cli(['verify', code('supported'), ...flags], elsewhere)).code).toBe(0);
+  });
+});
+
+describe('--env-file', () => {
+  const fileOf = async (text: string): Promise<string> => {
+    const folder = await mkdtemp(join(tmpdir(), 'marketgate-env-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, '.env');
+    await writeFile(path, text);
+    return path;
+  };
+
+  it('holds what the sandbox prints for it, for doctor and for verify', async () => {
+    const { environment, code } = await service();
+    const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+    const path = await fileOf(`# mine\n${lines.join('\n')}\n`);
+    expect((await cli(['verify', code('supported'), '--env-file', path])).code).toBe(0);
+    expect((await cli(['doctor', '--env-file', path])).out).toMatch(/ok +api_key +accepted/);
+  });
+
+  it('comes after flags and environment', async () => {
+    const { environment, code } = await service();
+    const path = await fileOf('MARKETPLACE_BASE_URL=https://other.example\nMARKETPLACE_API_KEY=x');
+    const ran = await cli(['verify', code('supported'), '--env-file', path], environment);
+    expect(ran.code).toBe(0);
+  });
+
+  it('that cannot be read is named, and nothing of another file is shown', async () => {
+    expect((await cli(['doctor', '--env-file', '/does/not/exist'])).err).toContain(
+      '--env-file: /does/not/exist cannot be read (ENOENT)',
+    );
+  });
+
+  it('is what doctor and verify point to when they are told nothing', async () => {
+    expect((await cli(['doctor'])).out).toContain('--env-file');
+    expect((await cli(['verify', 'x'])).err).toContain('--env-file');
   });
 });
 
