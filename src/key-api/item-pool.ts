@@ -15,7 +15,7 @@ const FIRST_SWEEP = 1024;
  */
 export class ItemPool {
   readonly #items = new Map<number, WeakRef<Item>>();
-  readonly #indexes = new WeakMap<readonly Item[], ItemIndex>();
+  readonly #indexes = new WeakMap<readonly Item[], Map<number, Item>>();
   #catalogue: WeakRef<readonly Item[]> | undefined;
   #sweepAt = FIRST_SWEEP;
 
@@ -59,12 +59,21 @@ export class ItemPool {
 
   /** A list by id, made when the first item is looked for in it. */
   indexOf(list: readonly Item[]): ItemIndex {
+    return this.#mapOf(list);
+  }
+
+  #mapOf(list: readonly Item[]): Map<number, Item> {
     let index = this.#indexes.get(list);
     if (index === undefined) {
       index = new Map(list.map((item) => [item.id, item]));
       this.#indexes.set(list, index);
     }
     return index;
+  }
+
+  /** Takes an item out of the index of a list, which itself stays as it was. */
+  withdraw(list: readonly Item[], id: number): void {
+    this.#mapOf(list).delete(id);
   }
 
   /** Forgets the items that are gone; again when there are twice as many as are left. */

@@ -5,14 +5,12 @@ import { AnswerCache } from './cache/answer-cache.js';
 import type { Ask, FleetSpace, LookupOptions } from './cache/ask.js';
 import type { CacheSettings } from './cache/cache-options.js';
 import { Fleet } from './cache/fleet.js';
-import type { Answered } from './cache/flights.js';
+import type { Answered, Yes } from './cache/flights.js';
 import type { Item } from './item.js';
 import type { ItemPool } from './item-pool.js';
 import type { Purchase } from './purchase.js';
 import type { KeyService } from './service.js';
 import { SHARED_SHAPES } from './shared-shapes.js';
-
-type AnsweredItem = Answered<Item> & { readonly value: Item };
 
 /** The one key of what there is one of. */
 const ONLY = '';
@@ -101,14 +99,14 @@ export class KeptAnswers {
   }
 
   async item(id: number, options: LookupOptions): Promise<Item | null> {
-    if (options.fresh) return this.#items.get(String(id), options);
+    if (options.fresh) return this.#ask(id, options);
     const listed = this.#listed(id, this.#list.lookFresh(ONLY));
     if (listed !== undefined) {
       this.#items.served(listed);
       return listed.value;
     }
     try {
-      return await this.#items.get(String(id), options);
+      return await this.#ask(id, options);
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // The list is still served, so what is in it must be as well.
@@ -117,6 +115,12 @@ export class KeptAnswers {
       this.#items.servedLast(last);
       return last.value;
     }
+  }
+
+  async #ask(id: number, options: LookupOptions): Promise<Item | null> {
+    const item = await this.#items.get(String(id), options);
+    if (item === null) this.#withdraw(id);
+    return item;
   }
 
   purchase(code: string, options: LookupOptions): Promise<Purchase | null> {
@@ -181,7 +185,7 @@ export class KeptAnswers {
   }
 
   /** The item in a list, unless the service was asked about the item itself since. */
-  #listed(id: number, list: Answered<Item[]> | undefined): AnsweredItem | undefined {
+  #listed(id: number, list: Answered<Item[]> | undefined): Yes<Item> | undefined {
     if (!list?.value) return undefined;
     // What the service said of the item itself since: also a no that is not served any more. In the same
     // millisecond as well, for a no must not be overruled.
@@ -189,6 +193,14 @@ export class KeptAnswers {
       return undefined;
     const value = this.#pool.indexOf(list.value).get(id);
     return value && { value, at: list.at };
+  }
+
+  /** Takes an item that is gone out of the list of before: its own *no* may be pushed out by others. */
+  #withdraw(id: number): void {
+    const list = this.#list.last(ONLY);
+    if (list === undefined) return;
+    const asked = this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY;
+    if (asked >= list.at) this.#pool.withdraw(list.value, id);
   }
 }
 

@@ -202,6 +202,34 @@ describe('an item out of a list', () => {
     ]);
   });
 
+  it('is not served in an outage once the service has said that it is gone, however many asked since', async () => {
+    const { kept, service } = keptOf({ maxInvalid: 2 });
+    await kept.list({});
+    time.now += 3 * HOUR;
+    service.item.mockResolvedValue(null);
+    expect(await kept.item(7, {})).toBeNull();
+    // Guesses push its own no out.
+    for (const guess of [90, 91, 92]) expect(await kept.item(guess, {})).toBeNull();
+    service.item.mockRejectedValue(down());
+    expect((await rejection(kept.item(7, {}))).code).toBe('service_unavailable');
+    expect((await kept.item(1042, {}))?.id).toBe(1042);
+  });
+
+  it('is served again with a list that is younger than the no', async () => {
+    const { kept, service } = keptOf();
+    service.item.mockResolvedValue(null);
+    await kept.list({});
+    time.now += 3 * HOUR;
+    await kept.item(7, {});
+    time.now += 1;
+    await kept.list({ fresh: true });
+    // Said once more, from what is kept: it is about the list of before.
+    expect((await kept.item(7, {}))?.id).toBe(7);
+    time.now += 3 * HOUR;
+    service.item.mockRejectedValue(down());
+    expect((await kept.item(7, {}))?.id).toBe(7);
+  });
+
   it('does not serve who has left, nor for what is no outage', async () => {
     const { kept, service } = keptOf();
     await kept.list({});

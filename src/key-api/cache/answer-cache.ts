@@ -5,13 +5,11 @@ import { isMarketgateError } from '../../errors/marketgate-error.js';
 import { abortable } from './abortable.js';
 import type { Ask, FleetSpace, LookupOptions, Settle, StartHow, Trace } from './ask.js';
 import type { CacheLimits } from './cache-options.js';
-import { type Answered, Flights } from './flights.js';
+import { type Answered, Flights, type Yes } from './flights.js';
 import { Lookups } from './lookups.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
-
-type Yes<T> = Answered<T> & { readonly value: T };
 
 /**
  * The service's answers to one kind of question. An answer goes through these ages:
@@ -91,6 +89,11 @@ export class AnswerCache<T extends object> {
     const yes = this.#yes.get(key);
     const age = yes === undefined ? -1 : this.#clock() - yes.at;
     return age >= 0 && age < this.#settings.ttl ? yes : undefined;
+  }
+
+  /** The last yes, served or not. */
+  last(key: string): Yes<T> | undefined {
+    return this.#yes.peek(key);
   }
 
   /** When the answer that is kept, served or not, was asked for. */

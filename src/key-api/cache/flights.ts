@@ -6,6 +6,9 @@ export interface Answered<T> {
   readonly at: number;
 }
 
+/** One that is not *no*. */
+export type Yes<T> = Answered<T> & { readonly value: T };
+
 /** A question that is under way. */
 interface Flight<T> {
   /** Let go once it is answered, for what was a Map's entry can lie in the heap for long. */
