@@ -30,7 +30,7 @@ const FOLDERS = {
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],
     include: ['test/stores/redis-*.test.ts'],
-    exclude: ['test/stores/redis-outage.test.ts', 'test/stores/redis-settings.test.ts'],
+    exclude: ['test/stores/redis-outage.test.ts'],
   },
   'key-api': {
     include: [

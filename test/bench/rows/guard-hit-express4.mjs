@@ -12,6 +12,7 @@ export default {
     'marketgate, diagnostics heard': { guard: 'marketgate', isHeard: true },
     'lru-cache fetch': { guard: 'lru-cache-fetch' },
   },
+  rounds: 15,
   open: openGuards,
   measure: measureGuard('express4', CODES),
   metrics: GUARD_METRICS,
