@@ -1,0 +1,41 @@
+import { EventEmitter } from 'node:events';
+import type { RedisClient } from 'marketgate/redis';
+import { vi } from 'vitest';
+
+/** As much of a client of either library as is looked at, with what it was asked. */
+class FakeClient extends EventEmitter {
+  get = vi.fn(async (_key: string): Promise<unknown> => null);
+  set = vi.fn(async (..._args: unknown[]): Promise<unknown> => 'OK');
+  del = vi.fn(async (..._args: unknown[]): Promise<unknown> => 1);
+  eval = vi.fn(async (..._args: unknown[]): Promise<unknown> => 1);
+  publish = vi.fn(async (..._args: unknown[]): Promise<unknown> => 1);
+  subscribe = vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined);
+  ping = vi.fn(async (): Promise<unknown> => 'PONG');
+  connect = vi.fn(async (): Promise<unknown> => undefined);
+  disconnect = vi.fn(async (): Promise<unknown> => undefined);
+  duplicate = vi.fn((..._overrides: unknown[]): FakeClient => this.double);
+  /** What {@link duplicate} gives. */
+  declare double: FakeClient;
+
+  /** As the package's options want it. */
+  get asClient(): RedisClient {
+    return this as unknown as RedisClient;
+  }
+}
+
+/** A client as of node-redis, from version 5 on. */
+export class FakeNodeRedis extends FakeClient {
+  isOpen = true;
+  isReady = true;
+  options: object | undefined = { socket: { host: 'redis.example' } };
+  pTTL = vi.fn();
+  withCommandOptions: ((options: object) => FakeNodeRedis) | undefined = vi.fn(() => this);
+  destroy: (() => void) | undefined = vi.fn();
+}
+
+/** A client as of ioredis. */
+export class FakeIoRedis extends FakeClient {
+  status = 'ready';
+  defineCommand = vi.fn();
+  pttl = vi.fn();
+}
