@@ -24,7 +24,8 @@ export async function measureServer(
   }
 }
 
-async function answerOf(url, headers = {}) {
+/** The status and the text of an answer. */
+export async function answerOf(url, headers = {}) {
   const response = await fetch(url, { headers: { ...headers, connection: 'close' } });
   return [response.status, await response.text()];
 }

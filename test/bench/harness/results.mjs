@@ -8,9 +8,9 @@ const HEAD = `# What the benches measured
 Written by \`npm run bench\`; \`npm run bench NAME\` replaces one section. Only ratios say something:
 absolute numbers are those of one small machine that did other things as well.
 
-Every sample is a fresh process, warmed up before it is measured. In each of ${ROUNDS} rounds (15 for a
-guard on a hit) every variant is measured once, one after the other, and a ratio is that of two samples
-of the same round. "Median" is that of the rounds, "spread" their middle half. "CPU" is \`process.cpuUsage()\` of the process that does
+Every sample is a fresh process, warmed up before it is measured. In each of ${ROUNDS} rounds every variant
+is measured once, one after the other, and a ratio is that of two samples of the same round. "Median"
+is that of the rounds, "spread" their middle half. "CPU" is \`process.cpuUsage()\` of the process that does
 the work, system time and all threads included; what loads or answers it is in another process. A run
 fails when two variants give different answers, or any answer is not the expected status.`;
 

@@ -1,12 +1,14 @@
 import { CODES } from '../subjects/guard-server.mjs';
-import { GUARD_METRICS, measureGuard, openGuards } from './guards.mjs';
+import { ADDED, CPU, measureAdded, openGuards } from './guards.mjs';
 
 export default {
   name: 'guard-hit',
   title: 'Guard on a cache hit, Express 5',
   about: `200 customers come back with codes that the cache knows. The limit is a hand-written
-middleware: it reads the header and asks an \`LRUCache\`. "Added" is what a guard costs beyond the bare
-route, which is what is compared. marketgate also checks the code's form and the purchase's item.`,
+middleware: it reads the header and asks an \`LRUCache\`. Compared is what a guard adds to the bare route,
+which is a tenth of the whole: so in each sample one process serves both, and is asked for 400 of the one
+and 400 of the other, 30 times in turn. What the bare route adds to itself is how far that can be believed.
+marketgate also checks the code's form and the purchase's item.`,
   variants: {
     'bare Express': { guard: 'bare' },
     'hand-written, synchronous': { guard: 'hand-written' },
@@ -19,14 +21,12 @@ route, which is what is compared. marketgate also checks the code's form and the
     cacheable: { guard: 'cacheable' },
     keyv: { guard: 'keyv' },
   },
-  // What is compared is a tenth of what is measured.
-  rounds: 15,
   open: openGuards,
-  measure: measureGuard('express', CODES),
-  metrics: GUARD_METRICS,
+  measure: measureAdded('express', CODES),
+  metrics: [ADDED, CPU],
   goals: [
     {
-      metric: GUARD_METRICS[0],
+      metric: ADDED,
       variant: 'marketgate',
       most: 1.25,
       what: 'added by marketgate, to what the hand-written guard adds',
@@ -39,7 +39,7 @@ route, which is what is compared. marketgate also checks the code's form and the
       'cacheable',
       'keyv',
     ].map((limit) => ({
-      metric: GUARD_METRICS[0],
+      metric: ADDED,
       variant: 'marketgate, diagnostics heard',
       limit,
       most: 1,
