@@ -18,9 +18,11 @@ export const page = (title: string, main: string): string => `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>${html`${title}`}</title>
 <meta name="viewport" content="width=device-width">
 <style>
+:root { color-scheme: light dark; background: light-dark(#fff, #16181c); color: light-dark(#16181c, #eee) }
+a { color: light-dark(#0b57d0, #8ab4f8) }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse } th, td { text-align: left; padding: .3rem 1rem .3rem 0 }
-td { border-top: 1px solid #ccc; font-variant-numeric: tabular-nums }
+td { border-top: 1px solid #8888; font-variant-numeric: tabular-nums }
 </style></head>
-<body><h1>${html`${title}`}</h1>${main}</body></html>
+<body><main><h1>${html`${title}`}</h1>${main}</main></body></html>
 `;
