@@ -86,6 +86,7 @@ describe.skipIf(chromiumIsMissing())('in a browser', { timeout: 60_000 }, () => 
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByText('does not know you').waitFor();
     await expectNoFaults(origin);
+    await expectNoFaults(`${origin}/fleet`);
     // It ends its Redis itself; killed at once, it could not.
     running.child.kill('SIGTERM');
     expect(await running.ended).toBe(0);
