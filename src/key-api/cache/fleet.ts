@@ -32,17 +32,6 @@ export interface FleetOptions {
   readonly onForget: OnForget;
 }
 
-/** A question that the fleet has no fresh answer to. */
-interface Question {
-  readonly kind: string;
-  readonly subject: string;
-  readonly sealer: Sealer;
-  readonly name: string;
-  readonly begun: number;
-  /** What the first look came to. */
-  readonly found: undefined | typeof UNAVAILABLE;
-}
-
 const nothing = (): void => {};
 const isAny = (): boolean => true;
 
@@ -76,36 +65,23 @@ export class Fleet {
     keep: KeepStale<T>,
   ): Promise<Answered<T>> {
     const begun = performance.now();
+    const spent = (): number => performance.now() - begun;
     const subject = `${kind} ${key}`;
     const opened = this.#invalidations.open();
     // Waited for only when there is something to wait for, as below: this is on the way of every hit.
     const sealer = opened instanceof Sealer ? opened : await opened;
     if (sealer === undefined || this.#invalidations.isUntold(subject)) {
-      return ask(performance.now() - begun);
+      return ask(spent());
     }
     const name = sealer.name(subject);
-    const found = await this.#look(kind, sealer, name, keep);
-    return found !== undefined && found !== UNAVAILABLE
-      ? found
-      : this.#takeTurns({ kind, subject, sealer, name, begun, found }, ask, keep);
-  }
-
-  /** One process asks, and the others look until it is answered. */
-  async #takeTurns<T extends object>(
-    question: Question,
-    ask: AskService<T>,
-    keep: KeepStale<T>,
-  ): Promise<Answered<T>> {
-    const { kind, subject, sealer, name, begun } = question;
-    const spent = (): number => performance.now() - begun;
-    let found: Answered<T> | undefined | typeof UNAVAILABLE = question.found;
+    // One process asks, and the others look until it is answered.
     for (;;) {
+      const found = await this.#look(kind, sealer, name, keep);
       if (found !== UNAVAILABLE && found !== undefined) return found;
       const unlock =
         found === UNAVAILABLE ? UNAVAILABLE : await this.#shared.lock(`${name}.lock`, LOCK_LIFE);
       if (unlock === undefined && spent() < this.#patience) {
         await soon();
-        found = await this.#look(kind, sealer, name, keep);
         continue;
       }
       const askNow = (): Promise<Answered<T>> => ask(spent());
