@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const here = (path: string) => new URL(path, import.meta.url).pathname;
@@ -11,18 +12,38 @@ export default defineConfig({
       // The sandbox, with its secrets known to the sweep of setupFiles.
       {
         find: /^(marketgate\/sandbox|(\.\.\/)+src\/sandbox\/index\.js)$/,
-        replacement: here('./test/secrets/watch/sandbox.ts'),
+        replacement: here('./test/support/secrets/watch/sandbox.ts'),
       },
       { find: /^marketgate\/testing$/, replacement: here('./src/testing/index.ts') },
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
-    // The benches have a node_modules of their own, with other people's tests.
-    exclude: ['test/package/**', 'test/bench/**', '**/node_modules/**'],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    setupFiles: ['./test/secrets/setup.ts'],
+    projects: [
+      // No process, no browser, no Redis: seconds for all of them.
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } },
+      },
+      // Real Redis, Chromium, child processes, the examples, the documentation.
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          sequence: { groupOrder: 1 },
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+    // All cores: vitest would leave one idle.
+    maxWorkers: availableParallelism(),
+    // The files of one worker share what they import, and one Redis and one Chromium.
+    isolate: false,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+    setupFiles: ['./test/support/secrets/setup.ts'],
     reporters: ['default', './test/support/counting-reporter.ts'],
     coverage: { include: ['src/**'], reporter: ['text-summary', 'html'] },
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
-import { everythingOf } from '../../secrets/support/everything-of.js';
+import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
   cookieBrowser,
   drive,

@@ -1,0 +1,228 @@
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { KeyApi } from '../../../src/index.js';
+import { chromiumIsMissing, launchChromium } from '../../support/chromium.js';
+import { newToken, type Running, start, userInfo } from '../../unit/sandbox/support.js';
+
+// What runs in the page is text: these files are compiled for Node, which has no DOM.
+const focusedId = (page: Page): Promise<unknown> => page.evaluate('document.activeElement.id');
+
+describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
+  let chromium: Browser;
+
+  beforeAll(async () => {
+    chromium = await launchChromium();
+  });
+
+  afterAll(() => chromium.close());
+
+  /** A console that is open and live. */
+  async function open(running: Running, options: { javaScriptEnabled?: boolean } = {}) {
+    const context = await chromium.newContext({ baseURL: running.baseUrl, ...options });
+    onTestFinished(() => context.close());
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const problems: string[] = [];
+    let loads = 0;
+    page.on('load', () => {
+      loads++;
+    });
+    page.on('pageerror', (error) => problems.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(running.baseUrl)) problems.push('a request to elsewhere');
+    });
+    await page.goto('/sandbox/console');
+    if (options.javaScriptEnabled !== false)
+      await page.getByText('Live', { exact: true }).waitFor();
+    return { page, problems, loads: () => loads };
+  }
+
+  const client = (running: Running): KeyApi => {
+    const keyApi = new KeyApi({
+      baseUrl: running.baseUrl,
+      apiKey: running.apiKey,
+      cache: false,
+      retries: 0,
+    });
+    onTestFinished(() => keyApi.close());
+    return keyApi;
+  };
+
+  const card = (page: Page, title: string): Locator =>
+    page.getByRole('region', { name: title, exact: true }).and(page.locator('section'));
+
+  const clipboard = (page: Page): Promise<unknown> =>
+    page.evaluate('navigator.clipboard.readText()');
+
+  it('a developer walks through it, and the page is never loaded again', async () => {
+    const running = await start();
+    const keyApi = client(running);
+    const { page, problems, loads } = await open(running);
+    const requests = page.locator('#rows tr[data-number]');
+
+    // A request of the app shows up by itself.
+    await page.getByText('Nothing has been asked yet').waitFor();
+    await keyApi.listItems();
+    await requests.getByText('/api/items/all').waitFor();
+    expect(await requests.count()).toBe(1);
+
+    // A code is copied with one click, and works.
+    const row = card(page, 'Purchases')
+      .getByRole('row')
+      .filter({ hasText: running.code('extended') });
+    await row.getByRole('button', { name: 'Copy the code' }).click();
+    await page.getByRole('status').getByText('Copied the code: Fjord Light, extended').waitFor();
+    const code = String(await clipboard(page));
+    expect(code).toBe(running.code('extended'));
+    expect((await keyApi.validatePurchase(code))?.item.id).toBe(1042);
+    await page.getByRole('button', { name: 'Copy .env all of it' }).click();
+    await expect.poll(() => clipboard(page)).toContain(`MARKETPLACE_API_KEY=${running.apiKey}`);
+
+    // A fault is flipped, and the app fails; another way, and it works again.
+    const errorRate = page.getByLabel('errorRate');
+    await errorRate.fill('1');
+    await errorRate.press('Tab');
+    await card(page, 'Faults').getByText('1 on', { exact: true }).waitFor();
+    await expect(keyApi.listItems()).rejects.toMatchObject({ code: 'service_unavailable' });
+    await requests.getByText('500').waitFor();
+    await page.getByRole('button', { name: 'Reset the faults' }).click();
+    await expect.poll(() => errorRate.inputValue()).toBe('0');
+    const html = page.getByRole('switch', { name: /^html / });
+    await html.check();
+    await expect.poll(() => running.sandbox.faults.html).toBe(true);
+    await expect(keyApi.listItems()).rejects.toMatchObject({ code: 'unexpected_response' });
+    await html.uncheck();
+    await expect.poll(() => running.sandbox.faults.html).toBe(false);
+    await page.getByLabel('localised').selectOption('de');
+    await expect.poll(() => running.sandbox.dialect.localised).toBe('de');
+
+    // A purchase is added, loses its support, and is refunded.
+    const purchases = card(page, 'Purchases');
+    await purchases.getByRole('combobox', { name: /^Item/ }).selectOption('1049');
+    await purchases.getByRole('button', { name: 'Add a purchase' }).click();
+    const added = purchases.getByRole('row').filter({ hasText: 'added' });
+    await added.getByRole('button', { name: 'End support' }).click();
+    await added.getByText('support ended on').waitFor();
+    await added.getByRole('button', { name: 'Refund' }).click();
+    await added.getByText('Was refunded').waitFor();
+    const bought = String(running.sandbox.data.purchases.at(-1)?.purchase_code);
+    expect(await keyApi.validatePurchase(bought)).toBeNull();
+
+    // A token appears with a login, ends when it is revoked, or when the clock has moved.
+    const first = await newToken(running);
+    const users = card(page, 'Users');
+    await users.getByRole('button', { name: 'Revoke the access_token of Mira' }).click();
+    await users.getByText('None is alive').waitFor();
+    expect((await userInfo(running, first)).body.error).toBe(true);
+    const second = await newToken(running);
+    await users.getByRole('button', { name: 'Revoke the access_token of Mira' }).waitFor();
+    await card(page, 'Clock').getByRole('button', { name: '+ 1 hour' }).click();
+    await users.getByText('None is alive').waitFor();
+    expect((await userInfo(running, second)).body.message).toContain('expired');
+
+    // The key is revoked: the app is told so.
+    await page.getByRole('button', { name: 'Revoke the key of northlight' }).click();
+    await card(page, 'Credentials').getByText('revoked', { exact: true }).waitFor();
+    await expect(keyApi.getAccount()).rejects.toMatchObject({ code: 'api_key_rejected' });
+
+    expect([loads(), problems]).toEqual([1, []]);
+  });
+
+  it('shows what code and other consoles change, and keeps what is being typed', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    const url = page.getByLabel('redirectUrl of Atelier Desk');
+    await url.fill('http://localhost:5');
+    running.sandbox.faults.hang = true;
+    await expect.poll(() => page.getByRole('switch', { name: /^hang / }).isChecked()).toBe(true);
+    running.sandbox.data.revokeApiKey('tidewater');
+    await page.getByText('revoked', { exact: true }).waitFor();
+    expect(await url.inputValue()).toBe('http://localhost:5');
+    await page.keyboard.type('000/callback');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => running.sandbox.redirectUrl).toBe('http://localhost:5000/callback');
+  });
+
+  it('finds the sandbox again after it was restarted, and what happened meanwhile', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    const port = Number(new URL(running.baseUrl).port);
+    await running.sandbox.close();
+    await page.getByText('Reconnecting', { exact: true }).waitFor();
+    running.sandbox.dialect.nulls = true;
+    await running.sandbox.listen(port);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(() => page.getByRole('switch', { name: /^nulls / }).isChecked()).toBe(true);
+  });
+
+  it('says what a switch does not take, and shows where it stands', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    await page.getByLabel('errorRate').fill('7');
+    await page.getByLabel('latency').focus();
+    await page.getByRole('status').getByText('expected a number from 0 to 1').waitFor();
+    await expect.poll(() => page.getByLabel('errorRate').inputValue()).toBe('0');
+    expect(running.sandbox.faults.errorRate).toBe(0);
+  });
+
+  it('narrows the list down, and holds it still', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    await running.get(`/api/items/all?api_key=${running.apiKey}`);
+    await running.get('/api/get_user_info');
+    await running.get('/nothing');
+    const visible = page.locator('#rows tr:visible');
+    await expect.poll(() => visible.count()).toBe(3);
+    await page.getByRole('button', { name: 'Failed' }).click();
+    await expect.poll(() => visible.allInnerTexts()).toEqual([expect.stringContaining('/nothing')]);
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await running.get('/');
+    running.sandbox.faults.bom = true;
+    await expect.poll(() => page.getByRole('switch', { name: /^bom / }).isChecked()).toBe(true);
+    expect(await visible.count()).toBe(3);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await expect.poll(() => visible.count()).toBe(4);
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const running = await start();
+    const { page } = await open(running);
+    const revoke = page.getByRole('button', { name: 'Revoke the key of northlight' });
+    await page.getByRole('button', { name: 'Make a new key for northlight' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => running.sandbox.data.workspaces[0]?.api_key).not.toBe(running.apiKey);
+    await page.keyboard.press('Tab');
+    expect(await revoke.and(page.locator(':focus')).count()).toBe(1);
+    const outline = 'getComputedStyle(document.activeElement).outlineStyle';
+    expect(await page.evaluate(outline)).toBe('solid');
+    await page.keyboard.press('Enter');
+    // The button is gone with the key: the focus stays in its section, not at the top of the page.
+    await expect.poll(() => focusedId(page)).toBe('credentials-title');
+    await page.getByRole('switch', { name: /^truncated / }).focus();
+    await page.keyboard.press('Space');
+    await expect.poll(() => running.sandbox.faults.truncated).toBe(true);
+    await expect.poll(() => focusedId(page)).toBe('faults-truncated');
+  });
+
+  it('works without script', async () => {
+    const running = await start();
+    const { page } = await open(running, { javaScriptEnabled: false });
+    expect(await page.getByRole('button', { name: /Copy|Pause|Failed/ }).count()).toBe(0);
+    await page.getByLabel('errorRate').fill('0.5');
+    await page.getByRole('switch', { name: /^bom / }).check();
+    await page.getByRole('button', { name: 'Apply the faults' }).click();
+    await page.waitForURL('**/sandbox/console#faults');
+    expect({ ...running.sandbox.faults }).toMatchObject({ errorRate: 0.5, bom: true });
+    await page.getByRole('button', { name: 'Reset the faults' }).click();
+    await expect.poll(() => running.sandbox.faults.bom).toBe(false);
+    await page.getByRole('button', { name: 'Refund: Fjord Light, supported' }).click();
+    await expect
+      .poll(() => running.sandbox.data.purchases.find(({ kind }) => kind === 'supported')?.void)
+      .toBe('refunded');
+  });
+});

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { TestAuthority, type Wanted } from '../../unit/cli/certificates.js';
+import { diagnosisOf, type Ran, service } from '../../unit/cli/support.js';
+
+const MAIN = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+
+function start(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+    env: { PATH, HOME, ...environment },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const ended = new Promise<Ran>((resolve) =>
+    child.once('close', (code) => resolve({ code: code ?? -1, out, err })),
+  );
+  return { child, ended, printed: () => out };
+}
+
+/** Runs the program as a shell does, with its output in pipes. */
+const marketgate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ran> =>
+  start(args, environment).ended;
+
+const ESC = String.fromCharCode(27);
+
+describe('marketgate as a program', () => {
+  it('writes into a pipe without colours and without a spinner', async () => {
+    const { environment } = await service();
+    const { code, out, err } = await marketgate(['doctor'], environment);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('accepted; the account of');
+    expect(out).not.toContain(ESC);
+    expect(out).not.toContain('Looking at');
+  });
+
+  it('prints nothing but JSON with --json, and tells by its exit code', async () => {
+    const { environment, code } = await service();
+    const valid = await marketgate(['verify', code('supported'), '--json'], environment);
+    expect([valid.code, JSON.parse(valid.out).valid]).toEqual([0, true]);
+    const no = await marketgate(['verify', code('refunded'), '--json'], environment);
+    expect([no.code, JSON.parse(no.out).valid]).toEqual([1, false]);
+    const usage = await marketgate(['verify'], environment);
+    expect([usage.code, usage.out]).toEqual([2, '']);
+  });
+
+  it('ends when it has said all, though a server still hangs', async () => {
+    const { environment } = await service();
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => server.closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}`;
+    const hanging = { ...environment, MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
+    // Without its end this test would not end either.
+    expect((await marketgate(['doctor', '--timeout', '300'], hanging)).code).toBe(1);
+  });
+
+  it('does not fail because its reader has gone away, as head does', async () => {
+    const { environment } = await service();
+    const { child, ended } = start(['doctor'], { ...environment, MARKETPLACE_API_KEY: 'wrong' });
+    child.stdout.destroy();
+    expect(await ended).toMatchObject({ code: 1, err: '' });
+  });
+
+  it('the sandbox stops when it is interrupted', async () => {
+    const { child, ended, printed } = start(['sandbox', '--port', '0'], {});
+    await expect.poll(printed, { timeout: 15_000 }).toContain('Ctrl+C ends it.');
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(0);
+  });
+
+  it('the sandbox was killed when it was interrupted while it printed', async () => {
+    const { child, ended } = start(['sandbox', '--port', '0'], {});
+    child.stdout?.once('data', () => child.kill('SIGINT'));
+    expect((await ended).code).toBe(0);
+  });
+});
+
+describe('certificates of an authority that is trusted here', () => {
+  it.each<[string, Wanted, string, RegExp, number]>([
+    ['a good one', { days: 200.5 }, 'ok', /^valid until 20\d\d-\d\d-\d\d \(200 days\), by Test/, 0],
+    [
+      'one that ends soon',
+      { days: 3.5 },
+      'warning',
+      /\(3 days\), by .*; it must be renewed soon$/,
+      0,
+    ],
+    ['one that is over', { days: -2.5 }, 'wrong', /^expired on 20\d\d-\d\d-\d\d, 2 days ago/, 1],
+    [
+      'one for another host',
+      { ip: [10, 0, 0, 1] },
+      'wrong',
+      /^for another host \(IP Address:10\.0\.0\.1\)/,
+      1,
+    ],
+  ])('%s', async (_name, wanted, status, words, exitCode) => {
+    const authority = new TestAuthority();
+    const folder = await mkdtemp(join(tmpdir(), 'marketgate-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'ca.pem');
+    await writeFile(file, authority.certificate);
+    const sandbox = createSandbox();
+    const server = createHttpsServer(authority.issue(wanted), sandbox.app);
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const ran = await marketgate(['doctor', '--json'], {
+      NODE_EXTRA_CA_CERTS: file,
+      MARKETPLACE_BASE_URL: `https://127.0.0.1:${port}`,
+      MARKETPLACE_API_KEY: sandbox.data.workspaces[0]?.api_key,
+    });
+    server.closeAllConnections();
+    const { code, found, said } = diagnosisOf(ran.code, ran.out);
+    expect(said.certificate).toMatch(words);
+    expect([code, found.certificate]).toEqual([exitCode, status]);
+    expect(found.api_key).toBe(exitCode === 0 ? 'ok' : 'skipped');
+  });
+});

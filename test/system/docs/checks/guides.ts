@@ -1,0 +1,201 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from 'redis';
+import { expect } from 'vitest';
+import { Browser } from '../../../support/browser.js';
+import { anyRedis } from '../../../support/redis-server.js';
+import { ROOT } from '../support/pages.js';
+import type { Running } from '../support/run-block.js';
+import type { Checks } from './check.js';
+import { forwardProxy } from './forward-proxy.js';
+import { expectGuard, WRONG } from './guard.js';
+
+const JEST_GLOBALS = join(ROOT, 'test/docs/support/jest-globals.cjs');
+
+const statusOf = async (answer: Promise<Response>): Promise<number> => (await answer).status;
+const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+
+/** What the page says of a bad day: who was never seen, and who was. */
+async function onABadDay(running: Running, path: string) {
+  const ask = (kind: 'supported' | 'extended') =>
+    statusOf(running.get(path, { 'x-purchase-code': running.code(kind) }));
+  expect(await ask('supported')).toBe(200);
+  running.sandbox.faults.errorRate = 1;
+  return { seen: await ask('supported'), unseen: await ask('extended') };
+}
+
+/** The programs of the guides. */
+export const GUIDE_CHECKS: Checks = {
+  'examples/guides/behind-a-proxy.md: main.js': {
+    async check(running) {
+      await expectGuard(running, '/downloads');
+      const from = (address: string, code: string) =>
+        statusOf(
+          running.get('/downloads', { 'x-forwarded-for': address, 'x-purchase-code': code }),
+        );
+      for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
+      expect(await from('192.0.2.1', guess(11))).toBe(429);
+      expect(await from('192.0.2.2', guess(12))).toBe(403);
+    },
+  },
+  'examples/guides/behind-a-proxy.md: outgoing.js': {
+    async prepare() {
+      const proxy = await forwardProxy();
+      return { env: { HTTPS_PROXY: proxy.url }, args: [], end: proxy.close };
+    },
+    async check(running) {
+      expect(await running.printed()).toBe('asked through the proxy: northlight\n');
+    },
+  },
+  'examples/guides/without-sessions.md: main.js': {
+    async check(running) {
+      const origin = await running.origin();
+      const browser = new Browser();
+      expect(await statusOf(running.get('/account'))).toBe(401);
+      const landed = await browser.logIn(`${origin}/account?tab=2`);
+      expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
+      expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
+      expect(browser.cookies(origin)).toMatch(/login=/);
+      // A stranger's callback, in a browser that started nothing here.
+      const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
+      expect(await statusOf(new Browser().get(stolen))).toBe(403);
+    },
+  },
+  'examples/guides/redis.md: main.js': {
+    needsRedis: true,
+    async prepare() {
+      const redis = await anyRedis();
+      return { env: { REDIS_URL: redis.url }, end: () => redis.stop() };
+    },
+    async check(running) {
+      await expectGuard(running, '/downloads');
+      const redis = await createClient({ url: running.env.REDIS_URL ?? '' }).connect();
+      const keys = await redis.keys('*');
+      const values = await Promise.all(keys.map((key) => redis.get(key)));
+      redis.destroy();
+      expect(keys.length).toBeGreaterThan(1);
+      expect([...keys, ...values].join('\n')).not.toContain(running.code('supported'));
+    },
+  },
+  'examples/guides/token-store.md: postgres-token-store.ts': {
+    check: async (running) => void expect(await running.printed()).toBe(''),
+  },
+  'examples/guides/token-store.md: postgres-token-store.test.ts': {
+    options: { args: ['--test-reporter', 'tap'] },
+    async check(running) {
+      const report = await running.printed();
+      expect(report).toMatch(/^# fail 0$/m);
+      expect(Number(/^# pass (\d+)$/m.exec(report)?.[1])).toBeGreaterThan(20);
+    },
+  },
+  'examples/guides/testing.md: app.js': {
+    check: async (running) => void expect(await running.printed()).toBe(''),
+  },
+  'examples/guides/testing.md: app.jest.test.cjs': {
+    // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
+    options: { args: ['--require', JEST_GLOBALS, '--test-reporter', 'tap'] },
+    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
+  },
+  'examples/guides/testing.md: app.node.test.js': {
+    options: { args: ['--test-reporter', 'tap'] },
+    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
+  },
+  'examples/guides/testing.md: more.js': {
+    check: async (running) => void expect(await running.printed()).toBe('0\n'),
+  },
+  'examples/guides/migrating.md: before.js': {
+    async check(running) {
+      // The fault that the page warns of: it takes an outage for a wrong code, of customers too.
+      expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
+    },
+  },
+  'examples/guides/migrating.md: after.js': {
+    async check(running) {
+      await expectGuard(running, '/downloads');
+      expect(await onABadDay(running, '/downloads')).toEqual({ seen: 200, unseen: 503 });
+    },
+  },
+  'examples/guides/migrating.md: own-answers.js': {
+    async check(running) {
+      const wrong = await running.get('/downloads', { 'x-purchase-code': WRONG });
+      expect([wrong.status, await wrong.json()]).toEqual([
+        403,
+        { error: 'Invalid purchase code', code: 'purchase_code_invalid' },
+      ]);
+      const { unseen } = await onABadDay(running, '/downloads');
+      expect(unseen).toBe(503);
+    },
+  },
+  'examples/guides/rotating-keys.md: main.js': {
+    async prepare() {
+      const folder = await mkdtemp(join(tmpdir(), 'marketgate-key-'));
+      return {
+        env: { API_KEY_FILE: join(folder, 'key') },
+        end: () => rm(folder, { recursive: true }),
+      };
+    },
+    async check(running) {
+      const { sandbox, env } = running;
+      const file = env.API_KEY_FILE ?? '';
+      await writeFile(file, `${sandbox.data.workspaces[0]?.api_key}\n`);
+      await expectGuard(running, '/downloads');
+      await writeFile(file, `${sandbox.data.rotateApiKey('northlight')}\n`);
+      expect(
+        await statusOf(running.get('/downloads', { 'x-purchase-code': running.code('extended') })),
+      ).toBe(200);
+    },
+  },
+  'examples/guides/rotating-keys.md: shared.js': {
+    options: { env: { CACHE_SECRET: 'not-so-secret' } },
+    check: async (running) => void expect(await running.printed()).toBe('true\n'),
+  },
+  'examples/guides/rotating-keys.md: lists.js': {
+    options: {
+      env: {
+        TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),
+        COOKIE_SECRET_NEW: 'another-one-that-is-long-enough-too',
+      },
+    },
+    check: async (running) => void expect(await running.printed()).toBe('marketplace\n'),
+  },
+  'examples/guides/express-4.md: main.cjs': {
+    options: { env: { DOCS_EXPRESS: 'express4' } },
+    async check(running) {
+      await expectGuard(running, '/downloads/1042');
+      expect(await (await running.get('/items/1042')).json()).toMatchObject({ id: 1042 });
+      const form = await fetch(`${await running.origin()}/downloads/1042`, {
+        method: 'POST',
+        body: new URLSearchParams({ purchase_code: running.code('supported') }),
+      });
+      expect(form.status).toBe(200);
+    },
+  },
+  'examples/guides/watching.md: main.js': {
+    async check(running) {
+      await expectGuard(running, '/downloads', 204);
+      const events = running
+        .output()
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(events).toContainEqual({ event: 'guard', allowed: true });
+      expect(events).toContainEqual({
+        event: 'lookup',
+        what: 'purchase',
+        source: 'service',
+        outcome: 'no',
+      });
+    },
+  },
+  'examples/guides/watching.md: prometheus.js': {
+    async check(running) {
+      await expectGuard(running, '/downloads', 204);
+      const text = await (await running.get('/metrics')).text();
+      expect(text).toContain('marketgate_guard_decisions_total{allowed="true",code="none"} 1');
+      expect(text).toMatch(
+        /duration_seconds_count\{endpoint="\/api\/purchases\/validation",.*\} 2/,
+      );
+    },
+  },
+};

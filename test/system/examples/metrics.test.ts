@@ -1,0 +1,199 @@
+import { context } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import type express from 'express';
+import { KeyApi, LoginApi } from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import { type Counter, Registry } from 'prom-client';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { AsyncContextManager } from '../../../examples/metrics/active-span.js';
+import { createApp, createMetricsApp } from '../../../examples/metrics/app.js';
+import { countMarketgate } from '../../../examples/metrics/prometheus.js';
+import { traceMarketgate } from '../../../examples/metrics/spans.js';
+import { Browser } from '../../support/browser.js';
+import { expressVersions } from '../../support/express-versions.js';
+import { listen } from '../../support/listen.js';
+
+const VALIDATION = '/api/purchases/validation';
+const ITEM = '/items/1042/download';
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncContextManager());
+});
+afterAll(() => context.disable());
+
+/** The example, observed, until the test is over. */
+async function open(version?: typeof express) {
+  const sandbox = createSandbox();
+  const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen();
+  onTestFinished(() => sandbox.close());
+  const keyApi = new KeyApi({ baseUrl, apiKey, clock: sandbox.clock, retries: 1 });
+  const loginApi = new LoginApi({ authUrl, appId, appSecret });
+  onTestFinished(async () => void (await Promise.all([keyApi.close(), loginApi.close()])));
+  const exporter = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor(exporter)];
+  const tracer = new BasicTracerProvider({ spanProcessors }).getTracer('test');
+  const registry = new Registry();
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const ends = [countMarketgate(registry, onError), traceMarketgate(tracer, onError)];
+  const end = () => ends.forEach((stop) => void stop());
+  onTestFinished(end);
+  const cookieSecret = 'for-the-tests-only-0123456789abcdef';
+  const parts = { keyApi, loginApi, tracer, cookieSecret };
+  const origin = await listen(createApp({ ...parts, ...(version && { express: version }) }));
+  const metricsOrigin = await listen(createMetricsApp(registry, version));
+  sandbox.redirectUrl = `${origin}/callback`;
+  const code = sandbox.codes.find(({ kind }) => kind === 'supported')?.code ?? '';
+  return {
+    ...{ sandbox, origin, errors, end, registry, code, secrets: [apiKey, appSecret, code] },
+    spans: () => exporter.getFinishedSpans(),
+    async download(purchaseCode = code) {
+      const headers = { accept: 'application/json', 'x-purchase-code': purchaseCode };
+      const answer = await fetch(`${origin}${ITEM}`, { headers });
+      return [answer.status, await answer.text()] as const;
+    },
+    async metrics() {
+      const answer = await fetch(`${metricsOrigin}/metrics`);
+      expect(answer.headers.get('content-type')).toMatch(/^text\/plain;.*version=0\.0\.4/);
+      return answer.text();
+    },
+  };
+}
+
+/** The value of one series; the labels in the order in which they are declared. */
+function value(text: string, name: string, labels: Record<string, string>): number {
+  const inside = Object.entries(labels).map(([label, content]) => `${label}="${content}"`);
+  const start = `${name}{${inside.join(',')}} `;
+  const line = text.split('\n').find((each) => each.startsWith(start));
+  return line === undefined ? 0 : Number(line.slice(start.length));
+}
+
+describe.each(expressVersions)('the metrics example on %s', (_name, version) => {
+  it('counts requests, lookups and decisions, and tells a cached answer from an asked one', async () => {
+    const shop = await open(version);
+    expect((await shop.download())[0]).toBe(200);
+    expect((await shop.download())[0]).toBe(200);
+    expect((await shop.download('aaaaaaaa-0000-4000-8000-000000000000'))[0]).toBe(403);
+    const text = await shop.metrics();
+    const asked = { method: 'POST', endpoint: VALIDATION, outcome: 'answered' };
+    expect(value(text, 'marketgate_request_duration_seconds_count', asked)).toBe(2);
+    const lookups = (source: string, outcome: string) =>
+      value(text, 'marketgate_lookups_total', { what: 'purchase', source, outcome });
+    expect(lookups('service', 'yes')).toBe(1);
+    expect(lookups('cache', 'yes')).toBe(1);
+    expect(lookups('service', 'no')).toBe(1);
+    const decisions = (allowed: string, code: string) =>
+      value(text, 'marketgate_guard_decisions_total', { allowed, code });
+    expect(decisions('true', 'none')).toBe(2);
+    expect(decisions('false', 'purchase_code_invalid')).toBe(1);
+  });
+
+  it('counts an outage with its retries, apart from wrong codes', async () => {
+    const shop = await open(version);
+    shop.sandbox.faults.errorRate = 1;
+    expect((await shop.download())[0]).toBe(503);
+    const text = await shop.metrics();
+    const failed = { method: 'POST', endpoint: VALIDATION, outcome: 'service_unavailable' };
+    expect(value(text, 'marketgate_request_duration_seconds_count', failed)).toBe(2);
+    expect(value(text, 'marketgate_retries_total', { endpoint: VALIDATION })).toBe(1);
+    const decision = { allowed: 'false', code: 'service_unavailable' };
+    expect(value(text, 'marketgate_guard_decisions_total', decision)).toBe(1);
+  });
+
+  it('counts drift without the path, and the alarm of a revoked key', async () => {
+    const shop = await open(version);
+    shop.sandbox.dialect.tagsAsString = true;
+    await fetch(`${shop.origin}/items`);
+    const [workspace] = shop.sandbox.data.workspaces;
+    shop.sandbox.data.revokeApiKey(workspace?.id ?? '');
+    expect((await shop.download())[0]).toBe(500);
+    const text = await shop.metrics();
+    const drift = { endpoint: '/api/items/all', kind: 'mended' };
+    expect(value(text, 'marketgate_drift_total', drift)).toBe(1);
+    expect(text).not.toContain('items[');
+    const alarm = { reason: 'key-rejected' };
+    expect(value(text, 'marketgate_codes_invalid_total', alarm)).toBe(1);
+  });
+
+  it('makes spans of requests below that of the visitor, with events for the rest', async () => {
+    const shop = await open(version);
+    await shop.download();
+    await expect
+      .poll(() => shop.spans().map(({ name }) => name))
+      .toContain(`GET /items/:id/download`);
+    const all = shop.spans();
+    const server = all.find(({ name }) => name === 'GET /items/:id/download');
+    const client = all.find(({ name }) => name === `POST ${VALIDATION}`);
+    expect(client?.parentSpanContext?.spanId).toBe(server?.spanContext().spanId);
+    expect(client?.attributes).toEqual({ 'http.request.method': 'POST', 'url.path': VALIDATION });
+    expect(server?.attributes).toMatchObject({ 'http.response.status_code': 200 });
+    expect(server?.events.map(({ name }) => name)).toEqual([
+      'marketgate.lookup',
+      'marketgate.guard',
+    ]);
+  });
+
+  it('observes a login, and no secret gets into metrics or spans', async () => {
+    const shop = await open(version);
+    const browser = new Browser();
+    const visit = await browser.logIn(`${shop.origin}/login`, '3001');
+    expect(visit.status).toBe(200);
+    await shop.download();
+    await shop.download('aaaaaaaa-0000-4000-8000-000000000000');
+    shop.sandbox.faults.errorRate = 1;
+    await shop.download('bbbbbbbb-0000-4000-8000-000000000000');
+    const text = await shop.metrics();
+    const step = (outcome: string) =>
+      value(text, 'marketgate_login_steps_total', { outcome, code: 'none' });
+    expect([step('redirect'), step('success')]).toEqual([1, 1]);
+
+    const authKeys = browser.history.flatMap(
+      (url) => new URL(url).searchParams.get('auth_key') ?? [],
+    );
+    expect(authKeys).toHaveLength(1);
+    const told = shop.spans().map(({ name, attributes, events, status, links, resource }) => ({
+      ...{ name, attributes, events, status, links, resource: resource.attributes },
+    }));
+    const everything = text + JSON.stringify(told);
+    for (const secret of [...shop.secrets, ...authKeys, 'aaaaaaaa-0000', 'bbbbbbbb-0000']) {
+      expect(everything).not.toContain(secret);
+    }
+  });
+
+  it('a listener that throws harms no request, and is told of', async () => {
+    const shop = await open(version);
+    const uncaught: unknown[] = [];
+    const note = (error: unknown) => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    onTestFinished(() => void process.off('uncaughtException', note));
+    const counter = shop.registry.getSingleMetric('marketgate_guard_decisions_total') as Counter;
+    counter.inc = () => {
+      throw new Error('the counter is broken');
+    };
+    expect((await shop.download())[0]).toBe(200);
+    expect((await shop.download())[0]).toBe(200);
+    expect(shop.errors).toEqual([expect.any(Error), expect.any(Error)]);
+    expect(uncaught).toEqual([]);
+    // The others go on.
+    expect(await shop.metrics()).toMatch(/marketgate_lookups_total\{.*"cache".*\} 1/);
+  });
+});
+
+describe('listening', () => {
+  it('ends when it is told to: nothing is counted or traced any more', async () => {
+    const shop = await open();
+    expect((await shop.download())[0]).toBe(200);
+    const before = await shop.metrics();
+    const clientSpans = () => shop.spans().filter(({ name }) => name.startsWith('POST'));
+    expect(before).toMatch(/^marketgate_lookups_total\{/m);
+    expect(clientSpans()).toHaveLength(1);
+    shop.end();
+    await shop.download('aaaaaaaa-0000-4000-8000-000000000000');
+    expect(await shop.metrics()).toBe(before);
+    expect(clientSpans()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { chromiumIsMissing, launchChromium } from '../../support/chromium.js';
+import { openDownloads } from './open-downloads.js';
+import { openStorefront } from './open-storefront.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
+const LOOKS = [
+  { name: 'wide and light', width: 1280, height: 900, colorScheme: 'light' as const },
+  { name: 'narrow and dark', width: 360, height: 740, colorScheme: 'dark' as const },
+];
+
+describe.skipIf(chromiumIsMissing())('in a browser', () => {
+  let chromium: Browser;
+  beforeAll(async () => {
+    chromium = await launchChromium();
+  });
+  afterAll(() => chromium.close());
+
+  /** A window, and what its pages complained of: the content security policy, other hosts. */
+  async function visit(baseURL: string, options: BrowserContextOptions = {}) {
+    const context = await chromium.newContext({ baseURL, acceptDownloads: true, ...options });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const problems: string[] = [];
+    page.on('console', (message) => {
+      if (/Content.Security.Policy/i.test(message.text())) problems.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { hostname, protocol } = new URL(request.url());
+      const isHere = ['localhost', '127.0.0.1'].includes(hostname);
+      if (protocol.startsWith('http') && !isHere) problems.push(`a request to ${hostname}`);
+    });
+    return { page, problems };
+  }
+
+  /** What axe-core has against the page that is open, and whether it is wider than its window. */
+  async function faultsOf(page: Page): Promise<string[]> {
+    // Not as a script of the page, which its own policy forbids.
+    await page.evaluate(AXE);
+    const found = (await page.evaluate(`axe.run().then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html).join(' ')))`)) as string[];
+    const tooWide = await page.evaluate(
+      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+    );
+    return tooWide ? [...found, 'the page scrolls sideways'] : found;
+  }
+
+  it('the storefront: search, an item with video that plays, a licence that stays', async () => {
+    const shop = await openStorefront();
+    const { page, problems } = await visit(shop.origin);
+    await page.goto('/');
+    await page.getByRole('searchbox').fill('fjord');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Fjord Light' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Fjord Light' }).waitFor();
+    await page.getByLabel(/purchase code/i).fill(UNKNOWN);
+    await page.getByRole('button', { name: 'Show my licence' }).click();
+    await page.getByRole('alert').filter({ hasText: 'does not know this code' }).waitFor();
+    await page.getByLabel(/purchase code/i).fill(` ${shop.code('extended')} `);
+    await page.getByRole('button', { name: 'Show my licence' }).click();
+    await page.getByText('code ending in').waitFor();
+    await page.goto('/items/1049');
+    const ready = `new Promise((done) => {
+      const video = document.querySelector('video');
+      if (video.readyState > 0) done(video.videoWidth);
+      video.addEventListener('loadedmetadata', () => done(video.videoWidth));
+    })`;
+    expect(await page.evaluate(ready)).toBeGreaterThan(0);
+    await page.goto('/items/1042');
+    await page.getByText('code ending in').waitFor();
+    expect(await page.evaluate(`[...document.images].filter((img) => !img.complete).length`)).toBe(
+      0,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it('the downloads: log in, redeem, download, and a refund that is noticed', async () => {
+    const shop = await openDownloads(undefined, 'localhost');
+    const { page, problems } = await visit(shop.origin);
+    await page.goto('/');
+    await page.getByRole('link', { name: 'Log in with Marketplace' }).click();
+    await page.getByRole('button', { name: 'Mira Solheim' }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.getByRole('textbox', { name: 'Purchase code' }).fill(shop.code('supported'));
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByRole('status').filter({ hasText: 'Fjord Light is yours now.' }).waitFor();
+    const started = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download Fjord Light' }).click();
+    const download = await started;
+    expect(download.suggestedFilename()).toMatch(/^item-1042-.*\.csv$/);
+    expect(readFileSync(await download.path(), 'utf8')).toMatch(/^step,hue,hex\r\n/);
+    await page.goto('/');
+    expect(await page.getByRole('status').count()).toBe(0);
+    shop.sandbox.data.refundPurchase(shop.code('supported'));
+    await page.getByRole('button', { name: 'Download Fjord Light' }).click();
+    await page.getByText('Not valid any more.').waitFor();
+    expect(await page.getByRole('button', { name: /Download/ }).count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  it.each(LOOKS)('every page is accessible and fits, $name', async ({ name: _name, ...look }) => {
+    const { width, height, colorScheme } = look;
+    const options = { viewport: { width, height }, colorScheme };
+    const shop = await openStorefront();
+    const store = await visit(shop.origin, options);
+    for (const path of [
+      '/',
+      '/?q=xyzzy',
+      '/items/1042',
+      '/items/1049',
+      '/items/1055',
+      '/nothing',
+    ]) {
+      await store.page.goto(path);
+      expect([path, await faultsOf(store.page)]).toEqual([path, []]);
+    }
+    const downloads = await openDownloads(undefined, 'localhost');
+    const { page } = await visit(downloads.origin, options);
+    await page.goto('/');
+    expect(['welcome', await faultsOf(page)]).toEqual(['welcome', []]);
+    await page.goto('/login');
+    await page.getByRole('button', { name: 'Mira Solheim' }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.getByRole('textbox', { name: 'Purchase code' }).fill(UNKNOWN);
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(['refused', await faultsOf(page)]).toEqual(['refused', []]);
+    await page.getByRole('textbox', { name: 'Purchase code' }).fill(downloads.code('video-item'));
+    await page.getByRole('button', { name: 'Redeem' }).click();
+    await page.getByRole('status').waitFor();
+    expect(['licences', await faultsOf(page)]).toEqual(['licences', []]);
+  });
+});

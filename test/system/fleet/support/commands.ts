@@ -1,0 +1,76 @@
+import type { ClientKind } from '../../../support/redis-server.js';
+
+/** What one process of the fleet is told when it starts. */
+export interface WorkerSettings {
+  readonly redisUrl: string;
+  readonly client: Extract<ClientKind, 'node-redis' | 'ioredis'>;
+  readonly serviceUrl: string;
+  readonly apiKey: string;
+  /** Of KeyApi's cache, in milliseconds. */
+  readonly limits: Readonly<Record<string, number>>;
+  /** Milliseconds that Redis may take for one call of the cache; default: the package's own. */
+  readonly redisTimeout?: number;
+  /** Base64, 32 bytes. Without it tokens are kept as they are. */
+  readonly tokenKey?: string;
+  /** How many wrong codes the fleet allows one visitor in a minute. */
+  readonly guessLimit: number;
+}
+
+/** How a number of lookups ended. */
+export interface Outcomes {
+  requests: number;
+  yes: number;
+  no: number;
+  /** Lookups that ended in an exception, or in a status of 500 or more. */
+  failed: number;
+  /** The first few failures, for the message of a failing test. */
+  why: string[];
+  slowest: number;
+}
+
+/** What came of a load, up to now. */
+export interface LoadOutcomes extends Outcomes {
+  tokens: { found: number; missing: number; refused: number; other: number; slowest: number };
+}
+
+export type TokenAnswer = { value?: string; error?: string; milliseconds: number };
+
+/** What a process of the fleet can be asked to do: each with what it takes and what it gives. */
+export interface Commands {
+  ask: [input: { code: string; times: number; via: 'client' | 'guard' }, output: Outcomes];
+  /** Asks for each of the codes, some at once, at a moment of the simulated time. */
+  traffic: [input: { now: number; codes: string[] }, output: Outcomes];
+  peek: [input: { code: string }, output: 'yes' | 'no' | 'nothing'];
+  invalidate: [input: { code?: string }, output: number];
+  /** Settles when `peek` says nothing about the code any more; with the moment of it. */
+  forgotten: [input: { code: string }, output: number];
+  /** One guarded request of a visitor; gives the status. */
+  visit: [input: { code: string; visitor: string }, output: number];
+  startLoad: [input: { name: string; hot: string[]; user: string }, output: number];
+  load: [input: object, output: LoadOutcomes];
+  stopLoad: [input: object, output: LoadOutcomes];
+  setToken: [input: { user: string; value: string }, output: TokenAnswer];
+  getToken: [input: { user: string }, output: TokenAnswer];
+  claim: [input: { name: string }, output: boolean];
+}
+
+export type CommandName = keyof Commands;
+export type Input<K extends CommandName> = Commands[K][0];
+export type Output<K extends CommandName> = Commands[K][1];
+
+export type Handlers = { readonly [K in CommandName]: (input: Input<K>) => Promise<Output<K>> };
+
+export interface Order {
+  readonly id: number;
+  readonly name: CommandName;
+  readonly input: unknown;
+}
+
+export interface Reply {
+  readonly id: number;
+  readonly output?: unknown;
+  readonly error?: string;
+}
+
+/** Milliseconds of a clock that all processes of one machine share. */
+export const machineTime = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,0 +1,69 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import {
+  EncryptedTokenStore,
+  errorHandler,
+  KeyApi,
+  requirePurchase,
+  type TokenStore,
+} from 'marketgate';
+import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { Agent } from 'undici';
+import { CLIENTS } from '../../../support/redis-server.js';
+import type { WorkerSettings } from './commands.js';
+
+/** What a process of the fleet is made of: as an app would put it together. */
+export interface Member {
+  readonly keyApi: KeyApi;
+  readonly tokens: TokenStore;
+  /** Its own Express app: a route behind the guard, whose visitors are told apart by a header. */
+  readonly url: string;
+  /** Takes the place of the clock, from then on. */
+  setNow(now: number): void;
+}
+
+export async function createMember(settings: WorkerSettings): Promise<Member> {
+  const { client } = await CLIENTS[settings.client](settings.redisUrl);
+  let now: number | undefined;
+  const timeout = settings.redisTimeout;
+  const keyApi = new KeyApi({
+    baseUrl: settings.serviceUrl,
+    apiKey: settings.apiKey,
+    clock: () => now ?? Date.now(),
+    retries: 0,
+    // Many connections, or the questions of a crowd would wait for each other and not for Redis.
+    dispatcher: new Agent({ connections: 64 }),
+    cache: {
+      shared: new RedisCache({ client, ...(timeout !== undefined && { timeout }) }),
+      ...settings.limits,
+    },
+  });
+  const plain = new RedisTokenStore({ client });
+  const app = express();
+  app.get(
+    '/guarded',
+    requirePurchase(keyApi, {
+      guessLimit: redisGuessLimit({
+        client,
+        limit: settings.guessLimit,
+        window: 60_000,
+        by: (req) => req.get('x-visitor') ?? '',
+      }),
+    }),
+    (_req, res) => void res.end(),
+  );
+  app.use(errorHandler());
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    keyApi,
+    tokens: settings.tokenKey
+      ? new EncryptedTokenStore(plain, { keys: [settings.tokenKey] })
+      : plain,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/guarded`,
+    setNow(time) {
+      now = time;
+    },
+  };
+}

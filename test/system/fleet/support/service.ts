@@ -1,0 +1,69 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { account, purchase, refusal, success } from '../../../support/wire.js';
+
+/** A code the service says no to begins so. */
+export const INVALID = 'invalid-';
+
+/** The upstream service, which counts how often it is asked for each code. */
+export class CountingService {
+  readonly #server: Server;
+  readonly #calls = new Map<string, number>();
+  /** Told of each question about a code, before it is answered. */
+  onCall: (code: string) => void = () => {};
+  /** Milliseconds that each answer takes. */
+  latency = 10;
+  /** Answers wait for it as well, when it is there. */
+  gate: Promise<void> | undefined;
+
+  private constructor() {
+    this.#server = createServer((req, res) => {
+      if (req.method === 'GET') return send(res, success({ data: account }));
+      let body = '';
+      req.on('data', (chunk) => {
+        body += chunk;
+      });
+      req.on('end', () => this.#validate(body, res));
+    });
+  }
+
+  static async start(): Promise<CountingService> {
+    const service = new CountingService();
+    await new Promise<void>((resolve) => service.#server.listen(0, '127.0.0.1', resolve));
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** How often it was asked for a code, or for all. */
+  calls(code?: string): number {
+    if (code !== undefined) return this.#calls.get(code) ?? 0;
+    return [...this.#calls.values()].reduce((total, count) => total + count, 0);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  #validate(body: string, res: ServerResponse): void {
+    const purchase_code = new URLSearchParams(body).get('purchase_code') ?? '';
+    this.#calls.set(purchase_code, this.calls(purchase_code) + 1);
+    this.onCall(purchase_code);
+    const answer = purchase_code.startsWith(INVALID)
+      ? refusal('Invalid purchase code')
+      : success({ data: { purchase: { ...purchase, purchase_code } } });
+    const { gate } = this;
+    setTimeout(() => {
+      if (gate === undefined) send(res, answer);
+      else void gate.then(() => send(res, answer));
+    }, this.latency);
+  }
+}
+
+function send(res: ServerResponse, answer: object): void {
+  res.writeHead(200, { 'content-type': 'application/json' });
+  res.end(JSON.stringify(answer));
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { RedisCache, type RedisClient, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { createClient, RESP_TYPES } from 'redis';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, redisIsMissing, startRedis } from '../../support/redis-server.js';
+import { HOUR, tokenOf } from '../../unit/stores/support.js';
+
+interface Opened {
+  client: RedisClient;
+  close(): unknown;
+}
+
+const quiet = () => {};
+
+async function nodeRedis(settings: Parameters<typeof createClient>[0]): Promise<Opened> {
+  const client = createClient(settings).on('error', quiet);
+  await client.connect();
+  return { client, close: () => client.destroy() };
+}
+
+function ioRedis(url: string, settings: object): Opened {
+  const client = new Redis(url, settings).on('error', quiet);
+  return { client, close: () => client.disconnect() };
+}
+
+/** Settings of an app's client that change what is sent, what comes back, or when. */
+const SETTINGS: Record<string, (url: string) => Opened | Promise<Opened>> = {
+  'node-redis, RESP 2': (url) => nodeRedis({ url, RESP: 2 }),
+  'node-redis, RESP 3': (url) => nodeRedis({ url, RESP: 3 }),
+  'node-redis, a key prefix': (url) => nodeRedis({ url, keyPrefix: 'app:' }),
+  'node-redis, replies as buffers': (url) =>
+    nodeRedis({
+      url,
+      commandOptions: {
+        typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer, [RESP_TYPES.SIMPLE_STRING]: Buffer },
+      },
+    }),
+  'node-redis, no offline queue, no reconnecting': (url) =>
+    nodeRedis({ url, disableOfflineQueue: true, socket: { reconnectStrategy: false } }),
+  'node-redis, its own cache': (url) =>
+    nodeRedis({ url, RESP: 3, clientSideCache: { ttl: 0, maxEntries: 0, evictPolicy: 'LRU' } }),
+  'node-redis, another database': (url) => nodeRedis({ url: `${url}/3`, name: 'app' }),
+  'ioredis, a key prefix': (url) => ioRedis(url, { keyPrefix: 'app:' }),
+  'ioredis, protocol 3': (url) => ioRedis(url, { protocol: 3 }),
+  'ioredis, numbers as strings': (url) => ioRedis(url, { stringNumbers: true }),
+  'ioredis, automatic pipelines': (url) => ioRedis(url, { enableAutoPipelining: true }),
+  'ioredis, no offline queue': (url) => ioRedis(url, { enableOfflineQueue: false }),
+  'ioredis, connected by the first command': (url) => ioRedis(url, { lazyConnect: true }),
+  'ioredis, no reconnecting': (url) => ioRedis(url, { retryStrategy: () => null }),
+  'ioredis, another database': (url) => ioRedis(`${url}/3`, { connectionName: 'app' }),
+};
+
+describe.skipIf(redisIsMissing())('all of it works with', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server?.stop());
+
+  it.each(Object.entries(SETTINGS))('%s', async (_what, open) => {
+    const { client, close } = await open(server.url);
+    const prefix = `${randomUUID()}:`;
+    const timeout = 2000;
+    const store = new RedisTokenStore({ client, prefix });
+    const token = { ...tokenOf(), expiresAt: Date.now() + HOUR };
+    await store.set('anna', token);
+    expect(await store.get('anna')).toEqual(token);
+    expect(await store.claim('name', HOUR)).toBe(true);
+    expect(await store.claim('name', HOUR)).toBe(false);
+
+    const cache = new RedisCache({ client, prefix, timeout });
+    const heard: unknown[] = [];
+    const end = await cache.subscribe((key) => heard.push(key));
+    expect(await cache.get('key')).toBeUndefined();
+    await cache.set('key', 'é value', HOUR);
+    expect(await cache.get('key')).toBe('é value');
+    const release = await cache.lock('key', HOUR);
+    expect(await cache.lock('key', HOUR)).toBeUndefined();
+    await release?.();
+    expect(await cache.lock('key', HOUR)).toBeDefined();
+    await cache.publish('key');
+    await vi.waitFor(() => expect(heard).toEqual(['key']), { timeout: 5000 });
+    // Reconnecting is our own, whatever the app has set for its client.
+    await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await vi.waitFor(() => expect(heard).toEqual(['key', undefined]), { timeout: 5000 });
+    await end();
+
+    const limit = redisGuessLimit({ client, prefix, timeout });
+    await limit.count('who');
+    const another = redisGuessLimit({ client, prefix, timeout });
+    expect((await another.left('who')).left).toBe(9);
+    close();
+  });
+});

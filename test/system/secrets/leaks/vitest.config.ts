@@ -1,0 +1,14 @@
+import { defineConfig, mergeConfig } from 'vitest/config';
+import base from '../../../../vitest.config.js';
+
+// A run of its own, whose tests leak on purpose: sweep.test.ts looks at what becomes of them.
+const { projects: _all, ...test } = base.test ?? {};
+export default mergeConfig(
+  { ...base, test },
+  defineConfig({
+    test: {
+      root: new URL('../../../..', import.meta.url).pathname,
+      include: ['test/system/secrets/leaks/*.planted.ts'],
+    },
+  }),
+);

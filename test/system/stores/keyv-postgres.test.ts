@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import KeyvPostgres from '@keyv/postgres';
+import Keyv from 'keyv';
+import { EncryptedTokenStore } from 'marketgate';
+import { KeyvTokenStore } from 'marketgate/keyv';
+import { describeTokenStore } from 'marketgate/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { type Postgres, startPostgres } from './postgres.js';
+import { HandClock, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
+
+let postgres: Postgres;
+let keyv: Keyv;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  // A connection is used once: one that idles when the server goes is an uncaught error, for
+  // @keyv/postgres does not listen to its pool.
+  keyv = new Keyv({ store: new KeyvPostgres({ uri: postgres.uri, maxUses: 1 }) });
+});
+
+afterAll(async () => {
+  await keyv.disconnect();
+  await postgres.close();
+});
+
+/** A store of its own on the common table. */
+function makeStore(clock: () => number): KeyvTokenStore {
+  return new KeyvTokenStore({ keyv, prefix: `${randomUUID()}:`, clock });
+}
+
+describeTokenStore(
+  'KeyvTokenStore on PostgreSQL keeps the contract',
+  () => {
+    const { clock, advance } = new HandClock();
+    return { store: makeStore(clock), clock, advance };
+  },
+  { describe, it, expect },
+);
+
+describeTokenStore(
+  'EncryptedTokenStore on PostgreSQL keeps the contract',
+  () => {
+    const { clock, advance } = new HandClock();
+    const store = new EncryptedTokenStore(makeStore(clock), { keys: [Buffer.alloc(32, 5)] });
+    return { store, clock, advance };
+  },
+  { describe, it, expect },
+);
+
+describe('in the table', () => {
+  it('an encrypted token cannot be read, a plain one can', async () => {
+    const plain = makeStore(() => NOW);
+    await new EncryptedTokenStore(plain, { keys: [Buffer.alloc(32, 5)] }).set('anna', tokenOf());
+    expect(await everyRow()).not.toContain(SECRET);
+    await plain.set('bert', tokenOf());
+    expect(await everyRow()).toContain(SECRET);
+    await plain.delete('bert');
+    expect(await everyRow()).not.toContain(SECRET);
+  });
+
+  async function everyRow(): Promise<string> {
+    return JSON.stringify((await postgres.db.query('SELECT * FROM public.keyv')).rows);
+  }
+});
+
+// The last one: there is no PostgreSQL after it.
+describe('when PostgreSQL goes away', () => {
+  it('every call rejects, and none says that there is no token', async () => {
+    const store = makeStore(() => NOW);
+    await store.set('anna', tokenOf());
+    expect(await store.get('anna')).toEqual(tokenOf());
+    await postgres.stop();
+    const calls = [
+      () => store.get('anna'),
+      () => store.get('nobody'),
+      () => store.set('anna', tokenOf()),
+      () => store.delete('anna'),
+    ];
+    for (const call of calls) {
+      const error = await rejection(call());
+      expect(error.code).toBe('store_unavailable');
+      expect(error.message).toContain('ECONNREFUSED');
+      expect(everythingOf(error)).not.toContain(SECRET);
+    }
+  });
+});

@@ -1,0 +1,202 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { run } from '../../../src/cli/program.js';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { cli, service } from './support.js';
+
+const valuesOf = (out: string): Record<string, string> =>
+  Object.fromEntries(
+    [...out.matchAll(/^(MARKETPLACE_\w+)=(.+)$/gm)].map(([, name, value]) => [name, value]),
+  );
+
+describe('marketgate sandbox', () => {
+  it('prints what to paste and what to try, serves, and stops when told to', async () => {
+    const ran = await cli(['sandbox', '--port', '0', '--redirect-url', 'http://localhost:3000/cb']);
+    expect(ran.code).toBe(0);
+    const values = valuesOf(ran.out);
+    expect(Object.keys(values)).toEqual([
+      'MARKETPLACE_BASE_URL',
+      'MARKETPLACE_API_KEY',
+      'MARKETPLACE_AUTH_URL',
+      'MARKETPLACE_APP_ID',
+      'MARKETPLACE_APP_SECRET',
+    ]);
+    expect(ran.out).toContain(`${values.MARKETPLACE_BASE_URL}/sandbox/console`);
+    expect(ran.out).toContain('Logins lead back to http://localhost:3000/cb');
+    // One code of each kind, with words.
+    for (const { code, kind, description } of createSandbox().codes) {
+      expect(ran.out).toMatch(
+        new RegExp(`^${code} +${kind} +\\d+ +${description.slice(0, 5)}`, 'm'),
+      );
+    }
+    await expect(fetch(values.MARKETPLACE_BASE_URL ?? '')).rejects.toThrow();
+  });
+
+  it('what it prints works while it runs', async () => {
+    const lines: string[] = [];
+    const code = await run(
+      [
+        'sandbox',
+        '--port',
+        '0',
+        '--dialect',
+        'nulls,localised=de',
+        'microseconds',
+        '--fault',
+        'latency=1',
+      ],
+      {
+        terminal: { color: false, out: (text) => void lines.push(text), err: () => {} },
+        environment: {},
+        listenForStop: () => async () => {
+          const environment = valuesOf(lines.join('\n'));
+          const supported = /^(\S+) +supported /m.exec(lines.join('\n'))?.[1] ?? '';
+          expect((await cli(['verify', supported], environment)).code).toBe(0);
+          const url = environment.MARKETPLACE_BASE_URL ?? '';
+          const shown = await cli(['sandbox', 'show', '--json', '--url', url]);
+          expect(JSON.parse(shown.out)).toMatchObject({
+            dialect: { nulls: true, localised: 'de', microseconds: true },
+            faults: { latency: 1, bom: false },
+          });
+        },
+      },
+    );
+    expect(code).toBe(0);
+  });
+
+  it('opens the console, or your app, when asked to', async () => {
+    const opened: string[] = [];
+    const openInBrowser = (url: string) => void opened.push(url);
+    await cli(['sandbox', '--port', '0', '--open'], {}, { openInBrowser });
+    expect(opened).toEqual([
+      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/sandbox\/console$/),
+    ]);
+    opened.length = 0;
+    const flags = ['--open-redirect-url', 'http://localhost:3000/callback'];
+    const { out } = await cli(['sandbox', '--port', '0', ...flags], {}, { openInBrowser });
+    expect(opened).toEqual(['http://localhost:3000']);
+    expect(out).toContain('Logins lead back to http://localhost:3000/callback');
+    opened.length = 0;
+    await cli(['sandbox', '--port', '0'], {}, { openInBrowser });
+    expect(opened).toEqual([]);
+  });
+
+  it('says that a port is taken', async () => {
+    const { url } = await service();
+    const ran = await cli(['sandbox', '--port', new URL(url).port]);
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain('is taken; choose another with --port');
+  });
+
+  it('lists every switch, with words, without a sandbox', async () => {
+    const { code, out } = await cli(['sandbox', 'switches']);
+    expect(code).toBe(0);
+    const { faults, dialect } = createSandbox();
+    for (const name of Object.keys(faults))
+      expect(out).toMatch(new RegExp(`^faults\\.${name} `, 'm'));
+    for (const name of Object.keys(dialect)) {
+      expect(out).toMatch(new RegExp(`^dialect\\.${name} `, 'm'));
+    }
+  });
+});
+
+describe('marketgate sandbox set, show, reset', () => {
+  it('flips switches of a sandbox that runs, and puts them back', async () => {
+    const { sandbox, url } = await service();
+    const control = (...args: string[]) => cli(['sandbox', ...args, '--url', url]);
+    const set = await control('set', 'errorRate=0.5', 'localised=de,nulls', 'faults.rateLimit=5');
+    expect(set).toMatchObject({ code: 0, err: '' });
+    expect(set.out).toMatch(/^faults\.errorRate +0\.5 /m);
+    expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0.5, rateLimit: 5 });
+    expect({ ...sandbox.dialect }).toMatchObject({
+      localised: 'de',
+      nulls: true,
+      rateLimit: false,
+    });
+    await control('set', 'nulls=off', 'faults.rateLimit={"form":"http-date"}');
+    expect(sandbox.dialect.nulls).toBe(false);
+    expect(sandbox.faults.rateLimit).toEqual({ form: 'http-date' });
+    expect((await control('show')).out).toContain('dialect.localised');
+    await control('reset', 'errorRate');
+    expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0, rateLimit: { form: 'http-date' } });
+    expect((await control('reset')).out).toContain('Every switch is where it starts.');
+    expect({ ...sandbox.faults, ...sandbox.dialect }).toEqual({
+      ...createSandbox().faults,
+      ...createSandbox().dialect,
+    });
+  });
+
+  it.each([
+    ['latancy=5', 'latancy: there is no such switch'],
+    ['errorRate=7', 'faults.errorRate: expected a number from 0 to 1'],
+    ['rateLimit', 'say faults.rateLimit or dialect.rateLimit'],
+    ['data.users=1', 'data: expected faults or dialect'],
+  ])('set bom %s: exit code 2, says why, and sets nothing', async (wrong, sentence) => {
+    const { sandbox, url } = await service();
+    const ran = await cli(['sandbox', 'set', 'bom', wrong, '--url', url]);
+    expect(ran).toMatchObject({ code: 2, out: '' });
+    expect(ran.err).toContain(sentence);
+    expect(sandbox.faults.bom).toBe(false);
+  });
+
+  it('exit code 1 where no sandbox answers, or something else does', async () => {
+    const { sandbox, url } = await service();
+    await sandbox.close();
+    const gone = await cli(['sandbox', 'set', 'bom', '--url', url]);
+    expect(gone).toMatchObject({ code: 1, out: '' });
+    expect(gone.err).toContain(`no sandbox at ${url}: the connection was refused`);
+    const server = createServer((_req, res) => res.end('<h1>hello</h1>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const other = await cli(['sandbox', 'show', '--url', `http://127.0.0.1:${port}`]);
+    expect(other.code).toBe(1);
+    expect(other.err).toContain('no sandbox answers at');
+  });
+
+  it.each([
+    ['latency', 'latency=300', '300'],
+    ['error rate', 'errorRate=0.25', '0.25'],
+    ['429, seconds', 'faults.rateLimit=on', 'true'],
+    ['429, a date', 'faults.rateLimit={"form":"http-date"}', '{"form":"http-date"}'],
+    ['HTML with 200', 'html', 'on'],
+    ['a truncated body', 'truncated', 'on'],
+    ['an endless body', 'endless', 'true'],
+    ['a slow endless body', 'endless=slow', '"slow"'],
+    ['an oversize body', 'oversize=20000000', '20000000'],
+    ['a gzip bomb', 'gzipBomb', 'true'],
+    ['a reset', 'reset', 'on'],
+    ['never answering', 'hang', 'on'],
+    ['a redirect to another host', 'redirect', 'true'],
+    ['a redirect that repeats a POST', 'redirect={"status":307}', '{"status":307}'],
+    ['a wrong content type', 'contentType', 'true'],
+    ['a byte order mark', 'bom', 'on'],
+    ['warnings ahead of the JSON', 'faults.warnings', 'on'],
+    ['one endpoint only', 'only=/api/items/all', '"/api/items/all"'],
+    ['so many times', 'times=3', '3'],
+  ])('%s: the same by code, command line and console', async (_name, argument, field) => {
+    const { sandbox, url } = await service();
+    const [name = '', value = 'true'] = argument.replace('faults.', '').split(/=(.*)/s);
+    const key = name as 'html';
+    await cli(['sandbox', 'set', argument, '--url', url]);
+    const byCommand = sandbox.faults[key];
+    expect(byCommand).not.toEqual(createSandbox().faults[key]);
+    sandbox.faults.clear();
+    const form = new URLSearchParams({ [name]: field });
+    await fetch(`${url}/sandbox/console/faults`, {
+      method: 'POST',
+      body: form,
+      redirect: 'manual',
+    });
+    expect(sandbox.faults[key]).toEqual(byCommand);
+    sandbox.faults.clear();
+    const byCode: unknown = /^[\d{tf]/.test(value)
+      ? JSON.parse(value)
+      : value === 'on'
+        ? true
+        : value;
+    Object.assign(sandbox.faults, { [name]: byCode });
+    expect(sandbox.faults[key]).toEqual(byCommand);
+  });
+});

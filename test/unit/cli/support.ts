@@ -1,0 +1,104 @@
+import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { onTestFinished } from 'vitest';
+import { run } from '../../../src/cli/program.js';
+import type { Terminal } from '../../../src/cli/terminal.js';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Options {
+  readonly untilStopped?: () => Promise<void>;
+  readonly openInBrowser?: (url: string) => void;
+  readonly spin?: NonNullable<Terminal['spin']>;
+}
+
+/** Runs a command as a shell would, but for the terminal. */
+export async function cli(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  { untilStopped = async () => {}, openInBrowser, spin }: Options = {},
+): Promise<Ran> {
+  let out = '';
+  let err = '';
+  const terminal: Terminal = {
+    color: false,
+    out: (text) => {
+      out += `${text}\n`;
+    },
+    err: (text) => {
+      err += `${text}\n`;
+    },
+    ...(spin && { spin }),
+  };
+  const code = await run(args, {
+    terminal,
+    environment,
+    listenForStop: () => untilStopped,
+    openInBrowser: openInBrowser ?? (() => {}),
+  });
+  return { code, out, err };
+}
+
+export interface Service {
+  readonly sandbox: Sandbox;
+  readonly url: string;
+  readonly environment: NodeJS.ProcessEnv & { MARKETPLACE_BASE_URL: string };
+  code(kind: string): string;
+}
+
+/** A sandbox that listens until the test ends, with the environment of an app that uses it. */
+export async function service(): Promise<Service> {
+  const sandbox = createSandbox({ redirectUrl: 'http://localhost:3000/callback' });
+  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
+  onTestFinished(() => sandbox.close());
+  return {
+    sandbox,
+    url: baseUrl,
+    environment: {
+      MARKETPLACE_BASE_URL: baseUrl,
+      MARKETPLACE_API_KEY: apiKey,
+      MARKETPLACE_AUTH_URL: authUrl,
+      MARKETPLACE_APP_ID: appId,
+      MARKETPLACE_APP_SECRET: appSecret,
+    },
+    code: (kind) => sandbox.codes.find((each) => each.kind === kind)?.code ?? '',
+  };
+}
+
+export interface Diagnosis {
+  readonly code: number;
+  readonly out: string;
+  /** The status of each check. */
+  readonly found: Record<string, string>;
+  /** What was said of each check. */
+  readonly said: Record<string, string>;
+}
+
+interface Finding {
+  readonly check: string;
+  readonly status: string;
+  readonly detail: string;
+}
+
+/** What `doctor --json` printed. */
+export function diagnosisOf(code: number, out: string): Diagnosis {
+  const { findings } = JSON.parse(out) as { findings: Finding[] };
+  return {
+    code,
+    out,
+    found: Object.fromEntries(findings.map(({ check, status }) => [check, status])),
+    said: Object.fromEntries(findings.map(({ check, detail }) => [check, detail])),
+  };
+}
+
+/** Runs `doctor --json`. */
+export async function diagnose(
+  environment: NodeJS.ProcessEnv,
+  ...flags: string[]
+): Promise<Diagnosis> {
+  const { code, out } = await cli(['doctor', '--json', ...flags], environment);
+  return diagnosisOf(code, out);
+}

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import express from 'express';
+import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it } from 'vitest';
+import { ERROR_CODES } from '../../../src/errors/codes.js';
+import { cli } from '../cli/support.js';
+
+const FOLDER = new URL('../../../src/errors/pages/', import.meta.url);
+const codes = Object.keys(ERROR_CODES) as MarketgateErrorCode[];
+const read = (code: string): string => readFileSync(new URL(`${code}.md`, FOLDER), 'utf8');
+
+const HEADINGS = [
+  'What happened',
+  'Why',
+  'What to do',
+  'In the log',
+  'What the visitor gets',
+] as const;
+
+const blockOf = (page: string, language: string): string =>
+  new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\``).exec(page)?.[1] ?? '';
+
+/** The part of a page below a heading. */
+const part = (page: string, heading: string): string =>
+  page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
+
+it('there is a page for every code, and no other', () => {
+  expect(readdirSync(FOLDER).sort()).toEqual(codes.map((code) => `${code}.md`).sort());
+});
+
+describe.each(codes)('the page of %s', (code) => {
+  const page = read(code);
+  const { status, title, detail } = ERROR_CODES[code];
+
+  it('is called so, and gives the status and the title', () => {
+    expect(page.startsWith(`# ${code}\n\nHTTP ${status}. ${title}.\n\n`)).toBe(true);
+  });
+
+  it('says what happened, why and what to do, to the operator and to the visitor', () => {
+    expect([...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)).toEqual(HEADINGS);
+    expect(part(page, 'Why').match(/^- /gm)?.length).toBeGreaterThanOrEqual(2);
+    expect(part(page, 'What to do')).toMatch(/\*\*Operator\.\*\* \S[\s\S]*\*\*Visitor\.\*\* \S/);
+  });
+
+  it('shows the log as it is', () => {
+    const shown = blockOf(part(page, 'In the log'), 'text');
+    const [, message = ''] =
+      /^MarketgateError: (.*?)(?: \(npx marketgate .*\))?\n/.exec(shown) ?? [];
+    const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];
+    const options = seconds === undefined ? {} : { retryAfter: Number(seconds) };
+    const error = new MarketgateError(code, message, options);
+    error.stack = `MarketgateError: ${error.message}\n    at …`;
+    expect(shown).toBe(inspect(error));
+  });
+
+  it('shows the answer as it is', async () => {
+    const app = express();
+    app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
+    app.use(errorHandler());
+    const answer = await request(app).get('/').expect(status);
+    const shown = JSON.parse(blockOf(part(page, 'What the visitor gets'), 'json'));
+    expect(shown).toEqual(answer.body);
+    expect(shown).toMatchObject({ title, detail });
+  });
+
+  it('is for the operator: no visitor is told of it', async () => {
+    const app = express();
+    app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
+    app.use(errorHandler());
+    for (const accept of ['application/json', 'text/html']) {
+      const answer = await request(app).get('/').set('accept', accept).expect(status);
+      expect(answer.text).not.toMatch(/npx|explain/);
+    }
+  });
+
+  it('is where the error itself leads', async () => {
+    const { help } = new MarketgateError(code, 'x');
+    const [npx, name, ...args] = help.split(' ');
+    expect([npx, name]).toEqual(['npx', 'marketgate']);
+    const { code: exitCode, out, err } = await cli(args);
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: '' });
+    expect(out).toBe(page);
+  });
+});
+
+describe('marketgate explain', () => {
+  it('without a code lists them all, a line each', async () => {
+    const { code, out } = await cli(['explain']);
+    expect(code).toBe(0);
+    const lines = out.split('\n').slice(0, codes.length);
+    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(codes);
+    for (const line of lines) expect(line).toMatch(/^\w+ +\d{3} {2}[A-Z].{20,}\.$/);
+  });
+
+  it.each(['nonsense', 'toString', '../codes', ''])('knows no code %j', async (code) => {
+    const ran = await cli(['explain', code]);
+    expect({ code: ran.code, out: ran.out }).toEqual({ code: 2, out: '' });
+    for (const known of codes) expect(ran.err).toContain(known);
+  });
+});

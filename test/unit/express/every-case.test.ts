@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { errorHandler, requirePurchase } from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { openShop, type Shop } from '../../support/shop.js';
+
+/**
+ * The README's table of what a visitor gets, read from the README and tried cell by cell: a promise
+ * that is not kept fails here.
+ */
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const table = /<!-- cases -->\n([\s\S]*?)<!-- \/cases -->/.exec(readme)?.[1] ?? '';
+const rows = table
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !line.startsWith('| the service'))
+  .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')))
+  .map(
+    ([, service = '', code = '', deny = '', allow = '']) => [service, code, deny, allow] as const,
+  );
+
+const WRONG = '00000000-0000-4000-8000-000000000000';
+
+/** Puts the service into the state of a row. */
+const STATES: Record<string, (shop: Shop) => void> = {
+  up: () => {},
+  slow: ({ sandbox }) => {
+    sandbox.faults.hang = true;
+  },
+  limiting: ({ sandbox }) => {
+    sandbox.faults.rateLimit = 30;
+  },
+  down: ({ sandbox }) => {
+    sandbox.faults.errorRate = 1;
+  },
+  'not itself (an HTML page)': ({ sandbox }) => {
+    sandbox.faults.html = true;
+  },
+  'key revoked': ({ sandbox }) => {
+    sandbox.data.revokeApiKey(sandbox.data.workspaces[0]?.id ?? '');
+  },
+};
+
+describe.each(expressVersions)('every case of the README on %s', (_version, express) => {
+  it('the table is there, with a row for each state and kind of code', () => {
+    expect(rows).toHaveLength(Object.keys(STATES).length * 3);
+  });
+
+  it.each(rows)(
+    'service %s, code %s: %s, or with "allow" %s',
+    async (service, code, deny, allow) => {
+      for (const [onUnknown, expected] of [
+        ['deny', deny],
+        ['allow', allow],
+      ] as const) {
+        // Only what never answers has to be waited for.
+        const shop = await openShop({ timeout: service === 'slow' ? 800 : 10_000 });
+        const app = express();
+        app.get('/', requirePurchase(shop.keyApi, { onUnknown }), (req, res) => {
+          res.json({ verdict: req.marketplace?.verdict });
+        });
+        app.use(errorHandler());
+        const sent = code === 'seen invalid' ? WRONG : shop.code('supported');
+        const ask = () => request(app).get('/').set('x-purchase-code', sent);
+        if (code !== 'never seen') await ask();
+        // Past every age at which the cache would answer without asking.
+        shop.sandbox.clock.advance(2 * 3_600_000);
+        STATES[service]?.(shop);
+        const answer = await ask();
+        const got =
+          answer.status === 200
+            ? `in, ${answer.body.verdict}`
+            : `${answer.status} ${answer.body.code}`;
+        expect(got).toBe(expected);
+      }
+    },
+  );
+});

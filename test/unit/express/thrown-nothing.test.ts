@@ -1,0 +1,72 @@
+import {
+  errorHandler,
+  loadItem,
+  loadPurchase,
+  loadUser,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requireAccessToken,
+  requirePurchase,
+} from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { openShop } from '../../support/shop.js';
+import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+
+/** What `next` takes for "go on", or for "skip this route". */
+const NOTHINGS: [string, unknown][] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['an empty string', ''],
+  ['"route"', 'route'],
+];
+
+describe.each(expressVersions)(
+  'a function of the app that throws no Error, on %s',
+  (_version, express) => {
+    it.each(NOTHINGS)('%s opens nothing', async (_name, thrown) => {
+      const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+      onTestFinished(() => log.mockRestore());
+      const { keyApi, code } = await openShop();
+      const tokenStore = new MemoryTokenStore();
+      const fail = (): never => {
+        throw thrown;
+      };
+      const reject = (): Promise<never> => Promise.reject(thrown);
+      const guards = [
+        requirePurchase(keyApi, { accept: reject }),
+        requirePurchase(keyApi, { accept: fail }),
+        requirePurchase(keyApi, { code: reject }),
+        requirePurchase(keyApi, { code: fail }),
+        requirePurchase(keyApi, { item: fail }),
+        requirePurchase(keyApi, { licenseType: 'none', onDenied: reject }),
+        requirePurchase({ validatePurchase: reject }),
+        requirePurchase({ validatePurchase: reject }, { onUnknown: 'allow' }),
+        requirePurchase({ validatePurchase: reject }, { guessLimit: { by: fail } }),
+        loadPurchase(keyApi, { code: fail }),
+        loadItem(keyApi, { id: fail }),
+        loadItem({ getItem: reject }),
+        loadUser({ getUser: reject }, { tokenStore, userId: fail }),
+        requireAccessToken({ tokenStore, userId: fail }),
+      ];
+      for (const [i, guard] of guards.entries()) {
+        const app = express();
+        app.get('/:id', guard, (_req, res) => void res.send('in'));
+        app.get('/:id', (_req, res) => void res.send('past the guard'));
+        app.use(errorHandler());
+        const answer = await request(app).get('/1042').set('x-purchase-code', code('supported'));
+        expect(answer.status, `guard ${i}`).toBe(500);
+      }
+    });
+
+    it.each(NOTHINGS)('%s from verify is an error', async (_name, thrown) => {
+      const { loginApi } = fakeLoginApi();
+      const strategy = new MarketplaceStrategy({ loginApi }, async () => Promise.reject(thrown));
+      const session = {};
+      await drive(strategy, requestOf({}, { session }));
+      const recorded = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+      expect(recorded).toEqual([['error', expect.any(Error)]]);
+    });
+  },
+);

@@ -1,0 +1,142 @@
+import { KeyApi, LoginApi } from 'marketgate';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { rejection } from '../../support/errors.js';
+import { json, startUpstream } from '../../support/upstream.js';
+import { account, CODE, item, KEY, purchase, success, userInfo } from '../../support/wire.js';
+
+const APP_SECRET = 'app/secret of+many~kinds&of characters';
+
+async function keyApiOf(
+  answer: Parameters<typeof startUpstream>[0],
+  options: Partial<ConstructorParameters<typeof KeyApi>[0]> = {},
+) {
+  const upstream = await startUpstream((request, res, n) =>
+    request.path === '/api/account/details'
+      ? json(res, success({ data: account }))
+      : answer(request, res, n),
+  );
+  const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY, retries: 0, ...options });
+  onTestFinished(() => keyApi.close());
+  return { keyApi, upstream };
+}
+
+async function loginApiOf(answer: Parameters<typeof startUpstream>[0]) {
+  const upstream = await startUpstream(answer);
+  const loginApi = new LoginApi({
+    authUrl: upstream.url,
+    appId: 'app-7',
+    appSecret: APP_SECRET,
+    retries: 0,
+  });
+  onTestFinished(() => loginApi.close());
+  return loginApi;
+}
+
+describe('a 429 or 5xx whose body cannot be read', () => {
+  it.each<[string, number, object, string]>([
+    ['compressed', 429, { 'content-encoding': 'gzip' }, 'x'],
+    ['compressed', 503, { 'content-encoding': 'br' }, 'x'],
+    ['too large', 429, {}, 'x'.repeat(5000)],
+    ['too large', 503, {}, 'x'.repeat(5000)],
+  ])(
+    '%s, HTTP %d: was no outage, and its Retry-After was lost',
+    async (_why, status, headers, body) => {
+      const { keyApi, upstream } = await keyApiOf(
+        (_request, res) => {
+          res.writeHead(status, { 'retry-after': '40', ...headers });
+          res.end(body);
+        },
+        { maxResponseBytes: 1000 },
+      );
+      const error = await rejection(keyApi.validatePurchase(CODE));
+      expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 40 });
+      expect((await rejection(keyApi.getItem(7))).retryAfter).toBeGreaterThan(0);
+      expect(upstream.count('/api/items/item')).toBe(0);
+    },
+  );
+
+  it('is still refused when the status does not explain it', async () => {
+    const { keyApi } = await keyApiOf((_request, res) => {
+      res.writeHead(200, { 'content-encoding': 'gzip' });
+      res.end('x');
+    });
+    expect((await rejection(keyApi.getItem(7))).code).toBe('unexpected_response');
+  });
+});
+
+describe('a byte order mark', () => {
+  it.each(['\n\uFEFF', '\uFEFF\uFEFF', '\uFEFF\r\n\uFEFF '])(
+    'behind a line break, or a second one (%j), made an outage of an answer',
+    async (ahead) => {
+      const { keyApi } = await keyApiOf((_request, res) =>
+        res.end(ahead + JSON.stringify(success({ item }))),
+      );
+      expect(await keyApi.getItem(1042)).toEqual(item);
+    },
+  );
+});
+
+describe('a purchase', () => {
+  it.each([
+    ['a list', [true]],
+    ['an object that cannot be made text', { toString: null, valueOf: null }],
+  ])(
+    'whose "downloaded" is %s was taken for one, or threw a TypeError',
+    async (_what, downloaded) => {
+      const { keyApi } = await keyApiOf((_request, res) =>
+        json(res, success({ data: { purchase: { ...purchase, downloaded } } })),
+      );
+      expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('unexpected_response');
+    },
+  );
+
+  it('with a field nested deeper than the stack ended in a RangeError', async () => {
+    const depth = 100_000;
+    const text = JSON.stringify(success({ data: { purchase } }));
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const { keyApi } = await keyApiOf((_request, res) =>
+      res.end(text.replace('"purchase_code"', `"trace":${deep},"purchase_code"`)),
+    );
+    expect(await keyApi.validatePurchase(CODE)).toMatchObject({ purchase_code: CODE });
+  });
+});
+
+describe('__proto__ as a name in an answer', () => {
+  const odd = '"__proto__":{"isAdmin":true},';
+  const escaped = '"__pr\\u006fto__":{"isAdmin":true},';
+  it.each([odd, escaped])('was handed on without a cache: %s', async (name) => {
+    const { keyApi } = await keyApiOf(
+      (_request, res) =>
+        res.end(
+          JSON.stringify(success({ data: { purchase } })).replace('"price"', `${name}"price"`),
+        ),
+      { cache: false },
+    );
+    const found = await keyApi.validatePurchase(CODE);
+    expect(Object.assign({}, found)).not.toHaveProperty('isAdmin');
+  });
+
+  it.each([odd, escaped])('was handed on in a profile: %s', async (name) => {
+    const loginApi = await loginApiOf((_request, res) =>
+      res.end(JSON.stringify({ user_info: userInfo }).replace('"user_name"', `${name}"user_name"`)),
+    );
+    expect(Object.assign({}, await loginApi.getUser('some-token'))).not.toHaveProperty('isAdmin');
+  });
+});
+
+describe('a secret that the service repeats', () => {
+  it('was shown in part when what is read of a sentence ended in its middle', async () => {
+    const loginApi = await loginApiOf((_request, res) =>
+      json(res, { error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }),
+    );
+    const { message } = await rejection(loginApi.exchange('some-auth-key'));
+    expect(message).not.toContain(APP_SECRET.slice(0, 8));
+  });
+
+  it('was shown when it was the app_secret in an answer to get_user_info', async () => {
+    const loginApi = await loginApiOf((_request, res) =>
+      json(res, { error: true, message: `app with ${APP_SECRET} is blocked` }),
+    );
+    expect((await rejection(loginApi.getUser('some-token'))).message).not.toContain(APP_SECRET);
+  });
+});

@@ -1,0 +1,221 @@
+import fc from 'fast-check';
+import { isMarketgateError, KeyApi, LoginApi } from 'marketgate';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CODE, KEY } from '../../support/wire.js';
+import { mostlyAnswers, onlyFailures, type Plan, plan } from './simulation/plans.js';
+import { type Behaviour, SimulatedService } from './simulation/simulated-service.js';
+import { SimulatedTime } from './simulation/simulated-time.js';
+
+const VALIDATION = '/api/purchases/validation';
+const ACCOUNT = '/api/account/details';
+const AUTHORIZE = '/api/authorize';
+const RUNS = { numRuns: 400, seed: 20261121 };
+
+let time: SimulatedTime;
+beforeEach(() => {
+  time = SimulatedTime.begin();
+});
+afterEach(() => time.end());
+
+function serve({ schedule }: Plan): SimulatedService {
+  return new SimulatedService(
+    time.now,
+    (n) => schedule[Math.min(n, schedule.length - 1)] as Behaviour,
+  );
+}
+
+function keyApiOn(service: SimulatedService, { retries, timeout }: Plan): KeyApi {
+  return new KeyApi({
+    baseUrl: 'https://simulated.test',
+    apiKey: KEY,
+    cache: false,
+    clock: time.now,
+    dispatcher: service,
+    retries,
+    timeout,
+  });
+}
+
+function loginApiOn(service: SimulatedService, { retries, timeout }: Plan): LoginApi {
+  return new LoginApi({
+    authUrl: 'https://simulated.test',
+    appId: 'app',
+    appSecret: 'secret-of-the-app',
+    clock: time.now,
+    dispatcher: service,
+    retries,
+    timeout,
+  });
+}
+
+interface Ended {
+  readonly value?: unknown;
+  readonly code?: string;
+  readonly took: number;
+}
+
+async function end(call: Promise<unknown>): Promise<Ended> {
+  const begun = time.now();
+  return time.until(
+    call.then(
+      (value) => ({ value, took: time.now() - begun }),
+      (error: unknown) => {
+        if (!isMarketgateError(error)) throw error;
+        return { code: error.code, took: time.now() - begun };
+      },
+    ),
+  );
+}
+
+/** Nothing goes on behind the caller's back. */
+async function expectSilence(service: SimulatedService): Promise<void> {
+  const before = service.count();
+  await time.pass(120_000);
+  expect(service.count()).toBe(before);
+}
+
+describe('one call, whatever the service does', () => {
+  it('tries at most retries + 1 times, ends within its timeout, and invents no answer', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(plan, async (given) => {
+        const service = serve(given);
+        const ended = await end(keyApiOn(service, given).validatePurchase(CODE));
+        expect(ended.took).toBeLessThanOrEqual(given.timeout);
+        expect(service.count(VALIDATION)).toBeLessThanOrEqual(given.retries + 1);
+        const answers = service.seen.map(
+          (_request, n) => given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
+        );
+        if (ended.value === null) expect(answers).toContain('no');
+        else if (ended.value !== undefined) expect(answers.at(-1)).toBe('yes');
+        else expect(ended.code).toBeDefined();
+        seen.add(ended.code ?? (ended.value === null ? 'no' : 'yes'));
+        // The check of the key before a no is believed is a question of its own, and others may wait
+        // for it: it can outlive the call, but is no less bounded.
+        await time.pass(120_000);
+        expect(service.count(ACCOUNT)).toBeLessThanOrEqual(given.retries + 1);
+        await expectSilence(service);
+      }),
+      RUNS,
+    );
+    // The runs reached every end there is.
+    expect([...seen].sort()).toEqual([
+      'api_key_rejected',
+      'no',
+      'service_unavailable',
+      'unexpected_response',
+      'yes',
+    ]);
+  });
+
+  it('a null always stands on a no of the service, and a key that it knows', async () => {
+    let nulls = 0;
+    await fc.assert(
+      fc.asyncProperty(mostlyAnswers, async (given) => {
+        const service = serve(given);
+        const { value } = await end(keyApiOn(service, given).validatePurchase(CODE));
+        if (value !== null) return;
+        nulls++;
+        const said = service.seen.map(({ path }, n) => ({
+          path,
+          answer: given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
+        }));
+        expect(said).toContainEqual({ path: VALIDATION, answer: 'no' });
+        expect(said.at(-1)).toEqual({ path: ACCOUNT, answer: 'yes' });
+      }),
+      RUNS,
+    );
+    expect(nulls).toBeGreaterThan(40);
+  });
+
+  it('waits longer before each try, and never shorter than 50 ms', async () => {
+    await fc.assert(
+      fc.asyncProperty(onlyFailures, async (given) => {
+        const service = serve(given);
+        const { code } = await end(keyApiOn(service, given).getAccount());
+        expect(code).toBe('service_unavailable');
+        for (let n = 1; n < service.seen.length; n++) {
+          const [before, after] = [service.seen[n - 1], service.seen[n]];
+          const answered = given.schedule[Math.min(n - 1, given.schedule.length - 1)]?.after ?? 0;
+          const waited = (after?.at ?? 0) - (before?.at ?? 0) - answered;
+          const longest = Math.min(100 * 2 ** (n - 1), 2000);
+          // A timer is a whole number of milliseconds.
+          expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
+          expect(waited).toBeLessThanOrEqual(longest + 1);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('gives up at once when the wait would outlast the deadline', async () => {
+    await fc.assert(
+      fc.asyncProperty(onlyFailures, async (given) => {
+        const service = serve(given);
+        const { took } = await end(keyApiOn(service, given).getAccount());
+        const tried = service.seen.length;
+        const answering = service.seen.at(-1)?.aborted === false;
+        // It ended with an answer, or with the deadline that cut the last try off.
+        expect(answering || took === given.timeout).toBe(true);
+        expect(tried).toBeGreaterThanOrEqual(1);
+      }),
+      RUNS,
+    );
+  });
+
+  it('an exchange is sent once, whatever becomes of it', async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(plan, async (given) => {
+        const service = serve(given);
+        const ended = await end(loginApiOn(service, given).exchange('an-auth-key'));
+        expect(service.count(AUTHORIZE)).toBe(1);
+        expect(ended.took).toBeLessThanOrEqual(given.timeout);
+        seen.add(ended.code ?? 'token');
+        await expectSilence(service);
+      }),
+      RUNS,
+    );
+    expect([...seen].sort()).toEqual([
+      'auth_key_rejected',
+      'service_unavailable',
+      'token',
+      'unexpected_response',
+    ]);
+  });
+
+  it('user info is read at most retries + 1 times, within the timeout', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (given) => {
+        const service = serve(given);
+        const ended = await end(loginApiOn(service, given).getUser('a-token'));
+        expect(service.count()).toBeLessThanOrEqual(given.retries + 1);
+        expect(ended.took).toBeLessThanOrEqual(given.timeout);
+        expect(ended.value).not.toBeNull();
+        await expectSilence(service);
+      }),
+      RUNS,
+    );
+  });
+
+  it('an abort ends it in the same moment, and takes the request back', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, fc.integer({ min: 0, max: 5000 }), async (given, after) => {
+        const service = serve(given);
+        const leaving = new AbortController();
+        const begun = time.now();
+        const call = keyApiOn(service, given)
+          .getAccount({ signal: leaving.signal })
+          .then(
+            () => time.now(),
+            () => time.now(),
+          );
+        await time.pass(after);
+        leaving.abort();
+        expect((await time.until(call)) - begun).toBeLessThanOrEqual(after);
+        await expectSilence(service);
+      }),
+      RUNS,
+    );
+  });
+});

@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { KeyApi } from 'marketgate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KEY } from '../../support/wire.js';
+import { SimulatedService } from './simulation/simulated-service.js';
+import { breakIt, DEAD, openShop, visits } from './simulation/simulated-shop.js';
+import { SimulatedTime } from './simulation/simulated-time.js';
+
+const CALLERS = 10_000;
+
+let time: SimulatedTime;
+beforeEach(() => {
+  time = SimulatedTime.begin();
+});
+afterEach(() => time.end());
+
+describe.each(DEAD)('a service that %s', (_name, behave) => {
+  it('gets at most 1.1 requests a caller from 10,000 who come at once', async () => {
+    const shop = openShop(time);
+    shop.behave = behave;
+    await visits(shop, CALLERS);
+    await time.pass(60_000);
+    expect(shop.ends).toHaveLength(CALLERS);
+    expect(shop.service.count() / CALLERS).toBeLessThanOrEqual(1.1);
+  });
+
+  it('gets at most 1.1 requests a caller from 10,000 in bursts, and hardly any once it is known', async () => {
+    const shop = openShop(time);
+    shop.behave = behave;
+    for (let burst = 0; burst < 50; burst++) {
+      await visits(shop, CALLERS / 50);
+      await time.pass(1000);
+    }
+    await time.pass(60_000);
+    expect(shop.ends).toHaveLength(CALLERS);
+    expect(shop.service.count() / CALLERS).toBeLessThanOrEqual(1.1);
+    const before = shop.service.count();
+    await visits(shop, 1000, 30);
+    await time.pass(60_000);
+    // Half a minute: a probe or two.
+    expect(shop.service.count() - before).toBeLessThanOrEqual(3);
+  });
+
+  it('costs nobody any time once it is known, but for who tries it', async () => {
+    const shop = openShop(time);
+    shop.behave = behave;
+    await breakIt(shop);
+    shop.ends.length = 0;
+    const before = shop.service.count();
+    await visits(shop, 2000, 10);
+    await time.pass(60_000);
+    const probes = shop.service.count() - before;
+    expect(shop.ends).toHaveLength(2000);
+    expect(shop.ends.filter(({ took }) => took > 0).length).toBeLessThanOrEqual(probes);
+    expect(new Set(shop.ends.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
+  });
+
+  it('is tried by exactly one of a thousand, each time the rest is over', async () => {
+    const shop = openShop(time);
+    shop.behave = behave;
+    await breakIt(shop);
+    for (let rest = 0; rest < 5; rest++) {
+      await time.pass(40_000);
+      const before = shop.service.count();
+      await visits(shop, 1000);
+      await time.pass(0);
+      expect(shop.service.count() - before).toBe(1);
+      await time.pass(40_000);
+      expect(shop.service.count() - before).toBe(1);
+    }
+  });
+
+  it('that comes back gets one request first, and then one from each caller', async () => {
+    const shop = openShop(time);
+    shop.behave = behave;
+    await breakIt(shop);
+    await visits(shop, 1000, 5);
+    await time.pass(60_000);
+    shop.behave = { answer: 'yes', after: 50 };
+    const before = shop.service.count();
+    await visits(shop, 500);
+    await time.pass(49);
+    expect(shop.service.count() - before).toBe(1);
+    await time.pass(1);
+    shop.ends.length = 0;
+    await visits(shop, 1000);
+    await time.pass(10_000);
+    expect(shop.service.count() - before).toBe(1001);
+    expect(shop.ends.map(({ code }) => code)).toEqual(Array(1000).fill('yes'));
+  });
+});
+
+describe('an outage of any course', () => {
+  /** Waves of callers, and for each how the service is meanwhile. */
+  const course = fc.array(
+    fc.record({
+      callers: fc.integer({ min: 1, max: 300 }),
+      gap: fc.constantFrom(0, 0, 1, 7, 40),
+      behave: fc.record({
+        answer: fc.constantFrom(...(['500', 'reset', 'hang', 'trickle'] as const)),
+        after: fc.integer({ min: 0, max: 3000 }),
+      }),
+      pause: fc.integer({ min: 0, max: 20_000 }),
+    }),
+    { minLength: 1, maxLength: 12 },
+  );
+
+  it.each([0, 2, 5])('retries: %d never add more than a few requests in all', async (retries) => {
+    await fc.assert(
+      fc.asyncProperty(course, async (waves) => {
+        const shop = openShop(time, { retries });
+        let callers = 0;
+        for (const wave of waves) {
+          shop.behave = wave.behave;
+          callers += wave.callers;
+          await visits(shop, wave.callers, wave.gap);
+          await time.pass(wave.pause);
+        }
+        await time.pass(60_000);
+        expect(shop.ends).toHaveLength(callers);
+        for (const { took } of shop.ends) expect(took).toBeLessThanOrEqual(10_000);
+        // Five calls learn it, with all their retries, while a few get the turns that the first of them
+        // give back; after that each caller is one request at most.
+        expect(shop.service.count()).toBeLessThanOrEqual(callers + 8 * retries);
+      }),
+      { numRuns: 12, seed: 20261121 },
+    );
+  });
+
+  it.each(['reset', '500'] as const)(
+    'refused all but the first, when 100 were hit at once by a blip (%s)',
+    async (answer) => {
+      const shop = openShop(time);
+      shop.behave = { answer, after: 20 };
+      await visits(shop, 100);
+      await time.pass(20);
+      expect(shop.service.count()).toBe(100);
+      shop.behave = { answer: 'yes', after: 20 };
+      await time.pass(1000);
+      expect(shop.ends).toHaveLength(100);
+      expect(shop.ends.filter(({ code }) => code !== 'yes')).toEqual([]);
+      expect(shop.service.count()).toBe(200);
+    },
+  );
+
+  it('ends for all with the first answer: nobody is refused after it', async () => {
+    const shop = openShop(time);
+    for (let outage = 0; outage < 5; outage++) {
+      shop.behave = { answer: 'reset', after: 5 };
+      await breakIt(shop);
+      shop.behave = { answer: 'yes', after: 50 };
+      await time.pass(60_000);
+      await visits(shop, 1);
+      await time.pass(50);
+      shop.ends.length = 0;
+      await visits(shop, 100, 3);
+      await time.pass(1000);
+      expect(shop.ends.map(({ code }) => code)).toEqual(Array(100).fill('yes'));
+    }
+  });
+});
+
+describe('a call that waits to try again', () => {
+  it('does not, when the others have found out meanwhile that it is in vain', async () => {
+    let waits = 0;
+    // Each waits a little longer than the one before.
+    vi.spyOn(Math, 'random').mockImplementation(() => waits++ / 10);
+    const shop = openShop(time, { retries: 1 });
+    shop.behave = { answer: '500', after: 1 };
+    await visits(shop, 6);
+    await time.pass(1000);
+    expect(shop.ends).toHaveLength(6);
+    // Five tried again, and then it was known.
+    expect(shop.service.count()).toBe(11);
+  });
+});
+
+describe('the call that tries whether the service is back', () => {
+  it('ends with its answer: it waits for no other try', async () => {
+    const shop = openShop(time);
+    // Five tries that time out: too few by themselves to end the retries.
+    shop.behave = { answer: 'hang', after: 0 };
+    await breakIt(shop);
+    await time.pass(40_000);
+    shop.behave = { answer: '500', after: 20 };
+    shop.ends.length = 0;
+    await visits(shop, 1);
+    await time.pass(1000);
+    expect(shop.ends).toMatchObject([{ took: 20 }]);
+  });
+
+  it('comes early again in the next outage, however long the last one was', async () => {
+    const shop = openShop(time);
+    await breakIt(shop);
+    for (let probe = 0; probe < 5; probe++) {
+      await time.pass(40_000);
+      await visits(shop, 1);
+    }
+    await time.pass(40_000);
+    shop.behave = { answer: 'yes', after: 1 };
+    await visits(shop, 1, 10);
+    shop.behave = { answer: '500', after: 1 };
+    await visits(shop, 20);
+    await time.pass(1000);
+    const before = shop.service.count();
+    await time.pass(2000);
+    await visits(shop, 10);
+    expect(shop.service.count() - before).toBe(1);
+  });
+});
+
+describe('a service that fails now and then', () => {
+  it('is still tried again: one failure in three costs a visitor nothing', async () => {
+    let n = 0;
+    const service = new SimulatedService(time.now, () => ({
+      answer: n++ % 3 === 0 ? '500' : 'yes',
+      after: 20,
+    }));
+    const keyApi = new KeyApi({
+      baseUrl: 'https://simulated.test',
+      apiKey: KEY,
+      cache: false,
+      clock: time.now,
+      dispatcher: service,
+    });
+    for (let visitor = 0; visitor < 300; visitor++) {
+      const purchase = await time.until(keyApi.validatePurchase(`purchase-code-${visitor}`));
+      expect(purchase).not.toBeNull();
+    }
+    expect(service.count()).toBe(450);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { Sealer } from '../../../../src/key-api/cache/sealer.js';
+
+const sealer = new Sealer('secret');
+const bytesOf = (sealed: string): Buffer => Buffer.from(sealed.slice(2), 'base64url');
+const textOf = (bytes: Buffer): string => `1.${bytes.toString('base64url')}`;
+
+describe('what is sealed', () => {
+  it.each(['', 'x', '{"at":1}', 'Ferforje kapı 🪟'])(
+    'is opened as it was, by every process with the secret: %j',
+    (text) => {
+      const sealed = sealer.seal('name', text);
+      expect(new Sealer('secret').open('name', sealed)).toBe(text);
+      // Version, nonce of 12 bytes, the text, tag of 16.
+      expect(sealed).toMatch(/^1\.[\w-]+$/);
+      expect(bytesOf(sealed)).toHaveLength(12 + Buffer.byteLength(text) + 16);
+    },
+  );
+
+  it('is never the same twice, while its name always is', () => {
+    expect(sealer.seal('name', 'x')).not.toBe(sealer.seal('name', 'x'));
+    expect(sealer.name('a')).toBe(new Sealer('secret').name('a'));
+    expect(sealer.name('a')).toMatch(/^[\w-]{43}$/);
+    expect(new Set(['a', 'b', ''].map((key) => sealer.name(key))).size).toBe(3);
+    expect(sealer.name('a')).not.toBe(new Sealer('other').name('a'));
+  });
+
+  it('stays readable from one release to the next', () => {
+    expect(sealer.name('purchase a')).toBe('ji2e3mWLCkMH0YhM3ML8ElIerWh5UZ18pqo0iF9Rag4');
+    expect(sealer.open('name', '1.3aFZu1K833ggck_eSNI4wQ3LPFlX42hOUP1XZI9rkNg')).toBe('text');
+  });
+});
+
+describe('what is not opened', () => {
+  const sealed = sealer.seal('name', 'text');
+  it.each([
+    ['under another name', 'other', sealed],
+    ['without its version', 'name', sealed.slice(2)],
+    ['of another version', 'name', `2.${sealed.slice(2)}`],
+    ['with something behind it', 'name', `${sealed}.x`],
+    ['with something ahead of it', 'name', `x${sealed}`],
+    ['of nothing but a version', 'name', '1.'],
+    ['cut to a nonce and a tag', 'name', textOf(bytesOf(sealed).subarray(0, 28))],
+    ['shorter than a nonce and a tag', 'name', textOf(bytesOf(sealed).subarray(0, 27))],
+    ['without a tag', 'name', textOf(bytesOf(sealed).subarray(0, 12))],
+  ])('%s', (_name, name, text) => {
+    expect(sealer.open(name, text)).toBeUndefined();
+  });
+
+  it('with any of its bytes changed', () => {
+    const bytes = bytesOf(sealed);
+    for (let i = 0; i < bytes.length; i++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(i) ^ 1, i);
+      expect(sealer.open('name', textOf(changed))).toBeUndefined();
+    }
+  });
+
+  it('with another secret', () => {
+    expect(new Sealer('other').open('name', sealed)).toBeUndefined();
+  });
+});

@@ -1,0 +1,50 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+import { openApiDocument } from '../../../src/openapi/document.js';
+
+export const document = openApiDocument('1.2.3');
+
+const ajv = new Ajv2020({
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  allErrors: true,
+});
+// The namespace and the function share a name in its CommonJS build.
+(ajvFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components', 'example']);
+ajv.addSchema(document, 'openapi');
+
+const escaped = (part: string): string => part.replaceAll('~', '~0').replaceAll('/', '~1');
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { content?: Record<string, unknown> }>>;
+}
+
+/**
+ * What the document has against an answer of the service, as a reader of the document would find it: by
+ * path, method, status and content type. Nothing when it is as documented.
+ */
+export function complaintsAbout(
+  method: 'get' | 'post',
+  path: string,
+  status: number,
+  contentType: string,
+  body: unknown,
+): string[] {
+  const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
+  const operation = paths[path]?.[method];
+  if (operation === undefined) return [`${method} ${path} is not documented`];
+  const key = [String(status), `${String(status)[0]}XX`].find(
+    (each) => each in operation.responses,
+  );
+  if (key === undefined) return [`${method} ${path} has no answer ${status}`];
+  const [type = ''] = contentType.split(';');
+  const media = operation.responses[key]?.content?.[type];
+  if (media === undefined) return [`${method} ${path} ${key} has no ${type}`];
+  if (type !== 'application/json') return [];
+  const pointer = ['paths', path, method, 'responses', key, 'content', type, 'schema'];
+  const validate = ajv.compile({ $ref: `openapi#/${pointer.map(escaped).join('/')}` });
+  if (validate(body)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}

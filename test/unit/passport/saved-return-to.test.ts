@@ -1,0 +1,150 @@
+import { MarketplaceStrategy, returnTo } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { saveReturnTo } from '../../../src/passport/saved-return-to.js';
+import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+
+// Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
+
+const COOKIE = 'marketgate.return_to';
+
+function strategyOf(loginAttempts?: { cookieSecret: string }): MarketplaceStrategy {
+  return new MarketplaceStrategy(
+    { loginApi: fakeLoginApi().loginApi, loginAttempts },
+    async ({ profile }) => ({ id: profile.id }),
+  );
+}
+
+describe('saveReturnTo', () => {
+  /** Stops a visitor; gives the cookie that was set. */
+  async function stop(req: object): Promise<unknown[] | undefined> {
+    const res = { cookie: vi.fn() };
+    await saveReturnTo({ method: 'GET', secure: false, ...req } as never, res as never);
+    expect(res.cookie.mock.calls.length).toBeLessThan(2);
+    return res.cookie.mock.calls[0];
+  }
+
+  it('keeps the page in the session, and waits until that is written', async () => {
+    const session: Record<string, unknown> = { save: vi.fn((done: () => void) => done()) };
+    expect(await stop({ originalUrl: '/a?b=c', session })).toBeUndefined();
+    expect(session['marketgate:returnTo']).toBe('/a?b=c');
+    expect(session.save).toHaveBeenCalledTimes(1);
+  });
+
+  it('does without "save", which cookie-session has not', async () => {
+    const session = {};
+    await stop({ originalUrl: '/a', session });
+    expect(session).toEqual({ 'marketgate:returnTo': '/a' });
+  });
+
+  it('rejects when the session cannot be written', async () => {
+    const session = { save: (done: (e: Error) => void) => done(new Error('disk full')) };
+    await expect(stop({ originalUrl: '/a', session })).rejects.toThrow('disk full');
+  });
+
+  it.each([false, true])('else in a cookie for ten minutes; over https: %s', async (secure) => {
+    expect(await stop({ originalUrl: '/a?b=c', secure })).toEqual([
+      COOKIE,
+      '/a?b=c',
+      { httpOnly: true, sameSite: 'lax', secure, path: '/', maxAge: 600_000 },
+    ]);
+  });
+
+  it.each<[string, object]>([
+    ['a form', { method: 'POST', originalUrl: '/a' }],
+    ['a HEAD', { method: 'HEAD', originalUrl: '/a' }],
+    ['a page elsewhere', { originalUrl: '//evil.example' }],
+  ])('keeps nothing of %s', async (_name, req) => {
+    expect(await stop(req)).toBeUndefined();
+    const session = {};
+    await stop({ ...req, session });
+    expect(session).toEqual({});
+  });
+});
+
+describe('the page that a visitor was stopped on, in the session', () => {
+  async function logIn(saved: unknown, wanted?: string) {
+    const strategy = strategyOf();
+    const session: Record<string, unknown> = { 'marketgate:returnTo': saved };
+    await drive(strategy, requestOf({}, { session }), { returnTo: wanted });
+    expect(session).not.toHaveProperty(['marketgate:returnTo']);
+    const req = requestOf({ auth_key: 'k' }, { session });
+    await drive(strategy, req);
+    return returnTo(req);
+  }
+
+  it('is where the login leads, and is taken out of the session', async () => {
+    expect(await logIn('/account')).toBe('/account');
+  });
+
+  it('gives way to what the app wants', async () => {
+    expect(await logIn('/account', '/welcome')).toBe('/welcome');
+  });
+
+  it('stands in for what the app wants and must not have', async () => {
+    expect(await logIn('/account', '//evil.example')).toBe('/account');
+  });
+
+  it.each(['//evil.example', 7, null])('%j is dropped', async (saved) => {
+    expect(await logIn(saved)).toBeUndefined();
+  });
+});
+
+describe('the page that a visitor was stopped on, in a cookie', () => {
+  async function logIn(saved: string) {
+    const strategy = strategyOf({ cookieSecret: 's' });
+    const browser = cookieBrowser();
+    browser.cookies[COOKIE] = saved;
+    await drive(strategy, browser.request().req);
+    expect(browser.cookies[COOKIE]).toBeUndefined();
+    const { req } = browser.request({ auth_key: 'k' });
+    await drive(strategy, req);
+    return returnTo(req);
+  }
+
+  it('is where the login leads, and the cookie is cleared', async () => {
+    expect(await logIn('%2Faccount%3Ftab%3D2')).toBe('/account?tab=2');
+  });
+
+  it.each(['%2F%2Fevil.example', 'https:evil', '', '%E0%A4%A'])(
+    '%j is dropped, and cleared as well',
+    async (saved) => {
+      expect(await logIn(saved)).toBeUndefined();
+    },
+  );
+
+  it('is not cleared where there is none', async () => {
+    const browser = cookieBrowser();
+    await drive(strategyOf({ cookieSecret: 's' }), browser.request().req);
+    expect(Object.keys(browser.cookies)).toEqual(['marketgate.login']);
+  });
+
+  it('and a request without a session and a response: the error names express-session', async () => {
+    const req = { query: {}, headers: { cookie: `${COOKIE}=%2Faccount` } };
+    const [outcome] = await drive(strategyOf(), req);
+    expect(outcome?.[0]).toBe('error');
+    expect(String(outcome?.[1])).toContain('express-session');
+  });
+});
+
+describe('returnTo', () => {
+  async function leadsTo(wanted: string) {
+    const strategy = strategyOf();
+    const session = {};
+    await drive(strategy, requestOf({}, { session }), { returnTo: wanted });
+    const req = requestOf({ auth_key: 'k' }, { session });
+    await drive(strategy, req);
+    return returnTo(req);
+  }
+
+  it.each(['/', '/a//', '/a?to=//b', `/${'x'.repeat(2047)}`])('%s is kept', async (path) => {
+    expect(await leadsTo(path)).toBe(path);
+  });
+
+  it('of 2,049 characters is dropped', async () => {
+    expect(await leadsTo(`/${'x'.repeat(2048)}`)).toBeUndefined();
+  });
+
+  it.each(['//here.invalid/x', '///x', '//'])('%s is dropped', async (path) => {
+    expect(await leadsTo(path)).toBeUndefined();
+  });
+});

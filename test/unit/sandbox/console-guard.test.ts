@@ -1,0 +1,151 @@
+import { request as httpRequest } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { type Running, start } from './support.js';
+
+interface Asked {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Asks with exactly these headers: fetch would not send a Host or Sec-Fetch-Site of ours. */
+const ask = (
+  running: Running,
+  path: string,
+  headers: Record<string, string>,
+  form?: Record<string, string>,
+): Promise<Asked> =>
+  new Promise((resolve, reject) => {
+    const asked = httpRequest(
+      running.baseUrl + path,
+      {
+        method: form ? 'POST' : 'GET',
+        headers: {
+          ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...headers,
+        },
+      },
+      async (response) => {
+        let text = '';
+        for await (const chunk of response) text += String(chunk);
+        resolve({ status: response.statusCode ?? 0, text });
+      },
+    );
+    asked.once('error', reject);
+    asked.end(form && new URLSearchParams(form).toString());
+  });
+
+const rotate = (running: Running, headers: Record<string, string>) =>
+  ask(running, '/sandbox/console/rotate', headers, { workspace: 'northlight' });
+
+const keyOf = (running: Running) => running.sandbox.data.workspaces[0]?.api_key;
+
+describe('another website cannot drive the console', () => {
+  it.each<Record<string, string>>([
+    { 'sec-fetch-site': 'cross-site' },
+    // A page of another port of this machine.
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    { 'sec-fetch-site': '' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ])('not by a form: %j', async (headers) => {
+    const running = await start();
+    expect((await rotate(running, headers)).status).toBe(403);
+    expect(keyOf(running)).toBe(running.apiKey);
+  });
+
+  it.each(['/sandbox/console', '/sandbox/console/events', '/sandbox/console/switches'])(
+    'nor read %s',
+    async (path) => {
+      const running = await start();
+      const others: Record<string, string>[] = [
+        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' },
+        { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
+        {
+          'sec-fetch-site': 'same-site',
+          'sec-fetch-mode': 'navigate',
+          'sec-fetch-dest': 'iframe',
+        },
+        { origin: 'https://evil.example' },
+      ];
+      for (const headers of others) {
+        const { status, text } = await ask(running, path, headers);
+        expect(status).toBe(403);
+        expect(text).not.toContain(running.apiKey);
+      }
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'evil.example:4000',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+  ])('not under a name of its own that it points at this machine: %s', async (host) => {
+    const running = await start();
+    // To the browser this is one site: only the Host header tells.
+    const rebound = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+    expect((await rotate(running, rebound)).status).toBe(403);
+    expect(keyOf(running)).toBe(running.apiKey);
+    for (const path of ['', '/events', '/switches', '/script.js']) {
+      const { status, text } = await ask(running, `/sandbox/console${path}`, rebound);
+      expect(status).toBe(403);
+      expect(text).not.toContain(running.apiKey);
+    }
+  });
+
+  it('sends no CORS header, and lets nobody embed it', async () => {
+    const running = await start();
+    for (const path of ['/sandbox/console', '/sandbox/console/switches']) {
+      const { headers } = await running.get(path, { origin: running.baseUrl });
+      expect(headers.get('access-control-allow-origin')).toBeNull();
+      expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+      expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    }
+  });
+});
+
+describe('its developer can', () => {
+  it.each<Record<string, string>>([
+    {},
+    { 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'none' },
+    { host: 'localhost:4000', origin: 'http://localhost:4000' },
+    { host: 'app.localhost:4000' },
+    { host: '[::1]:4000' },
+    { host: '192.168.1.5:4000', origin: 'http://192.168.1.5:4000' },
+    // As other containers call it.
+    { host: 'sandbox:4000' },
+  ])('%j', async (headers) => {
+    const running = await start();
+    expect((await rotate(running, headers)).status).toBe(303);
+    expect(keyOf(running)).not.toBe(running.apiKey);
+  });
+
+  it('follow a link to it from anywhere', async () => {
+    const headers = {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
+    expect((await ask(await start(), '/sandbox/console', headers)).status).toBe(200);
+  });
+
+  it('name other hosts', async () => {
+    const running = await start({ consoleHosts: ['Sandbox.Example.test'] });
+    const status = async (host: string) =>
+      (await ask(running, '/sandbox/console', { host })).status;
+    expect(await status('sandbox.example.test')).toBe(200);
+    expect(await status('sandbox.example.test:8443')).toBe(200);
+    expect(await status('x.sandbox.example.test')).toBe(403);
+    const wrong = () => Reflect.apply(createSandbox, undefined, [{ consoleHosts: 'x' }]);
+    expect(wrong).toThrow('consoleHosts');
+  });
+
+  it('the API answers under any name, for it has no cookies to abuse', async () => {
+    const running = await start();
+    const path = `/api/account/details?api_key=${running.apiKey}`;
+    expect((await ask(running, path, { host: 'market.example' })).status).toBe(200);
+  });
+});

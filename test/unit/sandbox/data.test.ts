@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { at, start } from './support.js';
+
+const NOW = Date.UTC(2027, 0, 1);
+const DAY = 86_400_000;
+
+describe('sandbox.data', () => {
+  it('addPurchase: a new code that is valid at once, with half a year of support', async () => {
+    const running = await start({ clock: () => NOW });
+    const { purchase_code } = running.sandbox.data.addPurchase({ item_id: 1046 });
+    const { body } = await running.validate(purchase_code);
+    expect(at(body, 'data.purchase')).toMatchObject({
+      item: { id: 1046 },
+      license_type: 'Regular',
+      price: 19,
+      downloaded: false,
+      date: '2027-01-01T00:00:00Z',
+      supported_until: new Date(NOW + 182 * DAY).toISOString().replace('.000Z', 'Z'),
+    });
+  });
+
+  it('addPurchase: extended price, own code, no support', async () => {
+    const running = await start();
+    running.sandbox.data.addPurchase({
+      item_id: 1042,
+      license_type: 'Extended',
+      purchase_code: 'my-own-code',
+      supported_until: null,
+    });
+    const { body } = await running.validate('my-own-code');
+    expect(at(body, 'data.purchase.price')).toBe(180);
+    expect(at(body, 'data.purchase')).not.toHaveProperty('supported_until');
+    expect(running.sandbox.codes.at(-1)).toMatchObject({ code: 'my-own-code', kind: 'added' });
+  });
+
+  it.each<[object, RegExp]>([
+    [{ item_id: 5 }, /item_id/],
+    [{ item_id: 1042, purchase_code: '' }, /purchase_code/],
+    [{ item_id: 1042, price: '5' }, /price/],
+    [{ item_id: 1042, colour: 'red' }, /colour/],
+    [{ item_id: 1042, purchase_code: '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10' }, /given twice/],
+  ])('addPurchase(%j) is refused', (given, message) => {
+    const { data } = createSandbox();
+    expect(() => Reflect.apply(data.addPurchase, data, [given])).toThrow(message);
+    expect(data.purchases).toHaveLength(12);
+  });
+
+  it.each(['refundPurchase', 'cancelPurchase'] as const)(
+    '%s makes a code invalid',
+    async (method) => {
+      const running = await start();
+      const code = running.code('supported');
+      expect((await running.validate(code)).status).toBe(200);
+      running.sandbox.data[method](code);
+      expect((await running.validate(code)).body.msg).toBe('Invalid purchase code');
+    },
+  );
+
+  it('setSupportedUntil moves the end of support, or takes support away', async () => {
+    const running = await start({ clock: () => NOW });
+    const code = running.code('unsupported');
+    const until = async () =>
+      at((await running.validate(code)).body, 'data.purchase.supported_until');
+    running.sandbox.data.setSupportedUntil(code, NOW + DAY);
+    expect(await until()).toBe('2027-01-02T00:00:00Z');
+    running.sandbox.data.setSupportedUntil(code, undefined);
+    expect(await until()).toBeUndefined();
+  });
+
+  it('support ends by the clock', async () => {
+    const running = await start({ clock: () => NOW });
+    const until = async () =>
+      at((await running.validate(running.code('supported'))).body, 'data.purchase.supported_until');
+    running.sandbox.clock.set(NOW + 122 * DAY - 1000);
+    expect(await until()).toBeDefined();
+    running.sandbox.clock.set(NOW + 122 * DAY);
+    expect(await until()).toBeUndefined();
+  });
+
+  it('rotateApiKey: the new key works, the old one is dead at once', async () => {
+    const running = await start();
+    const key = running.sandbox.data.rotateApiKey('northlight');
+    expect(key).toMatch(/^[0-9a-f]{64}$/);
+    expect((await running.get(`/api/account/details?api_key=${key}`)).status).toBe(200);
+    expect((await running.get(`/api/account/details?api_key=${running.apiKey}`)).status).toBe(401);
+  });
+
+  it('revokeApiKey: the workspace has no key', async () => {
+    const running = await start();
+    running.sandbox.data.revokeApiKey('northlight');
+    expect((await running.get(`/api/account/details?api_key=${running.apiKey}`)).status).toBe(401);
+    expect((await running.get('/api/account/details?api_key=undefined')).status).toBe(401);
+  });
+
+  it('deleteItem: out of the catalogue, still inside a purchase', async () => {
+    const running = await start();
+    running.sandbox.data.deleteItem(1042);
+    const path = `/api/items/item?api_key=${running.apiKey}&item_id=1042`;
+    expect((await running.get(path)).body.msg).toBe('Item Not Found');
+    const { body } = await running.get(`/api/items/all?api_key=${running.apiKey}`);
+    expect((body.items as { id: number }[]).map(({ id }) => id)).not.toContain(1042);
+    const purchase = await running.validate(running.code('supported'));
+    expect(at(purchase.body, 'data.purchase.item.id')).toBe(1042);
+  });
+
+  it('says so when there is no such thing, without repeating a code', () => {
+    const { data } = createSandbox();
+    expect(() => data.refundPurchase('sentinel-code')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('sentinel') }),
+    );
+    expect(() => data.deleteItem(5)).toThrow('item_id');
+    expect(() => data.rotateApiKey('nobody')).toThrow('workspace');
+    expect(() => data.setRedirectUrl('nobody', undefined)).toThrow('app');
+    expect(() => data.removeUser('nobody')).toThrow('user');
+  });
+});
+
+describe('sandbox.redirectUrl', () => {
+  it.each(['/callback', '', 'http://a.example/ b', 'http://a.example/\nSet-Cookie: x'])(
+    'refuses %j',
+    (url) => {
+      const sandbox = createSandbox({ redirectUrl: 'http://a.example/cb' });
+      expect(() => Object.assign(sandbox, { redirectUrl: url })).toThrow(TypeError);
+      expect(sandbox.redirectUrl).toBe('http://a.example/cb');
+    },
+  );
+});
+
+describe('sandbox.clock', () => {
+  it('is callable, runs on its base, and moves by advance and set', () => {
+    let base = 1000;
+    const { clock } = createSandbox({ clock: () => base });
+    expect([clock(), clock.now()]).toEqual([1000, 1000]);
+    clock.advance(500);
+    expect(clock()).toBe(1500);
+    clock.set(90_000);
+    base += 5;
+    expect(clock()).toBe(90_005);
+  });
+
+  it('follows Date.now by default', () => {
+    const before = Date.now();
+    expect(createSandbox().clock()).toBeGreaterThanOrEqual(before);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])('refuses %s', (ms) => {
+    const { clock } = createSandbox();
+    expect(() => clock.advance(ms)).toThrow(TypeError);
+    expect(() => clock.set(ms)).toThrow(TypeError);
+  });
+});
+
+describe('sandbox.codes', () => {
+  it('has every kind of purchase, each with a sentence', () => {
+    const { codes } = createSandbox();
+    const kinds = new Set(codes.map(({ kind }) => kind));
+    for (const kind of [
+      'supported',
+      'support-over',
+      'unsupported',
+      'other-item',
+      'extended',
+      'other-workspace',
+      'refunded',
+    ]) {
+      expect(kinds).toContain(kind);
+    }
+    for (const { description, item_name } of codes) {
+      expect(description).toMatch(/^[A-Z].+\.$/);
+      expect(item_name).not.toBe('');
+    }
+  });
+});

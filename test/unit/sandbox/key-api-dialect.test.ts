@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest';
+import { createSandbox, type SandboxDialect } from '../../../src/sandbox/index.js';
+import { at, type Json, type Running, start } from './support.js';
+
+const NOW = Date.UTC(2027, 0, 1);
+
+const speaking = (dialect: Partial<SandboxDialect>) => start({ dialect, clock: () => NOW });
+const account = (running: Running) => running.get(`/api/account/details?api_key=${running.apiKey}`);
+const all = (running: Running) => running.get(`/api/items/all?api_key=${running.apiKey}`);
+const item = (running: Running, id = 1042) =>
+  running.get(`/api/items/item?api_key=${running.apiKey}&item_id=${id}`);
+
+describe('interface A', () => {
+  it("errorStatus 'ok': every documented error with HTTP 200", async () => {
+    const running = await speaking({ errorStatus: 'ok' });
+    const answers = [
+      await running.get('/api/account/details?api_key=x'),
+      await running.get('/api/items/all?api_key=x'),
+      await item(running, 9),
+      await running.validate('wrong'),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.msg])).toEqual([
+      [200, 'Invalid request'],
+      [200, 'No items found'],
+      [200, 'Item Not Found'],
+      [200, 'Invalid purchase code'],
+    ]);
+  });
+
+  it("errorStatus 'ok': a missing parameter is still 400, for it is none of the documented errors", async () => {
+    const running = await speaking({ errorStatus: 'ok' });
+    expect((await running.validate(' ')).status).toBe(400);
+  });
+
+  it('capitalisation: No Items Found', async () => {
+    const running = await speaking({ capitalisation: true });
+    expect((await running.get('/api/items/all?api_key=x')).body.msg).toBe('No Items Found');
+  });
+
+  it.each([
+    [true, 'başarılı', 'hata', 'Geçersiz satın alma kodu', 'Genişletilmiş'],
+    ['tr', 'başarılı', 'hata', 'Geçersiz satın alma kodu', 'Genişletilmiş'],
+    ['de', 'erfolgreich', 'Fehler', 'Ungültiger Kaufcode', 'Erweitert'],
+  ] as const)(
+    'localised %s: status, msg and license_type',
+    async (localised, yes, no, msg, license) => {
+      const running = await speaking({ localised });
+      const good = await running.validate(running.code('extended'));
+      expect([good.status, good.body.status]).toEqual([200, yes]);
+      expect(at(good.body, 'data.purchase.license_type')).toBe(license);
+      const bad = await running.validate('wrong');
+      expect([bad.status, bad.body]).toEqual([404, { status: no, msg }]);
+      const missing = await running.validate('');
+      expect(missing.body.msg).not.toMatch(/required|purchase/);
+    },
+  );
+
+  it("validationEnvelope 'item': {status, item: Purchase}", async () => {
+    const running = await speaking({ validationEnvelope: 'item' });
+    const { body } = await running.validate(running.code('supported'));
+    expect(Object.keys(body)).toEqual(['status', 'item']);
+    expect(at(body, 'item.item.id')).toBe(1042);
+  });
+
+  it('tagsAsString: "a,b,c", also inside a purchase', async () => {
+    const running = await speaking({ tagsAsString: true });
+    const tags = 'fjord,dawn,landscape,norway';
+    expect(at((await item(running)).body, 'item.tags')).toBe(tags);
+    const { body } = await running.validate(running.code('supported'));
+    expect(at(body, 'data.purchase.item.tags')).toBe(tags);
+  });
+
+  it('nulls: every field the notes name', async () => {
+    const running = await speaking({ nulls: true });
+    const found = (await item(running)).body.item as Json;
+    for (const name of ['options', 'version', 'demo_link', 'sub_category']) {
+      expect(found[name]).toBeNull();
+    }
+    expect(found.name).toBe('Fjord Light');
+    const profile = at((await account(running)).body, 'data.profile') as Json;
+    expect([profile.heading, profile.description, profile.social_links]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(profile.contact).toEqual({ email: null });
+    const other = running.sandbox.data.workspaces[1]?.api_key;
+    const { body } = await running.get(`/api/account/details?api_key=${other}`);
+    expect(at(body, 'data.profile.social_links')).toEqual({ soundcloud: null });
+  });
+
+  it('screenshotsAsObject: {"0": url, …}, or null where there are none', async () => {
+    const running = await speaking({ screenshotsAsObject: true });
+    const shots = at((await item(running)).body, 'item.media.screenshots') as Json;
+    expect(Array.isArray(shots)).toBe(false);
+    expect(Object.keys(shots)).toEqual(['0', '1', '2', '3']);
+    expect(at((await item(running, 1048)).body, 'item.media.screenshots')).toBeNull();
+  });
+
+  it('microseconds: in every timestamp', async () => {
+    const running = await speaking({ microseconds: true });
+    const pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+    const bodies = [
+      at((await account(running)).body, 'data.registered_at'),
+      at((await item(running)).body, 'item.published_at'),
+    ];
+    const { body } = await running.validate(running.code('supported'));
+    bodies.push(at(body, 'data.purchase.date'), at(body, 'data.purchase.supported_until'));
+    for (const each of bodies) expect(each).toMatch(pattern);
+  });
+
+  it('numericStrings: prices and balances', async () => {
+    const running = await speaking({ numericStrings: true });
+    expect(at((await account(running)).body, 'data.balance')).toBe('4318.75');
+    expect(at((await item(running)).body, 'item.price')).toEqual({
+      regular: '24.00',
+      extended: '180.00',
+    });
+    const { body } = await running.validate(running.code('supported'));
+    expect(at(body, 'data.purchase.price')).toBe('24.00');
+  });
+
+  it('supportedUntilPast: present also when already past, absent without support', async () => {
+    const running = await speaking({ supportedUntilPast: true });
+    const { body } = await running.validate(running.code('support-over'));
+    const until = Date.parse(String(at(body, 'data.purchase.supported_until')));
+    expect(until).toBeLessThan(NOW);
+    const other = await running.validate(running.code('unsupported'));
+    expect(at(other.body, 'data.purchase')).not.toHaveProperty('supported_until');
+  });
+
+  it('singleItemBug: one item reads as none, two do not', async () => {
+    const items = createSandbox().data.items.filter((each) => each.workspace === 'northlight');
+    const one = await start({
+      dialect: { singleItemBug: true },
+      seed: { items: items.slice(0, 1) },
+    });
+    expect((await all(one)).body.msg).toBe('No items found');
+    expect((await item(one)).status).toBe(200);
+    one.sandbox.dialect.singleItemBug = false;
+    expect((await all(one)).body.items).toHaveLength(1);
+    const two = await start({
+      dialect: { singleItemBug: true },
+      seed: { items: items.slice(0, 2) },
+    });
+    expect((await all(two)).body.items).toHaveLength(2);
+  });
+
+  it('rateLimit: 60 a minute, then 429 with Retry-After and X-RateLimit-*, until the minute is over', async () => {
+    const running = await speaking({ rateLimit: true });
+    for (let i = 0; i < 60; i++) expect((await account(running)).status).toBe(200);
+    running.sandbox.clock.advance(15_000);
+    const { status, headers, text } = await account(running);
+    expect(status).toBe(429);
+    expect(headers.get('retry-after')).toBe('45');
+    expect(headers.get('x-ratelimit-limit')).toBe('60');
+    expect(headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(text).toMatch(/^<!doctype html>/);
+    running.sandbox.clock.advance(45_000);
+    expect((await account(running)).status).toBe(200);
+  });
+
+  it('rateLimit: {message} for who asks for JSON, and any number', async () => {
+    const running = await speaking({ rateLimit: 1 });
+    await account(running);
+    const path = `/api/account/details?api_key=${running.apiKey}`;
+    const { status, body } = await running.get(path, { accept: 'application/json' });
+    expect([status, body]).toEqual([429, { message: 'Too Many Attempts.' }]);
+  });
+
+  it('browserRedirect: browsers are sent to the home page, others are not', async () => {
+    const running = await speaking({ browserRedirect: true });
+    const path = `/api/account/details?api_key=${running.apiKey}`;
+    for (const agent of ['Mozilla/5.0', 'Chrome/1', 'Firefox/1', 'Edge/1', 'Opera/9']) {
+      const { status, headers } = await running.get(path, { 'user-agent': agent });
+      expect([status, headers.get('location')]).toEqual([302, '/']);
+    }
+    expect((await running.get(path, { 'user-agent': 'my-shop/1.0' })).status).toBe(200);
+  });
+
+  it('apiDisabled: a plain HTML 404 on every path', async () => {
+    const running = await speaking({ apiDisabled: true });
+    const answers = [
+      await account(running),
+      await all(running),
+      await item(running),
+      await running.validate('x'),
+    ];
+    for (const { status, headers, text } of answers) {
+      expect(status).toBe(404);
+      expect(headers.get('content-type')).toContain('text/html');
+      expect(text).not.toContain('msg');
+    }
+  });
+
+  it.each([
+    [true, {}, 'html'],
+    [true, { accept: 'application/json' }, 'json'],
+    ['html', { accept: 'application/json' }, 'html'],
+    ['json', {}, 'json'],
+  ] as const)('crash %s, asked with %j: 500 as %s', async (crash, headers, form) => {
+    const running = await speaking({ crash });
+    const answer = await running.get('/api/items/all?api_key=x', headers);
+    expect(answer.status).toBe(500);
+    if (form === 'json') expect(answer.body).toEqual({ message: 'Server Error' });
+    else expect(answer.text).toMatch(/^<!doctype html>/);
+  });
+
+  it('trimming off: blanks around a code make it another code', async () => {
+    const running = await speaking({ trimming: false });
+    const code = running.code('supported');
+    expect((await running.validate(` ${code}`)).body.msg).toBe('Invalid purchase code');
+    expect((await running.validate(' ')).body.msg).toBe('Invalid purchase code');
+    expect((await running.validate(code)).status).toBe(200);
+  });
+});
+
+describe('all switches', () => {
+  it('combine', async () => {
+    const running = await speaking({
+      localised: 'de',
+      validationEnvelope: 'item',
+      tagsAsString: true,
+      nulls: true,
+      microseconds: true,
+      numericStrings: true,
+      screenshotsAsObject: true,
+      supportedUntilPast: true,
+    });
+    const { body } = await running.validate(running.code('support-over'));
+    expect(body).toMatchObject({
+      status: 'erfolgreich',
+      item: {
+        license_type: 'Standard',
+        price: '24.00',
+        supported_until: expect.stringMatching(/\.000000Z$/),
+        item: {
+          version: null,
+          tags: expect.any(String),
+          media: { screenshots: { 0: expect.any(String) } },
+        },
+      },
+    });
+  });
+
+  it('can be changed while it runs, and put back with undefined', async () => {
+    const running = await start();
+    running.sandbox.dialect.errorStatus = 'ok';
+    expect((await running.validate('wrong')).status).toBe(200);
+    Object.assign(running.sandbox.dialect, { errorStatus: undefined });
+    expect((await running.validate('wrong')).status).toBe(404);
+  });
+
+  it('leave the data as it was', async () => {
+    const running = await speaking({ nulls: true, numericStrings: true });
+    const before = structuredClone(running.sandbox.data.items);
+    await all(running);
+    expect(running.sandbox.data.items).toEqual(before);
+  });
+
+  it.each([
+    ['errorStatus', 'maybe'],
+    ['tagsAsString', 'yes'],
+    ['rateLimit', -1],
+    ['tokenMinutes', '1'],
+    ['tagAsString', true],
+  ])('a wrong %s throws a TypeError', async (name, value) => {
+    const { dialect } = createSandbox();
+    expect(() => Object.assign(dialect, { [name]: value })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,220 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import supertest from 'supertest';
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { start } from './support.js';
+
+describe('listen and close', () => {
+  it('listens on any free port of loopback and says where', async () => {
+    const running = await start();
+    expect(running.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(running.authUrl).toBe(running.baseUrl);
+    expect(running.apiKey).toMatch(/^[0-9a-f]{64}$/);
+    expect((await running.get('/')).status).toBe(200);
+  });
+
+  it('rejects when the port is taken, and can be asked again', async () => {
+    const running = await start();
+    const other = createSandbox();
+    await expect(other.listen(Number(new URL(running.baseUrl).port))).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
+    const { baseUrl, close } = await other.listen();
+    expect((await fetch(baseUrl)).status).toBe(200);
+    await close();
+  });
+
+  it('refuses to listen twice at once, but listens again after close', async () => {
+    const { sandbox } = await start();
+    await expect(sandbox.listen()).rejects.toThrow('listening already');
+    await sandbox.close();
+    await sandbox.close();
+    expect((await fetch((await sandbox.listen()).baseUrl)).status).toBe(200);
+  });
+
+  it('close() ends hanging, endless, delayed and kept-alive connections', async () => {
+    const { sandbox, baseUrl } = await start();
+    const ended: Promise<unknown>[] = [];
+    const ask = () =>
+      ended.push(
+        fetch(`${baseUrl}/api/items/all`)
+          .then((response) => response.text())
+          .then(
+            () => 'answered',
+            () => 'cut off',
+          ),
+      );
+    const arrived = async (count: number) => {
+      while (sandbox.requests.length < count) await new Promise((resolve) => setImmediate(resolve));
+    };
+    for (const [index, faults] of [
+      { hang: true },
+      { endless: true },
+      { latency: 60_000 },
+    ].entries()) {
+      sandbox.faults.clear();
+      Object.assign(sandbox.faults, faults);
+      ask();
+      await arrived(index + 1);
+    }
+    const idle = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+    const idleClosed = new Promise((resolve) => {
+      idle.once('close', resolve);
+      idle.once('error', () => undefined);
+    });
+    await new Promise((resolve) => idle.once('connect', resolve));
+    await sandbox.close();
+    await idleClosed;
+    expect(await Promise.all(ended)).toEqual(['cut off', 'cut off', 'cut off']);
+  });
+
+  it('the app answers without listen, for supertest', async () => {
+    const sandbox = createSandbox();
+    const key = sandbox.data.workspaces[0]?.api_key;
+    const answer = await supertest(sandbox.app)
+      .get('/api/items/item')
+      .query({ api_key: key, item_id: 1042 });
+    expect(answer.body.item.id).toBe(1042);
+    expect(new URL(answer.body.item.media.thumbnail).hostname).toBe('127.0.0.1');
+  });
+
+  it('URLs follow the Host the caller used, but no Host that cannot be one', async () => {
+    const running = await start();
+    const thumbnail = (host: string) =>
+      new Promise<string>((resolve, reject) => {
+        const path = `/api/items/item?item_id=1042&api_key=${running.apiKey}`;
+        const asked = httpRequest(
+          running.baseUrl + path,
+          { headers: { host } },
+          async (response) => {
+            let text = '';
+            for await (const chunk of response) text += String(chunk);
+            resolve(JSON.parse(text).item.media.thumbnail);
+          },
+        );
+        asked.once('error', reject);
+        asked.end();
+      });
+    expect(await thumbnail('sandbox:4000')).toMatch(/^http:\/\/sandbox:4000\/media\//);
+    expect(await thumbnail('[::1]:4000')).toMatch(/^http:\/\/\[::1\]:4000\/media\//);
+    expect(await thumbnail('a"b<c>')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/media\//);
+  });
+});
+
+describe('a wrong option is a TypeError that names it', () => {
+  const item = createSandbox().data.items[0];
+  it.each<[string, object | null, string]>([
+    ['an unknown option', { sed: {} }, 'sed'],
+    ['null', null, 'object of options'],
+    ['clock', { clock: 5 }, 'clock'],
+    ['a clock that gives no number', { clock: () => '5' }, 'clock'],
+    ['dialect', { dialect: 'ok' }, 'dialect'],
+    ['an unknown switch', { dialect: { nul: true } }, 'dialect.nul'],
+    ['a switch value', { dialect: { errors: 'no' } }, 'dialect.errors'],
+    ['redirectUrl', { redirectUrl: '/callback' }, 'redirectUrl'],
+    [
+      'a redirectUrl that cannot be a header',
+      { redirectUrl: 'http://a.example/\r\nX: y' },
+      'redirectUrl',
+    ],
+    ['seed', { seed: 5 }, 'seed'],
+    ['an unknown part', { seed: { user: [] } }, 'seed.user'],
+    [
+      'a missing field',
+      { seed: { users: [{ user_id: '1', user_name: 'a' }] } },
+      'seed.users[0].user_email',
+    ],
+    [
+      'a field of the wrong type',
+      { seed: { items: [{ ...item, price: { regular: '5', extended: 9 } }] } },
+      'seed.items[0].price.regular',
+    ],
+    ['an unknown field', { seed: { items: [{ ...item, colour: 'red' }] } }, 'seed.items[0].colour'],
+    [
+      'a version of two parts',
+      { seed: { items: [{ ...item, version: '1.0' }] } },
+      'seed.items[0].version',
+    ],
+    ['an item given twice', { seed: { items: [item, item] } }, 'seed.items[1].id'],
+    [
+      'an item of no workspace',
+      { seed: { items: [{ ...item, workspace: 'x' }] } },
+      'seed.items[0].workspace',
+    ],
+    ['no apps', { seed: { apps: [] } }, 'seed.apps'],
+  ])('%s', (_name, options, named) => {
+    const make = () => Reflect.apply(createSandbox, undefined, [options]);
+    expect(make).toThrow(
+      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(named) }),
+    );
+  });
+
+  it('a purchase of no item', () => {
+    const [purchase] = createSandbox().data.purchases;
+    const purchases = purchase ? [{ ...purchase, item_id: 5 }] : [];
+    expect(() => createSandbox({ seed: { purchases } })).toThrow('seed.purchases[0].item_id');
+  });
+
+  it('quotes no value: a secret in the wrong place does not get into the message', () => {
+    const apps = [
+      { app_id: '1', app_secret: 'sentinel-secret', name: 'a', redirect_url: 'sentinel-secret' },
+    ];
+    expect(() => createSandbox({ seed: { apps } })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('sentinel-secret') }),
+    );
+  });
+});
+
+describe('seed', () => {
+  it('is complete: every field of every default part passes its own checks', () => {
+    const { data } = createSandbox();
+    const { users, workspaces, apps, items, purchases } = structuredClone({
+      ...data,
+      purchases: data.purchases,
+    });
+    expect(() =>
+      createSandbox({
+        seed: {
+          users: [...users],
+          workspaces: [...workspaces],
+          apps: [...apps],
+          items: [...items],
+          purchases: [...purchases],
+        },
+      }),
+    ).not.toThrow();
+  });
+
+  it('has UUID v4 codes that do not change between sandboxes', () => {
+    const codes = createSandbox().codes.map(({ code }) => code);
+    expect(codes.length).toBeGreaterThanOrEqual(10);
+    for (const code of codes) {
+      expect(code).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    }
+    expect(createSandbox().codes.map(({ code }) => code)).toEqual(codes);
+  });
+
+  it('a part replaces the default part and leaves the others', async () => {
+    const user = {
+      user_id: '1',
+      user_name: 'solo',
+      user_email: 'solo@x.example',
+      user_registered: '2024-01-01',
+      user_verified: '0',
+    };
+    const running = await start({ seed: { users: [user] } });
+    const { text } = await running.get(`/api/oauth?app_id=${running.appId}`);
+    expect(text).toContain('solo');
+    expect(text).not.toContain('Mira');
+    expect((await running.validate(running.code('supported'))).status).toBe(200);
+  });
+
+  it('is copied: changing the sandbox does not change the object that was passed', () => {
+    const [purchase] = createSandbox().data.purchases;
+    const purchases = purchase ? [{ ...purchase }] : [];
+    const sandbox = createSandbox({ seed: { purchases } });
+    sandbox.data.refundPurchase(String(purchase?.purchase_code));
+    expect(purchases[0]).not.toHaveProperty('void');
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { Browser, type Running, start } from './support.js';
+
+const PAGES = [
+  '/',
+  '/preview/1042',
+  '/preview/1049',
+  '/preview/1055',
+  '/sandbox/console',
+  '/sandbox/logout',
+  '/nothing',
+];
+
+const headersOf = async (running: Running, path: string) => (await running.get(path)).headers;
+
+describe('every page', () => {
+  it.each(PAGES)('%s: a strict policy, and nothing from elsewhere', async (path) => {
+    const running = await start();
+    const { headers, text } = await running.get(path);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe-|\*/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(text).not.toMatch(/(?:src|href|action)="https?:/);
+    expect(text).not.toMatch(/ (?:style|on\w+)="/);
+  });
+
+  it.each(PAGES)(
+    '%s: a language, a title, a heading, a viewport, labelled controls',
+    async (path) => {
+      const { text } = await (await start()).get(path);
+      expect(text).toContain('<html lang="en">');
+      expect(text).toMatch(/<title>[^<]+ · marketgate sandbox<\/title>/);
+      expect(text.match(/<h1>/g)).toHaveLength(1);
+      expect(text).toContain('name="viewport"');
+      for (const image of text.match(/<img [^>]*>/g) ?? []) expect(image).toContain(' alt="');
+      const unlabelled =
+        text.replace(/<label[\s\S]*?<\/label>/g, '').match(/<(?:input|select) [^>]*>/g) ?? [];
+      for (const control of unlabelled) {
+        const id = / id="([^"]+)"/.exec(control)?.[1];
+        const isLabelled = id !== undefined && text.includes(`<label for="${id}">`);
+        if (!isLabelled) expect(control).toMatch(/type="hidden"|aria-label="/);
+      }
+    },
+  );
+
+  it('the consent form may go on to the app, and no page may go anywhere else', async () => {
+    const running = await start();
+    const login = await headersOf(running, `/api/oauth?app_id=${running.appId}`);
+    expect(login.get('content-security-policy')).toContain(
+      "form-action 'self' http://localhost:3999;",
+    );
+    const home = await headersOf(running, '/');
+    expect(home.get('content-security-policy')).toContain("form-action 'self';");
+  });
+
+  it('escapes what a seed brings', async () => {
+    const evil = '<img src=x onerror=alert(1)>"\'';
+    const { data } = createSandbox();
+    const [user, app, item] = [data.users[0], data.apps[0], data.items[0]];
+    if (!user || !app || !item) throw new Error('the default seed is empty');
+    const running = await start({
+      seed: {
+        users: [{ ...user, user_name: evil, user_firstname: evil, user_email: evil }],
+        apps: [{ ...app, name: evil }],
+        items: [{ ...item, name: evil, description: evil, tags: [evil], category: evil }],
+      },
+    });
+    const browser = new Browser(running.authUrl);
+    const login = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    const texts = [login.text];
+    for (const path of [
+      '/',
+      '/preview/1042',
+      '/sandbox/console',
+      `/media/apps/${running.appId}/icon.svg`,
+    ]) {
+      texts.push((await running.get(path)).text);
+    }
+    for (const text of texts) expect(text).not.toContain('<img src=x');
+    expect(login.text).toContain('&lt;img src=x');
+  });
+
+  it('the home page lists all endpoints and all codes', async () => {
+    const running = await start();
+    const { text } = await running.get('/');
+    const paths = [
+      'account/details',
+      'items/all',
+      'items/item',
+      'purchases/validation',
+      'oauth',
+      'authorize',
+      'get_user_info',
+    ];
+    for (const path of paths) expect(text).toContain(`/api/${path}`);
+    for (const { code } of running.sandbox.codes) expect(text).toContain(code);
+  });
+});
+
+describe('media', () => {
+  it('pictures of one category differ by item, and stay the same', async () => {
+    const running = await start();
+    const picture = async (id: number) =>
+      (await running.get(`/media/items/${id}/thumbnail.svg`)).text;
+    expect(await picture(1054)).not.toBe(await picture(1055));
+    expect(await picture(1054)).toBe(await picture(1054));
+  });
+
+  it.each(createSandbox().data.items.map(({ id }) => id))(
+    'item %i: a picture without a broken number',
+    async (id) => {
+      const { status, text } = await (await start()).get(`/media/items/${id}/thumbnail.svg`);
+      expect(status).toBe(200);
+      expect(text).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[\s\S]+<\/svg>$/);
+      expect(text).not.toMatch(/NaN|undefined|Infinity/);
+    },
+  );
+
+  it('the sound is a WAV file of the length it says', async () => {
+    const running = await start();
+    const response = await fetch(`${running.baseUrl}/media/items/1055/preview.wav`);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');
+    expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8);
+    expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44);
+    expect(new Set(bytes.subarray(44)).size).toBeGreaterThan(50);
+  });
+
+  it('the clip is a WebM file', async () => {
+    const response = await fetch(`${(await start()).baseUrl}/media/items/1049/preview.webm`);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.toString('hex', 0, 4)).toBe('1a45dfa3');
+    expect(bytes.includes('webm')).toBe(true);
+  });
+
+  it.each([
+    ['bytes=0-3', 206, 'bytes 0-3/', 4],
+    ['bytes=-4', 206, 'bytes ', 4],
+    ['bytes=99999999-', 416, 'bytes */', 0],
+    ['lines=1', 200, '', 100_152],
+  ])('range %s: %i', async (range, status, contentRange, length) => {
+    const running = await start();
+    const response = await fetch(`${running.baseUrl}/media/items/1055/preview.wav`, {
+      headers: { range },
+    });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-range') ?? '').toContain(contentRange);
+    expect((await response.arrayBuffer()).byteLength).toBe(length);
+  });
+});

@@ -1,0 +1,155 @@
+import { afterEach } from 'vitest';
+import {
+  createSandbox,
+  type Sandbox,
+  type SandboxListening,
+  type SandboxOptions,
+} from '../../../src/sandbox/index.js';
+
+export const CALLBACK = 'http://localhost:3999/callback';
+
+export type Json = Record<string, unknown>;
+
+/** A JSON answer with what the tests look at. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Json;
+}
+
+export interface Running extends SandboxListening {
+  readonly sandbox: Sandbox;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, form: Record<string, string>): Promise<Answer>;
+  /** Sends a purchase code as a form, under the first workspace's key unless told otherwise. */
+  validate(code: string, apiKey?: string): Promise<Answer>;
+  /** The code of the first purchase of a kind. */
+  code(kind: string): string;
+}
+
+const open: Sandbox[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((sandbox) => sandbox.close()));
+});
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  let body: Json = {};
+  try {
+    body = JSON.parse(text) as Json;
+  } catch {
+    // Not JSON: the test looks at `text` then.
+  }
+  return { status: response.status, headers: response.headers, text, body };
+}
+
+/** A sandbox that listens until the test ends. */
+export async function start(options: SandboxOptions = {}): Promise<Running> {
+  const sandbox = createSandbox({ redirectUrl: CALLBACK, ...options });
+  open.push(sandbox);
+  const listening = await sandbox.listen();
+  const { baseUrl, apiKey } = listening;
+  const post = async (path: string, form: Record<string, string>) =>
+    read(
+      await fetch(baseUrl + path, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+        redirect: 'manual',
+      }),
+    );
+  return {
+    ...listening,
+    sandbox,
+    post,
+    get: async (path, headers = {}) =>
+      read(await fetch(baseUrl + path, { headers, redirect: 'manual' })),
+    validate: (code, key = apiKey) =>
+      post('/api/purchases/validation', { api_key: key, purchase_code: code }),
+    code(kind) {
+      const found = sandbox.codes.find((code) => code.kind === kind);
+      if (!found) throw new Error(`no code of kind ${kind}`);
+      return found.code;
+    },
+  };
+}
+
+/** A browser as curl is one: a cookie jar, and redirects followed by hand. */
+export class Browser {
+  readonly #origin: string;
+  readonly #cookies = new Map<string, string>();
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  async visit(path: string, init: RequestInit = {}): Promise<Answer & { location: string }> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = new Headers(init.headers);
+    if (cookie) headers.set('cookie', cookie);
+    const response = await fetch(new URL(path, this.#origin), {
+      ...init,
+      headers,
+      redirect: 'manual',
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
+      this.#cookies.set(name, value);
+    }
+    return { ...(await read(response)), location: response.headers.get('location') ?? '' };
+  }
+
+  submit(path: string, fields: Record<string, string>) {
+    return this.visit(path, { method: 'POST', body: new URLSearchParams(fields) });
+  }
+
+  /** Goes from the app's login link to the app's callback, and gives the URL of the callback. */
+  async logIn(appId: string, userId = '3001'): Promise<string> {
+    const first = await this.visit(`/api/oauth?app_id=${appId}`);
+    if (first.location) return first.location;
+    const attempt = attemptOn(first.text);
+    if (first.text.includes('action="/sandbox/login"')) {
+      await this.submit('/sandbox/login', { attempt, user_id: userId });
+    }
+    return (await this.submit('/sandbox/consent', { attempt, decision: 'accept' })).location;
+  }
+}
+
+/** The hidden token of the form on a page. */
+export const attemptOn = (page: string): string =>
+  /name="attempt" value="([0-9a-f]+)"/.exec(page)?.[1] ?? '';
+
+/** The auth_key of a callback URL. */
+export const authKeyOf = (callback: string): string => callback.split('?auth_key=')[1] ?? '';
+
+/** Logs a user in with a new browser and gives the auth_key. */
+export const newAuthKey = async (running: Running, userId = '3001', appId = running.appId) =>
+  authKeyOf(await new Browser(running.authUrl).logIn(appId, userId));
+
+/** Exchanges an auth_key with the first app's credentials, or others. */
+export const exchange = (running: Running, authKey: string, fields: Record<string, string> = {}) =>
+  running.post('/api/authorize', {
+    app_id: running.appId,
+    app_secret: running.appSecret,
+    auth_key: authKey,
+    ...fields,
+  });
+
+/** Logs a user in and gives the access_token. */
+export async function newToken(running: Running, userId = '3001'): Promise<string> {
+  const { body } = await exchange(running, await newAuthKey(running, userId));
+  return String(body.access_token);
+}
+
+export const userInfo = (running: Running, token: string) =>
+  running.get(`/api/get_user_info?access_token=${token}`);
+
+/** Looks a value up by a dotted path. */
+export const at = (value: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (inner, name) =>
+        typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
+      value,
+    );

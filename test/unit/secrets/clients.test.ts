@@ -1,0 +1,252 @@
+import { inspect } from 'node:util';
+import { KeyApi, LoginApi } from 'marketgate';
+import { Dispatcher } from 'undici';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { answering, ServiceInMemory } from '../../fuzz/support/service-in-memory.js';
+import { startUpstream } from '../../support/upstream.js';
+import { expectClean, failureOf, repetitionsOf, SENTINEL } from '../../support/secrets/support/sentinels.js';
+
+const BASE = 'https://market.example';
+type Says = ConstructorParameters<typeof ServiceInMemory>[0];
+
+const keyApiOn = (says: Says, options: object = {}): KeyApi =>
+  new KeyApi({
+    baseUrl: BASE,
+    apiKey: SENTINEL.apiKey,
+    dispatcher: new ServiceInMemory(says),
+    retries: 0,
+    ...options,
+  });
+const loginApiOn = (says: Says, options: object = {}): LoginApi =>
+  new LoginApi({
+    authUrl: BASE,
+    appId: 'app-7',
+    appSecret: SENTINEL.appSecret,
+    dispatcher: new ServiceInMemory(says),
+    retries: 0,
+    ...options,
+  });
+
+type Call = [name: string, secrets: string[], call: (says: Says) => Promise<unknown>];
+const { apiKey, appSecret, authKey, accessToken, code } = SENTINEL;
+const CALLS: Call[] = [
+  ['getAccount', [apiKey], (says) => keyApiOn(says).getAccount()],
+  ['listItems', [apiKey], (says) => keyApiOn(says).listItems()],
+  ['getItem', [apiKey], (says) => keyApiOn(says).getItem(1042)],
+  ['validatePurchase', [apiKey, code], (says) => keyApiOn(says).validatePurchase(code)],
+  ...(['json', 'query'] as const).map(
+    (validationEncoding): Call => [
+      `validatePurchase, ${validationEncoding}`,
+      [apiKey, code],
+      (says) => keyApiOn(says, { validationEncoding, cache: false }).validatePurchase(code),
+    ],
+  ),
+  ['exchange', [appSecret, authKey], (says) => loginApiOn(says).exchange(authKey)],
+  [
+    'exchange, get',
+    [appSecret, authKey],
+    (says) => loginApiOn(says, { authorizeMethod: 'get' }).exchange(authKey),
+  ],
+  ['getUser', [accessToken, appSecret], (says) => loginApiOn(says).getUser(accessToken)],
+];
+
+const STATUSES = [200, 401, 404, 500];
+
+describe.each(CALLS)('%s', (_name, secrets, call) => {
+  it.each(STATUSES)('shows nothing of what the service repeats with HTTP %d', async (status) => {
+    for (const secret of secrets) {
+      for (const text of repetitionsOf(secret)) {
+        const bodies = [
+          ...[{ status: 'error', msg: text }, { error: true, message: text }, { error: text }],
+          ...[{ [text]: text }, [text], { items: [{ [text]: 1 }] }],
+          { data: { purchase: { purchase_code: text, item: { id: text } }, [text]: text } },
+          { user_info: { user_id: [text], [text]: [text] } },
+        ];
+        for (const body of bodies) {
+          const result = await call(() => answering(body, status)).then(
+            () => undefined,
+            (error: unknown) => error,
+          );
+          if (result !== undefined) expectClean(result);
+        }
+      }
+    }
+  });
+
+  it('shows nothing of a page, of headers or of a redirect that repeat it', async () => {
+    for (const secret of secrets) {
+      const page = Buffer.from(
+        `<html><title>${secret}</title>${encodeURIComponent(secret)}</html>`,
+      );
+      for (const status of [200, 307, 429, 500]) {
+        for (const name of ['location', 'retry-after', 'content-encoding', 'content-length']) {
+          const headers = { [name]: encodeURIComponent(secret), 'set-cookie': [secret] };
+          const says = () => ({ status, headers, bytes: page, cuts: [] });
+          expectClean(await failureOf(() => call(says)));
+        }
+      }
+    }
+  });
+
+  it('shows nothing of the errors of the network', async () => {
+    for (const secret of secrets) {
+      const url = `${BASE}/api/x?api_key=${encodeURIComponent(secret)}`;
+      const errors = [
+        new Error(`connect failed for ${url}`),
+        Object.assign(new Error(secret), { code: secret, url, request: { path: url } }),
+        Object.assign(new Error('x', { cause: new Error(secret) }), { code: 'ECONNRESET' }),
+        Object.assign(new TypeError('Invalid URL'), { input: url, code: 'ERR_INVALID_URL' }),
+      ];
+      for (const error of errors) expectClean(await failureOf(() => call(() => error)));
+    }
+  });
+});
+
+describe('a dispatcher that throws', () => {
+  class Throwing extends Dispatcher {
+    override dispatch(request: Dispatcher.DispatchOptions): boolean {
+      throw Object.assign(new Error(`cannot send ${request.path} ${String(request.body)}`), {
+        request,
+      });
+    }
+  }
+
+  it('has its error replaced', async () => {
+    const options = { dispatcher: new Throwing() };
+    expectClean(
+      await failureOf(() => keyApiOn(() => answering({}), options).validatePurchase(code)),
+      await failureOf(() => loginApiOn(() => answering({}), options).exchange(authKey)),
+      await failureOf(() => loginApiOn(() => answering({}), options).getUser(accessToken)),
+    );
+  });
+});
+
+describe('over a real connection', () => {
+  it.each<[string, Parameters<typeof startUpstream>[0], object]>([
+    ['is cut', (_request, res) => res.destroy(), {}],
+    [
+      'is cut in the body',
+      (_request, res) => {
+        res.writeHead(200, { 'content-length': '900' });
+        res.write('{"status":', () => res.destroy());
+      },
+      {},
+    ],
+    [
+      'is garbage',
+      (request, res) => res.socket?.end(`no HTTP ${request.path} ${apiKey}\r\n\r\n`),
+      {},
+    ],
+    [
+      'has headers without end',
+      (_request, res) => res.socket?.end(`HTTP/1.1 200 OK\r\nx-key: ${apiKey.repeat(999)}\r\n\r\n`),
+      {},
+    ],
+    ['never comes', () => {}, { timeout: 60 }],
+    ['is too large', (_request, res) => res.end(apiKey.repeat(99)), { maxResponseBytes: 99 }],
+  ])('an answer that %s shows nothing', async (_what, answer, options) => {
+    const { url } = await startUpstream(answer);
+    const keyApi = new KeyApi({ baseUrl: url, apiKey, retries: 1, ...options });
+    const loginApi = new LoginApi({
+      authUrl: url,
+      appId: 'app-7',
+      appSecret,
+      retries: 1,
+      ...options,
+    });
+    onTestFinished(async () => {
+      await keyApi.close();
+      await loginApi.close();
+    });
+    for (const call of [
+      () => keyApi.validatePurchase(code),
+      () => loginApi.exchange(authKey),
+      () => loginApi.getUser(accessToken),
+    ]) {
+      expectClean(await failureOf(call));
+    }
+    expectClean(keyApi, loginApi);
+  });
+
+  it('a closed client, and an aborted call, show nothing', async () => {
+    const keyApi = new KeyApi({ baseUrl: BASE, apiKey });
+    expectClean(
+      await failureOf(() => keyApi.validatePurchase(code, { signal: AbortSignal.abort() })),
+    );
+    await keyApi.close();
+    expectClean(await failureOf(() => keyApi.validatePurchase(code)));
+  });
+});
+
+describe('arguments and options that are wrong', () => {
+  const noise = SENTINEL.authKey;
+  it.each<[string, () => unknown]>([
+    ['baseUrl that is none', () => new KeyApi({ baseUrl: apiKey, apiKey })],
+    [
+      'baseUrl with a password',
+      () => new KeyApi({ baseUrl: `https://u:${noise}@x.example`, apiKey }),
+    ],
+    ['baseUrl with a query', () => new KeyApi({ baseUrl: `${BASE}?api_key=${apiKey}`, apiKey })],
+    ['plain http', () => new KeyApi({ baseUrl: `http://${noise}.example`, apiKey })],
+    ['a wrong cache', () => new KeyApi({ baseUrl: BASE, apiKey, cache: apiKey as never })],
+    [
+      'a wrong encoding',
+      () => new KeyApi({ baseUrl: BASE, apiKey, validationEncoding: code as never }),
+    ],
+    ['an apiKey in a list', () => new KeyApi({ baseUrl: BASE, apiKey: [apiKey] as never })],
+    ['a wrong timeout', () => new KeyApi({ baseUrl: BASE, apiKey, timeout: apiKey as never })],
+    ['authUrl that is none', () => new LoginApi({ authUrl: appSecret, appId: 'a', appSecret })],
+    [
+      'an appSecret in a list',
+      () => new LoginApi({ authUrl: BASE, appId: 'a', appSecret: [appSecret] as never }),
+    ],
+    ['an item id', () => keyApiOn(() => answering({})).getItem(apiKey)],
+    [
+      'a code that is none',
+      () => keyApiOn(() => answering({})).validatePurchase({ code } as never),
+    ],
+    ['a code to forget', () => keyApiOn(() => answering({})).invalidate([code] as never)],
+    ['an auth_key too long', () => loginApiOn(() => answering({})).exchange(authKey.repeat(200))],
+    ['an auth_key in a list', () => loginApiOn(() => answering({})).exchange([authKey] as never)],
+    [
+      'a token that is none',
+      () => loginApiOn(() => answering({})).getUser({ value: [accessToken] } as never),
+    ],
+    [
+      'a token that is over',
+      () =>
+        loginApiOn(() => answering({})).getUser({ value: accessToken, issuedAt: 0, expiresAt: 1 }),
+    ],
+  ])('%s', async (_what, run) => {
+    expectClean(await failureOf(run));
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error(`vault refused ${apiKey}`);
+      },
+    ],
+    ['rejects', () => Promise.reject(Object.assign(new Error('x'), { key: apiKey }))],
+    ['gives no string', () => ({ key: apiKey })],
+  ])('an apiKey function that %s', async (_what, source) => {
+    const keyApi = keyApiOn(() => answering({}), { apiKey: source });
+    expectClean(await failureOf(() => keyApi.validatePurchase(code)), keyApi);
+  });
+});
+
+describe('the clients themselves', () => {
+  it('show no secret in a debugger, a log or JSON, also after a call', async () => {
+    const purchase = { purchase_code: code, item: { id: 7, media: {} } };
+    const keyApi = keyApiOn(() => answering({ status: 'success', data: { purchase } }), {
+      cache: { secret: SENTINEL.cacheSecret },
+    });
+    expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
+    const loginApi = loginApiOn(() => answering({ access_token: accessToken }));
+    expect((await loginApi.exchange(authKey)).value).toBe(accessToken);
+    const all = { keyApi, loginApi, list: [keyApi, loginApi] };
+    expectClean(keyApi, loginApi, all, inspect(all, { showHidden: true, depth: null }));
+    expectClean(loginApi.loginUrl());
+  });
+});

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
+
+/** From the outermost folder to the innermost: each may use those behind it, and none ahead of it. */
+const ORDER = [
+  'cli',
+  'testing',
+  'openapi',
+  'express',
+  'passport',
+  'sandbox',
+  'key-api',
+  'stores',
+  'login-api',
+  'http',
+  'shape',
+  'html',
+  'options',
+  'diagnostics',
+  'errors',
+];
+
+const filesBelow = (folder: string): string[] =>
+  readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) return filesBelow(path);
+    return path.endsWith('.ts') ? [path] : [];
+  });
+
+const FILES = filesBelow(SRC);
+const nameOf = (path: string): string => relative(SRC, path).split(sep).join('/');
+
+/** The files of `src` that one imports or exports from, also by `import()` and for types alone. */
+function importsOf(path: string): string[] {
+  const text = readFileSync(path, 'utf8');
+  return [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, to = '']) =>
+    join(dirname(path), to.replace(/\.js$/, '.ts')),
+  );
+}
+
+const IMPORTS = new Map(FILES.map((path) => [path, importsOf(path)]));
+
+describe('the arrows between the files of src', () => {
+  it('lead to files that are there, or the test would see nothing', () => {
+    const all = [...IMPORTS.values()].flat();
+    expect(all.length).toBeGreaterThan(FILES.length);
+    expect(all.filter((path) => !IMPORTS.has(path) && !path.endsWith('.json'))).toEqual([]);
+  });
+
+  it('run one way between the folders', () => {
+    const against: string[] = [];
+    for (const [path, imports] of IMPORTS) {
+      const [from = '', file] = nameOf(path).split('/');
+      // The entries at the top only list what is exported.
+      if (file === undefined) continue;
+      expect(ORDER).toContain(from);
+      for (const to of imports) {
+        const [folder = ''] = nameOf(to).split('/');
+        if (ORDER.indexOf(folder) < ORDER.indexOf(from)) {
+          against.push(`${nameOf(path)} -> ${nameOf(to)}`);
+        }
+      }
+    }
+    expect(against).toEqual([]);
+  });
+
+  it('make no circle', () => {
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const follow = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) {
+        circles.push([...way.slice(way.indexOf(path)), path].map(nameOf).join(' -> '));
+        return;
+      }
+      if (done.has(path)) return;
+      for (const to of IMPORTS.get(path) ?? []) follow(to, [...way, path]);
+      done.add(path);
+    };
+    for (const path of FILES) follow(path, []);
+    expect(circles).toEqual([]);
+  });
+});
+
+describe('the files of src', () => {
+  it('are one concept each: none has more than 250 lines', () => {
+    const linesOf = (path: string): number => readFileSync(path, 'utf8').split('\n').length - 1;
+    expect(FILES.filter((path) => linesOf(path) > 250).map(nameOf)).toEqual([]);
+  });
+});

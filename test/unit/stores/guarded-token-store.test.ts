@@ -1,0 +1,241 @@
+import { MarketgateError, type TokenStore } from 'marketgate';
+import { KeyvTokenStore } from 'marketgate/keyv';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GuardedTokenStore } from '../../../src/stores/guarded-token-store.js';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { PlainStore, SECRET, tokenOf } from './support.js';
+
+type Method = 'get' | 'set' | 'delete' | 'claim';
+const METHODS: readonly Method[] = ['get', 'set', 'delete', 'claim'];
+
+/** A guarded store whose every method does the same. */
+function guarded(behave: () => unknown): GuardedTokenStore {
+  const method = behave as () => Promise<never>;
+  return new GuardedTokenStore({ get: method, set: method, delete: method, claim: method });
+}
+
+function call(store: GuardedTokenStore, method: Method): Promise<unknown> {
+  if (method === 'get') return store.get('anna');
+  if (method === 'set') return store.set('anna', tokenOf());
+  if (method === 'delete') return store.delete('anna');
+  return store.claim('name', 1000);
+}
+
+describe('a store that fails', () => {
+  const failures: Record<string, () => unknown> = {
+    rejects: async () => {
+      throw new Error(`SET anna ${SECRET}`);
+    },
+    'throws at once': () => {
+      throw new Error(`SET anna ${SECRET}`);
+    },
+    'rejects with a string': () => Promise.reject(`SET ${SECRET}`),
+    'rejects with nothing': () => Promise.reject(undefined),
+    'gives a thenable that throws': () => ({
+      // biome-ignore lint/suspicious/noThenProperty: a broken promise library is the case here.
+      then: () => {
+        throw new Error(SECRET);
+      },
+    }),
+  };
+  for (const [what, behave] of Object.entries(failures)) {
+    it.each(METHODS)(
+      `and ${what} makes %s store_unavailable, without its words`,
+      async (method) => {
+        const error = await rejection(call(guarded(behave), method));
+        expect(error.code).toBe('store_unavailable');
+        expect(error.status).toBe(503);
+        expect(error.message).toContain(`tokenStore.${method} failed`);
+        expect(error.cause).toBeUndefined();
+        expect(everythingOf(error)).not.toContain(SECRET);
+      },
+    );
+  }
+
+  it('is named by the class and code of its error, when these are plain', async () => {
+    const refused = Object.assign(new RangeError('x'), { code: 'ECONNREFUSED' });
+    const error = await rejection(guarded(() => Promise.reject(refused)).get('anna'));
+    expect(error.message).toBe(
+      'tokenStore.get failed (RangeError, ECONNREFUSED); look at the store and its connection (npx marketgate explain store_unavailable)',
+    );
+  });
+
+  it('is not named by a class and code that could be anything', async () => {
+    const odd = Object.assign(new Error('x'), { name: SECRET, code: SECRET });
+    const error = await rejection(guarded(() => Promise.reject(odd)).get('anna'));
+    expect(error.message).toContain('tokenStore.get failed (Error);');
+    expect(everythingOf(error)).not.toContain(SECRET);
+  });
+});
+
+describe('a failure that comes clean already', () => {
+  it('of a store of this package is passed on as it is', async () => {
+    const refused = () => Promise.reject(Object.assign(new Error('x'), { code: 'ECONNREFUSED' }));
+    const keyv = { get: refused, set: refused, delete: refused };
+    const error = await rejection(new GuardedTokenStore(new KeyvTokenStore({ keyv })).get('anna'));
+    expect(error.message).toBe(
+      'KeyvTokenStore.get failed (Error, ECONNREFUSED); look at the store and its connection (npx marketgate explain store_unavailable)',
+    );
+  });
+
+  it('is not believed to be one because it says so', async () => {
+    const forged = new MarketgateError('store_unavailable', SECRET, { cause: SECRET });
+    const error = await rejection(guarded(() => Promise.reject(forged)).get('anna'));
+    expect(error.message).toContain('tokenStore.get failed (store_unavailable);');
+    expect(everythingOf(error)).not.toContain(SECRET);
+  });
+});
+
+describe('a store that hangs', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it.each(METHODS)('is cut off in %s after two seconds', async (method) => {
+    const store = guarded(() => new Promise(() => {}));
+    const outcome = rejection(call(store, method));
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(vi.getTimerCount()).toBe(1);
+    // And one more: what lies in the socket is read before anything is called late.
+    await vi.advanceTimersByTimeAsync(2);
+    const error = await outcome;
+    expect(error.code).toBe('store_unavailable');
+    expect(error.message).toContain(`tokenStore.${method} did not answer within 2000 ms`);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('may reject after that without being an unhandled rejection', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    try {
+      let rejectLate = (_error: Error): void => {};
+      const late = new Promise<never>((_resolve, reject) => {
+        rejectLate = reject;
+      });
+      const outcome = rejection(guarded(() => late).get('anna'));
+      await vi.advanceTimersByTimeAsync(2001);
+      await outcome;
+      rejectLate(new Error(SECRET));
+      vi.useRealTimers();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+  });
+
+  it('has one timer for all its calls, which holds no process that is done', async () => {
+    vi.useRealTimers();
+    const set = vi.spyOn(globalThis, 'setTimeout');
+    const store = new GuardedTokenStore(new PlainStore());
+    await store.set('anna', tokenOf());
+    await store.get('anna');
+    await store.delete('anna');
+    const timers = set.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    set.mockRestore();
+    expect(timers.map((timer) => timer.hasRef())).toEqual([false]);
+    for (const timer of timers) clearTimeout(timer);
+  });
+
+  it('is not asked any more when ten thousand of its calls are unanswered', async () => {
+    let calls = 0;
+    const store = guarded(() => {
+      calls++;
+      return new Promise(() => {});
+    });
+    const outcomes = Promise.allSettled(Array.from({ length: 10_000 }, () => store.get('anna')));
+    const error = await rejection(store.get('anna'));
+    expect(error.code).toBe('store_unavailable');
+    expect(error.message).toContain('tokenStore.get has left too many calls unanswered');
+    expect(calls).toBe(10_000);
+    await vi.advanceTimersByTimeAsync(2001);
+    await outcomes;
+  });
+});
+
+describe('what a store answers', () => {
+  it.each([
+    undefined,
+    null,
+    'a token',
+    42,
+    {},
+    { value: SECRET },
+    { ...tokenOf(), value: '' },
+    { ...tokenOf(), expiresAt: '2030' },
+    { ...tokenOf(), expiresAt: Number.NaN },
+  ])('is no token when it is %j', async (answer) => {
+    await expect(guarded(() => answer).get('anna')).resolves.toBeUndefined();
+  });
+
+  it('may come without a promise, and is a copy', async () => {
+    const token = { ...tokenOf(), extra: 1 };
+    const got = await guarded(() => token).get('anna');
+    expect(got).toEqual(tokenOf());
+    expect(got).not.toBe(token);
+  });
+
+  it('with a getter that throws is a failure like any other', async () => {
+    const broken = {
+      get value(): string {
+        throw new Error(SECRET);
+      },
+    };
+    const error = await rejection(guarded(() => broken).get('anna'));
+    expect(error.code).toBe('store_unavailable');
+    expect(everythingOf(error)).not.toContain(SECRET);
+  });
+
+  it('with a getter that says something else the second time cannot fool the check', async () => {
+    let reads = 0;
+    const fickle = {
+      ...tokenOf(),
+      get value() {
+        return reads++ === 0 ? SECRET : '';
+      },
+    };
+    expect(await guarded(() => fickle).get('anna')).toEqual(tokenOf());
+  });
+
+  it('cannot be changed through the token given to set', async () => {
+    const inner = new PlainStore();
+    const token = tokenOf();
+    await new GuardedTokenStore(inner).set('anna', token);
+    token.value = 'changed';
+    expect(inner.rows.get('anna')).toEqual(tokenOf());
+  });
+});
+
+describe('a claim', () => {
+  it.each([false, undefined, null, 1, 'true', 'OK', {}])(
+    'that gives %j is lost',
+    async (answer) => {
+      await expect(guarded(() => answer).claim('name', 1000)).resolves.toBe(false);
+    },
+  );
+
+  it('is won where the store has none', async () => {
+    await expect(new GuardedTokenStore(new PlainStore()).claim('name', 1000)).resolves.toBe(true);
+  });
+
+  it('is called as a method of the store', async () => {
+    class Claiming extends PlainStore implements TokenStore {
+      readonly #taken = new Set<string>();
+      async claim(name: string): Promise<boolean> {
+        return !this.#taken.has(name) && this.#taken.add(name).has(name);
+      }
+    }
+    const store = new GuardedTokenStore(new Claiming());
+    expect(await store.claim('name', 1000)).toBe(true);
+    expect(await store.claim('name', 1000)).toBe(false);
+  });
+
+  it('fails closed where reading it throws', async () => {
+    const store = Object.defineProperty(new PlainStore(), 'claim', {
+      get: () => {
+        throw new Error(SECRET);
+      },
+    });
+    const error = await rejection(new GuardedTokenStore(store).claim('name', 1000));
+    expect(error.code).toBe('store_unavailable');
+  });
+});

@@ -1,0 +1,478 @@
+import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { TooLate, TooMany } from '../../../src/http/timed-calls.js';
+import { decodeInvalidation } from '../../../src/stores/redis/invalidation-message.js';
+import { redisCommands } from '../../../src/stores/redis/redis-client.js';
+import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/redis-failure.js';
+import { rejection } from '../../support/errors.js';
+import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
+import { HOUR, NOW, tokenOf } from './support.js';
+
+const clock = () => NOW;
+const settle = (): Promise<void> => new Promise(setImmediate);
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe('a failed call', () => {
+  const cacheOf = (client: FakeNodeRedis) => new RedisCache({ client: client.asClient });
+  const storeOf = (client: FakeNodeRedis) =>
+    new RedisTokenStore({ client: client.asClient, clock });
+  it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
+    ['RedisCache.get', (client) => cacheOf(client).get('a')],
+    ['RedisCache.set', (client) => cacheOf(client).set('a', 'x', 5)],
+    ['RedisCache.delete', (client) => cacheOf(client).delete('a')],
+    ['RedisCache.publish', (client) => cacheOf(client).publish('a')],
+    ['RedisCache.lock', (client) => cacheOf(client).lock('a', 5)],
+    ['RedisTokenStore.get', (client) => storeOf(client).get('a')],
+    ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
+    ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],
+    ['RedisTokenStore.claim', (client) => storeOf(client).claim('a', 5)],
+  ])('%s says which it was, and what Redis said', async (name, call) => {
+    const client = new FakeNodeRedis();
+    for (const method of ['get', 'set', 'del', 'publish'] as const) {
+      client[method].mockRejectedValue(new Error('OOM command not allowed'));
+    }
+    const error = await rejection(call(client));
+    expect([error.code, error.message]).toEqual([
+      'store_unavailable',
+      expect.stringContaining(`${name} failed (OOM); look at the store`),
+    ]);
+  });
+
+  it('RedisCache.unlock says so too', async () => {
+    const client = new FakeNodeRedis();
+    const unlock = await new RedisCache({ client: client.asClient }).lock('a', 5);
+    client.eval.mockRejectedValue(new Error('BUSY'));
+    const error = await rejection((unlock as () => Promise<void>)());
+    expect(error.message).toContain('RedisCache.unlock failed (BUSY);');
+  });
+});
+
+describe('what went wrong, in words', () => {
+  it.each([
+    ...'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'
+      .split(' ')
+      .map((reply): [unknown, string] => [new Error(`${reply} the rest`), `failed (${reply})`]),
+    [new Error('SECRET the rest'), 'failed (Error)'],
+    ['OOM', 'failed'],
+    [new TooLate(), 'did not answer within 7 ms'],
+    [new TooMany(), 'was not sent, for too many commands are unanswered'],
+    [new NotConnected('it is away'), 'was not sent, for it is away'],
+  ])('%s', (error, words) => {
+    expect(describeRedisFailure(error, 7)).toBe(words);
+  });
+});
+
+describe('a wrong argument', () => {
+  const cache = new RedisCache({ client: new FakeNodeRedis().asClient });
+  const store = new RedisTokenStore({ client: new FakeNodeRedis().asClient });
+  it.each<[string, () => Promise<unknown>]>([
+    ['RedisCache.set: "value" must be a string', () => cache.set('a', 5 as never, 5)],
+    ['RedisCache.set: "ttl" must be a finite number', () => cache.set('a', 'x', Number.NaN)],
+    ['RedisCache.set: "ttl" must be a finite number', () => cache.set('a', 'x', '5' as never)],
+    ['RedisCache.lock: "ttl" must be a finite number', () => cache.lock('a', Infinity)],
+    ['RedisCache.lock: "ttl" must be above 0', () => cache.lock('a', 0)],
+    ['RedisCache.subscribe: "onInvalidate" must be', () => cache.subscribe('x' as never)],
+    ['RedisTokenStore.set: "token" must be', () => store.set('a', { value: '' } as never)],
+  ])('is a TypeError: %s', async (message, call) => {
+    const error = await call().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as TypeError).message).toContain(message);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['RedisCache', () => new RedisCache({ client: new FakeNodeRedis().asClient, timeout: 0 })],
+    [
+      'RedisTokenStore',
+      () => new RedisTokenStore({ client: new FakeNodeRedis().asClient, timeout: 0 }),
+    ],
+    [
+      'redisGuessLimit',
+      () => redisGuessLimit({ client: new FakeNodeRedis().asClient, timeout: 0 }),
+    ],
+  ])('a timeout of %s is said in its unit', (owner, make) => {
+    expect(make).toThrow(`${owner}: option "timeout" must be a positive number (milliseconds)`);
+  });
+});
+
+describe('a client is told by its shape', () => {
+  const without = (client: object, name: string): object => Object.assign(client, { [name]: 5 });
+  const common = 'get set del eval publish subscribe duplicate connect on'.split(' ');
+  it.each([...common, 'isOpen', 'pTTL'])('of node-redis it is none without %s', (name) => {
+    const make = () => redisCommands('test', without(new FakeNodeRedis(), name), 5);
+    expect(make).toThrow('of ioredis 5 or later (new Redis, new Cluster)');
+  });
+
+  it.each([...common, 'status', 'defineCommand', 'pttl'])('of ioredis none without %s', (name) => {
+    const make = () => redisCommands('test', without(new FakeIoRedis(), name), 5);
+    expect(make).toThrow(/new Cluster\)$/);
+  });
+
+  it('also when it is a function', () => {
+    const client = Object.assign(() => {}, methodsOf(new FakeIoRedis()));
+    expect(redisCommands('test', client, 5).state).toBe('ready');
+  });
+
+  function methodsOf(client: FakeIoRedis): object {
+    const { status, defineCommand, pttl } = client;
+    const methods = common.map((name) => [name, () => {}]);
+    return { status, defineCommand, pttl, ...Object.fromEntries(methods) };
+  }
+});
+
+describe('the state of a client', () => {
+  it.each([
+    [false, false, 'closed'],
+    [true, false, 'waiting'],
+    [true, true, 'ready'],
+    // A cluster of node-redis 4 and 5 does not say.
+    [true, undefined, 'ready'],
+  ])('of node-redis that is open: %s, ready: %s, is %s', (isOpen, isReady, state) => {
+    const client = Object.assign(new FakeNodeRedis(), { isOpen, isReady });
+    expect(redisCommands('test', client, 5).state).toBe(state);
+  });
+
+  it.each([
+    ['ready', 'ready'],
+    ['wait', 'waiting'],
+    ['reconnecting', 'waiting'],
+    ['end', 'closed'],
+  ])('of ioredis "%s" is %s', (status, state) => {
+    const client = Object.assign(new FakeIoRedis(), { status });
+    expect(redisCommands('test', client, 5).state).toBe(state);
+  });
+
+  it.each([
+    ['a client of node-redis', new FakeNodeRedis(), 'ready'],
+    ['a cluster of node-redis', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 'connect'],
+    ['a client of ioredis', new FakeIoRedis(), 'ready'],
+  ])('%s says by an event when that may have changed', (_name, client, event) => {
+    const listener = vi.fn();
+    redisCommands('test', client, 5).onceReady(listener);
+    client.emit(event);
+    client.emit(event);
+    expect(listener).toHaveBeenCalledOnce();
+  });
+
+  it('a client of ioredis is connected when it waits for its first command, and never else', () => {
+    const client = new FakeIoRedis();
+    const commands = redisCommands('test', client, 5);
+    for (const status of ['ready', 'reconnecting', 'end']) {
+      client.status = status;
+      commands.wake();
+    }
+    expect(client.connect).not.toHaveBeenCalled();
+    client.status = 'wait';
+    client.connect.mockRejectedValue(new Error('refused'));
+    commands.wake();
+    expect(client.connect).toHaveBeenCalledOnce();
+  });
+});
+
+describe('commands of node-redis', () => {
+  it.each([
+    ['a client has no timer of its own', new FakeNodeRedis(), 0],
+    ['a cluster has', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 50],
+  ])('%s', (_name, client, timeout) => {
+    redisCommands('test', client, 50);
+    expect(client.withCommandOptions).toHaveBeenCalledWith({ timeout, typeMapping: {} });
+  });
+
+  it('are sent as the app configured them on a client of version 4', async () => {
+    const client = new FakeNodeRedis();
+    client.withCommandOptions = undefined;
+    client.get.mockResolvedValue('there');
+    expect(await redisCommands('test', client, 5).get('a')).toBe('there');
+  });
+
+  it('are sent by the client that its options made', async () => {
+    const [client, sender] = [new FakeNodeRedis(), new FakeNodeRedis()];
+    client.withCommandOptions = () => sender;
+    sender.get.mockResolvedValue('there');
+    expect(await redisCommands('test', client, 5).get('a')).toBe('there');
+    expect(client.get).not.toHaveBeenCalled();
+  });
+});
+
+describe('a connection to listen with', () => {
+  it.each(['error', 'end'])('of node-redis: "%s" means that it is lost', async (event) => {
+    const [client, double] = [new FakeNodeRedis(), new FakeNodeRedis()];
+    client.double = double;
+    const onLost = vi.fn();
+    await redisCommands('test', client, 5).listener(() => {}, onLost);
+    expect(client.duplicate).toHaveBeenCalledWith({
+      socket: { host: 'redis.example', reconnectStrategy: false },
+      clientSideCache: undefined,
+    });
+    double.emit(event, new Error('away'));
+    expect(onLost).toHaveBeenCalled();
+  });
+
+  it.each(['error', 'end'])('of ioredis: "%s" means that it is lost', async (event) => {
+    const [client, double] = [new FakeIoRedis(), new FakeIoRedis()];
+    client.double = double;
+    const [onMessage, onLost] = [vi.fn(), vi.fn()];
+    await redisCommands('test', client, 5).listener(onMessage, onLost);
+    const [overrides] = client.duplicate.mock.calls[0] as [{ retryStrategy(): unknown }];
+    expect(overrides).toMatchObject({
+      lazyConnect: true,
+      reconnectOnError: null,
+      autoResubscribe: false,
+    });
+    expect(overrides.retryStrategy()).toBeNull();
+    double.emit('message', 'channel', 'said');
+    double.emit('message', 'channel');
+    expect(onMessage.mock.calls).toEqual([['said'], ['']]);
+    expect(onLost).not.toHaveBeenCalled();
+    double.emit(event, new Error('away'));
+    expect(onLost).toHaveBeenCalled();
+  });
+
+  it('of node-redis is made of a client without options too', async () => {
+    const client = new FakeNodeRedis();
+    Object.assign(client, { options: undefined, double: new FakeNodeRedis() });
+    await redisCommands('test', client, 5).listener(
+      () => {},
+      () => {},
+    );
+    expect(client.duplicate).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ['destroyed', (double: FakeNodeRedis) => double.destroy],
+    [
+      'disconnected, where that is all it can (version 4)',
+      (double: FakeNodeRedis) => {
+        double.destroy = undefined;
+        double.disconnect.mockRejectedValue(new Error('closed already'));
+        return double.disconnect;
+      },
+    ],
+  ])('of node-redis is %s', async (_name, prepare) => {
+    const [client, double] = [new FakeNodeRedis(), new FakeNodeRedis()];
+    client.double = double;
+    const ended = prepare(double);
+    const listener = await redisCommands('test', client, 5).listener(
+      () => {},
+      () => {},
+    );
+    listener.close();
+    await settle();
+    expect(ended).toHaveBeenCalledOnce();
+  });
+
+  it('is to one node of a cluster, any of them', async () => {
+    const nodes = [new FakeIoRedis(), new FakeIoRedis(), new FakeIoRedis()];
+    for (const node of nodes) node.double = new FakeIoRedis();
+    const cluster = Object.assign(new FakeIoRedis(), { nodes: () => nodes });
+    const commands = redisCommands('test', cluster, 5);
+    for (const [random, expected] of [
+      [0, 0],
+      [0.5, 1],
+      [0.999, 2],
+    ] as const) {
+      vi.spyOn(Math, 'random').mockReturnValue(random);
+      await commands.listener(
+        () => {},
+        () => {},
+      );
+      expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
+    }
+    expect(cluster.duplicate).not.toHaveBeenCalled();
+  });
+
+  it('is to one node of a cluster of node-redis, any of them', async () => {
+    const nodes = [new FakeNodeRedis(), new FakeNodeRedis(), new FakeNodeRedis()];
+    for (const node of nodes) node.double = new FakeNodeRedis();
+    const cluster = Object.assign(new FakeNodeRedis(), {
+      masters: nodes,
+      nodeClient: async (node: FakeNodeRedis) => node,
+    });
+    vi.spyOn(Math, 'random').mockReturnValue(0.999);
+    await redisCommands('test', cluster, 5).listener(
+      () => {},
+      () => {},
+    );
+    expect(nodes[2]?.duplicate).toHaveBeenCalledOnce();
+  });
+
+  it('cannot be made while no node of a cluster is known', async () => {
+    const cluster = Object.assign(new FakeIoRedis(), { nodes: () => [] });
+    const listener = redisCommands('test', cluster, 5).listener(
+      () => {},
+      () => {},
+    );
+    await expect(listener).rejects.toThrow('no node of the cluster is known');
+  });
+});
+
+describe('a client that is away', () => {
+  it('is not waited for by a cache, once it was there: nothing old is written later', async () => {
+    const client = new FakeNodeRedis();
+    const cache = new RedisCache({ client: client.asClient });
+    await cache.get('a');
+    client.isReady = false;
+    const error = await rejection(cache.get('a'));
+    expect(error.message).toContain('was not sent, for the connection is lost');
+    const limit = redisGuessLimit({ client: client.asClient });
+    client.isReady = true;
+    await limit.count('anna');
+    client.isReady = false;
+    const calls = client.eval.mock.calls.length;
+    await limit.count('anna');
+    expect(client.eval.mock.calls).toHaveLength(calls);
+  });
+
+  it('is waited for by a cache as long as it was never there, or apps would fail at start', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    client.get.mockResolvedValue('there');
+    const cache = new RedisCache({ client: client.asClient, timeout: 5000 });
+    const found = Promise.all([cache.get('a'), cache.get('b')]);
+    // All who wait share one listener.
+    expect(client.listenerCount('ready')).toBe(1);
+    client.isReady = true;
+    client.emit('ready');
+    expect(await found).toEqual(['there', 'there']);
+    client.isReady = false;
+    expect((await rejection(cache.get('a'))).message).toContain('the connection is lost');
+  });
+
+  it('is waited for by a token store, within its time', async () => {
+    const client = new FakeNodeRedis();
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5000 });
+    await store.get('anna');
+    client.isReady = false;
+    const stored = store.set('anna', tokenOf());
+    await settle();
+    expect(client.set).not.toHaveBeenCalled();
+    client.isReady = true;
+    client.emit('ready');
+    await stored;
+    expect(client.set).toHaveBeenCalledOnce();
+  });
+
+  it('and comes back for a moment only, is waited for again', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5000 });
+    const found = store.get('anna');
+    await settle();
+    client.emit('ready');
+    await settle();
+    expect(client.listenerCount('ready')).toBe(1);
+    client.isReady = true;
+    client.emit('ready');
+    expect(await found).toBeUndefined();
+  });
+
+  it('and is closed while it is waited for, is not asked', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5000 });
+    const outcome = rejection(store.get('anna'));
+    await settle();
+    client.isOpen = false;
+    client.emit('ready');
+    expect((await outcome).message).toContain('the client is not connected');
+    expect(client.get).not.toHaveBeenCalled();
+  });
+
+  it('and comes back when nobody waits any more, is not asked', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5 });
+    const error = await rejection(store.set('anna', tokenOf()));
+    expect(error.message).toContain('did not answer within 5 ms');
+    client.isReady = true;
+    client.emit('ready');
+    await settle();
+    expect(client.set).not.toHaveBeenCalled();
+  });
+});
+
+describe('a lock', () => {
+  it('is given back by who took it, and not before', async () => {
+    const client = new FakeNodeRedis();
+    const unlock = await new RedisCache({ client: client.asClient }).lock('a', 5);
+    await settle();
+    expect(client.eval).not.toHaveBeenCalled();
+    await (unlock as () => Promise<void>)();
+    expect(client.eval).toHaveBeenCalledOnce();
+  });
+
+  it('that was taken too late is given back at once, for nobody knows of it', async () => {
+    const client = new FakeNodeRedis();
+    let reply = (_taken: string): void => {};
+    client.set.mockReturnValue(new Promise((resolve) => (reply = resolve)));
+    const cache = new RedisCache({ client: client.asClient, timeout: 5 });
+    const error = await rejection(cache.lock('a', 5000));
+    expect(error.message).toContain('RedisCache.lock did not answer within 5 ms');
+    reply('OK');
+    await settle();
+    expect(client.eval).toHaveBeenCalledOnce();
+  });
+});
+
+describe('a limit of guesses', () => {
+  const limitOf = (reply: unknown) => {
+    const client = new FakeNodeRedis();
+    client.eval.mockResolvedValue(reply);
+    return { client, limit: redisGuessLimit({ client: client.asClient, limit: 10 }) };
+  };
+
+  it.each([
+    ['counts of the fleet', [3, 59_001], { left: 7, retryAfter: 60 }],
+    ['numbers in words', ['3', '500'], { left: 7, retryAfter: 1 }],
+    ['a key that has no end', [3, -1], { left: 7, retryAfter: 0 }],
+    ['as many as here', [0, 5000], { left: 10, retryAfter: 0 }],
+    ['a count alone', [3], { left: 10, retryAfter: 0 }],
+    ['nothing', [], { left: 10, retryAfter: 0 }],
+    ['no list', 3, { left: 10, retryAfter: 0 }],
+    ['no numbers', ['x', 5], { left: 10, retryAfter: 0 }],
+  ])('by a reply of %s', async (_name, reply, expected) => {
+    expect(await limitOf(reply).limit.left('anna')).toEqual(expected);
+  });
+
+  it('shows Redis a short hash of who is counted, and no more', async () => {
+    const { client, limit } = limitOf([0, 0]);
+    await limit.count('198.51.100.7');
+    await limit.left('198.51.100.7');
+    const calls = client.eval.mock.calls as [string, { keys: string[]; arguments: string[] }][];
+    const key = expect.stringMatching(/^marketgate:guess:60000:[\w-]{22}$/);
+    expect(calls.map(([, options]) => options)).toEqual([
+      { keys: [key], arguments: ['60000'] },
+      { keys: [key], arguments: [] },
+    ]);
+  });
+});
+
+describe('what Redis is shown', () => {
+  it('of a claim is a hash of its name', async () => {
+    const client = new FakeNodeRedis();
+    const store = new RedisTokenStore({ client: client.asClient, clock });
+    expect(await store.claim('auth_key:very-secret', HOUR)).toBe(true);
+    expect(client.set).toHaveBeenCalledWith(
+      expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/),
+      '1',
+      { PX: HOUR, NX: true },
+    );
+  });
+});
+
+describe('an invalidation', () => {
+  it.each([
+    ['{"v":1,"key":"a"}', { key: 'a' }],
+    ['{"v":1}', { key: undefined }],
+    ['{"v":2,"key":"a"}', { key: undefined }],
+    ['{"v":1,"key":5}', undefined],
+    ['{"v":"1","key":"a"}', undefined],
+    ['{"key":"a"}', undefined],
+    ['null', undefined],
+    ['a', undefined],
+  ])('%s', (message, said) => {
+    expect(decodeInvalidation(message)).toEqual(said);
+  });
+});
