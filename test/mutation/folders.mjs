@@ -1,45 +1,37 @@
 /**
  * What is mutated, and the tests that have to notice. A folder answers for itself: what only a far
- * suite would notice, a developer would not find either. Left out are suites that take seconds for
- * one test: whole fleets, Chromium, Redis that dies.
+ * suite would notice, a developer would not find either. Left out are tests that take seconds: Redis
+ * that dies, long properties.
  */
 const FOLDERS = {
-  'login-api': { include: ['test/login-api/**/*.test.ts'] },
+  http: { include: ['test/unit/http/**/*.test.ts'] },
+  'login-api': { include: ['test/unit/login-api/**/*.test.ts'] },
   passport: {
-    include: ['test/passport/**/*.test.ts'],
-    exclude: [
-      'test/passport/login.browser.test.ts',
-      'test/passport/login-walk.test.ts',
-      'test/passport/hostile-input.test.ts',
-    ],
+    include: ['test/unit/passport/**/*.test.ts'],
+    exclude: ['test/unit/passport/login-walk.test.ts', 'test/unit/passport/hostile-input.test.ts'],
   },
   express: {
-    include: ['test/express/**/*.test.ts'],
-    exclude: ['test/express/every-case.test.ts', 'test/express/guard-hit.test.ts'],
+    include: ['test/unit/express/**/*.test.ts'],
+    exclude: ['test/unit/express/every-case.test.ts', 'test/unit/express/guard-hit.test.ts'],
   },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    include: ['test/stores/**/*.test.ts', 'test/express/guess-*.test.ts'],
-    exclude: [
-      'test/stores/describe-*.test.ts',
-      'test/stores/node-test.test.ts',
-      'test/stores/keyv-postgres.test.ts',
-      'test/stores/redis-*.test.ts',
-    ],
+    include: ['test/unit/stores/**/*.test.ts', 'test/unit/express/guess-*.test.ts'],
+    exclude: ['test/unit/stores/describe-*.test.ts', 'test/unit/stores/redis-*.test.ts'],
   },
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],
-    include: ['test/stores/redis-*.test.ts'],
-    exclude: ['test/stores/redis-outage.test.ts'],
+    include: ['test/unit/stores/redis-*.test.ts', 'test/system/redis/*.test.ts'],
+    exclude: ['test/system/redis/outage.test.ts'],
   },
   'key-api': {
     include: [
-      'test/key-api/**/*.test.ts',
-      'test/shape/**/*.test.ts',
+      'test/unit/key-api/**/*.test.ts',
+      'test/unit/shape/**/*.test.ts',
       // What it tells on the channels, and when it raises the alarm.
-      'test/diagnostics/**/*.test.ts',
+      'test/unit/diagnostics/**/*.test.ts',
     ],
-    exclude: ['test/key-api/cache/unreliable-day.test.ts'],
+    exclude: ['test/unit/key-api/cache/unreliable-day.test.ts'],
   },
 };
 

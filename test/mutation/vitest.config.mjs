@@ -21,6 +21,8 @@ class QuickFirst extends BaseSequencer {
 // count as one that noticed.
 const here = (path) => new URL(path, import.meta.url).pathname;
 
+const { projects: _projects, ...baseTest } = base.test;
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -29,7 +31,7 @@ export default defineConfig({
     ],
   },
   test: {
-    ...base.test,
+    ...baseTest,
     // Without the sweep for secrets: it looks at every answer, and has tests of its own.
     setupFiles: [],
     root: here('../..'),

@@ -3,7 +3,11 @@ import { inspect } from 'node:util';
 import { isMarketgateError, type MarketgateError } from 'marketgate';
 import { ERROR_CODES } from '../../../src/errors/codes.js';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
-import { formsOf, type KnownSecret, secretsIn } from '../../support/secrets/support/secret-forms.js';
+import {
+  formsOf,
+  type KnownSecret,
+  secretsIn,
+} from '../../support/secrets/support/secret-forms.js';
 
 /** The secrets of every target. Words that are nothing else, so that finding one means a leak. */
 export const SECRET = {

@@ -18,7 +18,8 @@ if (sweep.isFirstFile()) {
 }
 
 // These suites are also about what is not done while nobody listens.
-const UNHEARD = /[\\/]test[\\/](unit[\\/]diagnostics|system[\\/]examples[\\/](metrics|tracing|spans|otel))\b/;
+const UNHEARD =
+  /[\\/]test[\\/](unit[\\/]diagnostics|system[\\/]examples[\\/](metrics|tracing|spans|otel))\b/;
 const file = expect.getState().testPath ?? '';
 const stopListening = UNHEARD.test(file) ? undefined : listenToChannels(sweep);
 

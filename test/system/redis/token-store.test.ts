@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { RedisTokenStore } from 'marketgate/redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CLIENTS, type RedisServer, redisIsMissing, startRedis } from '../../support/redis-server.js';
+import {
+  CLIENTS,
+  type RedisServer,
+  redisIsMissing,
+  startRedis,
+} from '../../support/redis-server.js';
 import { driftDuring, HandClock, HOUR, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
 
 describe.skipIf(redisIsMissing())('RedisTokenStore', () => {

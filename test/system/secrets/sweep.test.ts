@@ -9,7 +9,12 @@ import { createClient } from 'redis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { listen } from '../../support/listen.js';
 import { isAllowed } from '../../support/secrets/watch/allowed.js';
-import { type Exit, type Finding, type SecretKind, sweep } from '../../support/secrets/watch/sweep.js';
+import {
+  type Exit,
+  type Finding,
+  type SecretKind,
+  sweep,
+} from '../../support/secrets/watch/sweep.js';
 
 const SECRET = 'planted-secret-5b1e09c27fd84a63';
 
@@ -189,7 +194,7 @@ describe('what may get out', () => {
 
   it('is what a visitor typed into a form of an example, in its field', () => {
     const text = `<p>Not known.</p><input name="code" value="${SECRET}">`;
-    const file = '/somewhere/test/examples/quickstart.test.ts';
+    const file = '/somewhere/test/system/examples/quickstart.test.ts';
     expect(isAllowed(finding({ status: 403, text }), file)).toBe(true);
     expect(isAllowed(finding({ status: 403, text: `${text} ${SECRET}` }), file)).toBe(false);
     expect(isAllowed(finding({ status: 403, text }), '/test/express/x.test.ts')).toBe(false);

@@ -6,8 +6,8 @@ import { KeyvTokenStore } from 'marketgate/keyv';
 import { describeTokenStore } from 'marketgate/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { type Postgres, startPostgres } from './postgres.js';
 import { HandClock, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
+import { type Postgres, startPostgres } from './postgres.js';
 
 let postgres: Postgres;
 let keyv: Keyv;

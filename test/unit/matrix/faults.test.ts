@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { KeyApi, LoginApi, type MarketgateError } from 'marketgate';
 import { createSandbox, type Sandbox, type SandboxListening } from 'marketgate/sandbox';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { authKeyOf, Browser } from '../sandbox/support.js';
 import { everythingOf } from '../../support/errors.js';
+import { authKeyOf, Browser } from '../sandbox/support.js';
 import { FAULT_FACTS, type FaultFact } from './facts/fault-facts.js';
 import { endingOf } from './support.js';
 

@@ -21,9 +21,9 @@ import request from 'supertest';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { run } from '../../../src/cli/program.js';
 import { expressVersions } from '../../support/express-versions.js';
+import { expectClean, failureOf, SENTINEL } from '../../support/secrets/support/sentinels.js';
 import { openShop } from '../../support/shop.js';
 import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
-import { expectClean, failureOf, SENTINEL } from '../../support/secrets/support/sentinels.js';
 
 const { apiKey, appSecret, authKey, accessToken, code, wrongCode } = SENTINEL;
 const ACCEPTS = ['text/html', 'application/json', '*/*', 'application/problem+json', ''];

@@ -3,8 +3,13 @@ import { KeyApi, LoginApi } from 'marketgate';
 import { Dispatcher } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { answering, ServiceInMemory } from '../../fuzz/support/service-in-memory.js';
+import {
+  expectClean,
+  failureOf,
+  repetitionsOf,
+  SENTINEL,
+} from '../../support/secrets/support/sentinels.js';
 import { startUpstream } from '../../support/upstream.js';
-import { expectClean, failureOf, repetitionsOf, SENTINEL } from '../../support/secrets/support/sentinels.js';
 
 const BASE = 'https://market.example';
 type Says = ConstructorParameters<typeof ServiceInMemory>[0];

@@ -30,7 +30,7 @@ export const ALLOWED: readonly Allowed[] = [
     why: 'a form of an example shows its visitor what he typed, in the field that he typed it into',
     is: ({ exit, text, secret, request = '', ...finding }, file) =>
       exit === 'answer' &&
-      /[\\/]test[\\/]examples[\\/]/.test(file) &&
+      /[\\/]test[\\/]system[\\/]examples[\\/]/.test(file) &&
       only({ exit, text, secret, ...finding }, 'purchase_code') &&
       request.includes(secret) &&
       !text.replaceAll(`value="${secret}"`, '').includes(secret),
@@ -39,7 +39,7 @@ export const ALLOWED: readonly Allowed[] = [
     why: 'the pages of the browser tests show the address they were opened with, and link to callbacks',
     is: (finding, file) =>
       finding.exit === 'answer' &&
-      /[\\/]test[\\/]passport[\\/]login\.browser\.test\.ts$/.test(file) &&
+      /[\\/]test[\\/]system[\\/]browser[\\/]login\.test\.ts$/.test(file) &&
       only(finding, 'auth_key') &&
       !finding.text
         .replaceAll(new RegExp(`(\\?|%3F)auth_key(=|%3D)${finding.secret}`, 'g'), '')

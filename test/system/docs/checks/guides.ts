@@ -11,7 +11,7 @@ import type { Checks } from './check.js';
 import { forwardProxy } from './forward-proxy.js';
 import { expectGuard, WRONG } from './guard.js';
 
-const JEST_GLOBALS = join(ROOT, 'test/docs/support/jest-globals.cjs');
+const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 
 const statusOf = async (answer: Promise<Response>): Promise<number> => (await answer).status;
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { ROOT } from '../support/pages.js';
 
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
-const CONFIG = join(ROOT, 'test/docs/support/vitest.config.ts');
+const CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.ts');
 
 interface Ended {
   readonly failed: Error | null;

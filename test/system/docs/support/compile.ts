@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { ROOT } from './pages.js';
 
 // In a folder with a dot, so that it is no part of the repository's own types.
-const READERS_TYPES = join(ROOT, 'test/docs/.types/readers.d.ts');
+const READERS_TYPES = join(ROOT, 'test/system/docs/.types/readers.d.ts');
 
 /** What TypeScript finds wrong with the files of some folders, a line each. */
 export function compile(folders: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import { ROOT } from './pages.js';
 
 const LONGEST = 60_000;
 /** Puts a program on a free port. */
-export const PRELOAD = join(ROOT, 'test/docs/support/preload.cjs');
+export const PRELOAD = join(ROOT, 'test/system/docs/support/preload.cjs');
 
 /** A documented program that runs, and the service that it asks. */
 export interface Running {

@@ -5,7 +5,7 @@ import own from '../../../../vitest.config.js';
 export default defineConfig({
   resolve: own.resolve ?? {},
   test: {
-    include: ['test/docs/.blocks/run/*/*.vitest.test.*'],
+    include: ['test/system/docs/.blocks/run/*/*.vitest.test.*'],
     reporters: ['default'],
     testTimeout: 20_000,
   },

@@ -5,7 +5,7 @@ import { ROOT, readPage } from './pages.js';
 
 // Within the repository, so that its packages and its `marketgate` are found. With a dot, so that no
 // other tool takes it for sources.
-const FOLDER = join(ROOT, 'test/docs/.blocks');
+const FOLDER = join(ROOT, 'test/system/docs/.blocks');
 
 /** Writes the files of a page into a folder of its own. Returns the folder. */
 export function writePage(page: string, purpose: string): string {

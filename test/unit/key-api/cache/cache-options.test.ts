@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type CacheSettings, checkCacheOptions } from '../../../../src/key-api/cache/cache-options.js';
+import {
+  type CacheSettings,
+  checkCacheOptions,
+} from '../../../../src/key-api/cache/cache-options.js';
 import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
 
 const check = (option: unknown) => checkCacheOptions('KeyApi', option as never) as CacheSettings;
