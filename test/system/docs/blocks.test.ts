@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { blocksOf, filesOf, PROGRAM_LANGUAGES } from './support/blocks.js';
 import { compile } from './support/compile.js';
 import { PAGES, readPage } from './support/pages.js';
-import { removePages, writePage } from './support/workspace.js';
+import { writePage } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
   blocksOf(readPage(page)).map((block) => ({ ...block, page })),
@@ -43,12 +43,11 @@ describe('the code blocks of the documentation', () => {
     }
   });
 
-  it('compile against the package', { timeout: 120_000 }, () => {
+  it('compile against the package', { timeout: 60_000 }, () => {
     const folders = PAGES.filter((page) => filesOf(readPage(page)).size > 0).map((page) =>
       writePage(page, 'compile'),
     );
     expect(compile(folders)).toEqual([]);
-    removePages('compile');
   });
 });
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { blocksOf } from './support/blocks.js';
 import { PAGES, readPage } from './support/pages.js';
 import { commandsOf, runCommand, withProgram, withSandbox } from './support/shell.js';
-import { removePages, writePage } from './support/workspace.js';
+import { writePrograms } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
   blocksOf(readPage(page))
@@ -11,9 +11,7 @@ const blocks = PAGES.flatMap((page) =>
     .map((block) => ({ ...block, page, name: `${page}:${block.line}` })),
 );
 
-afterAll(() => removePages('commands'));
-
-describe.concurrent('the commands of', { timeout: 120_000 }, () => {
+describe.concurrent('the commands of', { timeout: 60_000 }, () => {
   it.each(blocks)('$name do what is said behind them', async ({ page, text, with: file }) => {
     const commands = commandsOf(text);
     if (file === undefined) {
@@ -22,7 +20,7 @@ describe.concurrent('the commands of', { timeout: 120_000 }, () => {
       });
       return;
     }
-    await withProgram(join(writePage(page, 'commands'), file), async (address) => {
+    await withProgram(join(writePrograms(page, 'commands'), file), async (address) => {
       for (const { line, expected } of commands) {
         const [status, ...words] = expected.split(' ');
         const printed = await runCommand(address(line), {});

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS } from './checks/guides.js';
@@ -8,14 +8,12 @@ import { RUN_ELSEWHERE } from './checks/test-runners.js';
 import { filesOf } from './support/blocks.js';
 import { PAGES, readPage } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
-import { removePages, writePage } from './support/workspace.js';
+import { programOf, writePrograms } from './support/workspace.js';
 
 const CHECKS: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
 const programs = PAGES.flatMap((page) =>
   [...filesOf(readPage(page)).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
-
-afterAll(() => removePages('run'));
 
 it('every program of the documentation is tried, and no other is listed', () => {
   expect([...Object.keys(CHECKS), ...Object.keys(RUN_ELSEWHERE)].sort()).toEqual(
@@ -24,13 +22,13 @@ it('every program of the documentation is tried, and no other is listed', () => 
 });
 
 const folders = new Map(
-  [...new Set(programs.map(({ page }) => page))].map((page) => [page, writePage(page, 'run')]),
+  [...new Set(programs.map(({ page }) => page))].map((page) => [page, writePrograms(page, 'run')]),
 );
 
 /** A Redis that is not there skips, and says so. */
 const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
 
-describe.concurrent('the program', { timeout: 120_000 }, () => {
+describe.concurrent('the program', { timeout: 60_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
     const check = CHECKS[name];
@@ -40,7 +38,7 @@ describe.concurrent('the program', { timeout: 120_000 }, () => {
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
       const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };
       try {
-        await runBlock(join(folder, file), options, check.check);
+        await runBlock(join(folder, programOf(file)), options, check.check);
       } finally {
         await (end as (() => Promise<void>) | undefined)?.();
       }

@@ -82,7 +82,11 @@ export const GUIDE_CHECKS: Checks = {
     check: async (running) => void expect(await running.printed()).toBe(''),
   },
   'examples/guides/token-store.md: postgres-token-store.test.ts': {
-    options: { args: ['--test-reporter', 'tap'] },
+    options: {
+      env: { DOCS_FAST_CLOCK: '1' },
+      // PGlite keeps a timer of ten seconds.
+      args: ['--test-reporter', 'tap', '--test-force-exit'],
+    },
     async check(running) {
       const report = await running.printed();
       expect(report).toMatch(/^# fail 0$/m);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
 import { ROOT } from './pages.js';
 
@@ -39,9 +39,8 @@ export async function runBlock(
 ): Promise<void> {
   const sandbox = createSandbox();
   const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
-  const child = spawn(process.execPath, ['--require', PRELOAD, '--import', 'tsx', ...args, file], {
-    // tsx finds the paths of `marketgate` in the tsconfig there.
-    cwd: ROOT,
+  const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
+    cwd: dirname(file),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       ...withoutVitest(process.env),

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createSandbox } from 'marketgate/sandbox';
+import { inject } from 'vitest';
 import { ROOT } from './pages.js';
 import { PRELOAD, runBlock } from './run-block.js';
 
@@ -20,12 +22,15 @@ export const commandsOf = (block: string): Command[] =>
       return { line: command, expected };
     });
 
-// Where this package is not installed, `npx marketgate` is its source.
-const NPX = `npx() { if [ "$1" = marketgate ]; then shift; exec "${process.execPath}" --require "${PRELOAD}" --import tsx src/cli/main.ts "$@"; fi; command npx "$@"; }`;
+/** A shell in which `npx marketgate` is the built package. */
+const npx = () => {
+  const cli = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.js');
+  return `npx() { if [ "$1" = marketgate ]; then shift; exec "${process.execPath}" --require "${PRELOAD}" "${cli}" "$@"; fi; command npx "$@"; }`;
+};
 
 /** Runs a command as a shell would, against a sandbox. Gives what it printed. */
 export async function runCommand(line: string, env: Record<string, string>): Promise<string> {
-  const child = spawn('bash', ['-c', `${NPX}\n${line}`], {
+  const child = spawn('bash', ['-c', `${npx()}\n${line}`], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', ...env },

@@ -1,23 +1,31 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import ts from 'typescript';
+import { inject } from 'vitest';
 import { filesOf } from './blocks.js';
-import { ROOT, readPage } from './pages.js';
+import { readPage } from './pages.js';
 
-// Within the repository, so that its packages and its `marketgate` are found. With a dot, so that no
-// other tool takes it for sources.
-const FOLDER = join(ROOT, 'test/system/docs/.blocks');
-
-/** Writes the files of a page into a folder of its own. Returns the folder. */
+/** Writes the files of a page into a folder next to the built package. Returns the folder. */
 export function writePage(page: string, purpose: string): string {
-  const folder = join(FOLDER, purpose, page.replace(/\W+/g, '-'));
+  const folder = join(inject('builtPackage'), 'docs', purpose, page.replace(/\W+/g, '-'));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  // Blocks are modules, whatever the package around them says.
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
   for (const [name, text] of filesOf(readPage(page))) writeFileSync(join(folder, name), text);
   return folder;
 }
 
-/** Removes what was written for a purpose. */
-export const removePages = (purpose: string): void =>
-  rmSync(join(FOLDER, purpose), { recursive: true, force: true });
+/** The same with TypeScript turned into JavaScript, as files that `node` runs. */
+export function writePrograms(page: string, purpose: string): string {
+  const folder = writePage(page, purpose);
+  for (const [name, text] of filesOf(readPage(page))) {
+    if (!name.endsWith('.ts')) continue;
+    const { outputText } = ts.transpileModule(text, {
+      compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext },
+    });
+    writeFileSync(join(folder, programOf(name)), outputText);
+  }
+  return folder;
+}
+
+/** The file that is run for a file of a page. */
+export const programOf = (file: string): string => file.replace(/\.ts$/, '.js');
