@@ -18,9 +18,8 @@ export function watchErrors(sweep: Sweep): void {
   // `super(…)` asks for the constructor's prototype when it runs, so one can be put in between.
   class WatchedError extends Error {
     constructor(message?: string, options?: ErrorOptions) {
+      // The stack begins where `new.target` was called, as it would without us.
       super(message, options);
-      // A stack begins where it would without us.
-      Error.captureStackTrace(this, new.target);
       note(this);
     }
   }

@@ -1,4 +1,4 @@
-import { formsOf, type KnownSecret, secretsIn } from '../support/secret-forms.js';
+import { formsOf, type KnownSecret, SecretIndex } from '../support/secret-forms.js';
 
 /** The parameters that carry secrets, by their names on the wire. */
 export const SECRET_NAMES = [
@@ -44,15 +44,29 @@ const MOST_SECRETS = 1500;
 const MOST_OUTLETS = 2000;
 const LONGEST = 256 * 1024;
 
+/** The forms of secrets that many files use, such as the sandbox's own; the oldest are dropped. */
+const MOST_FORMS = 5000;
+const formsByWorker = new Map<string, KnownSecret>();
+
+function knownFormsOf(secret: string): KnownSecret {
+  let known = formsByWorker.get(secret);
+  if (known === undefined) {
+    known = formsOf(secret);
+    if (formsByWorker.size >= MOST_FORMS) formsByWorker.clear();
+    formsByWorker.set(secret, known);
+  }
+  return known;
+}
+
 /** Collects the secrets that are in play, and what gets out, and compares. */
 export class Sweep {
-  readonly #secrets = new Map<string, { known: KnownSecret; kinds: Set<SecretKind> }>();
+  readonly #secrets = new Map<string, Set<SecretKind>>();
+  /** Secrets that are not in the index yet: their forms are computed when something got out. */
+  #unindexed: string[] = [];
+  #index = new SecretIndex();
   #outlets = new Map<string, () => Outlet>();
   /** Listeners of HTTP servers that are a service, and so say secrets by their nature. */
   readonly services = new WeakSet<object>();
-  /** How many things were looked at, to show that the sweep is not blind. */
-  seen = 0;
-
   #hasBegun = false;
 
   /** Forgets the secrets of the file before. Whether there was none: this is a new worker. */
@@ -60,18 +74,22 @@ export class Sweep {
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;
     this.#secrets.clear();
+    this.#unindexed = [];
+    this.#index = new SecretIndex();
     this.#outlets = new Map();
     return isFirst;
   }
 
   /** A secret that is in use from now on, for all tests of this file. */
   secret(kind: SecretKind, value: unknown): void {
-    if (typeof value !== 'string' || value.trim().length < SHORTEST) return;
+    if (typeof value !== 'string') return;
     const plain = value.trim();
-    const known = this.#secrets.get(plain);
-    if (known !== undefined) known.kinds.add(kind);
+    if (plain.length < SHORTEST) return;
+    const kinds = this.#secrets.get(plain);
+    if (kinds !== undefined) kinds.add(kind);
     else if (this.#secrets.size < MOST_SECRETS) {
-      this.#secrets.set(plain, { known: formsOf(plain), kinds: new Set([kind]) });
+      this.#secrets.set(plain, new Set([kind]));
+      this.#unindexed.push(plain);
     }
   }
 
@@ -82,20 +100,20 @@ export class Sweep {
 
   /** What got out since it was last asked. */
   findings(): Finding[] {
-    const outlets = [...this.#outlets.values()];
+    if (this.#outlets.size === 0) return [];
+    const outlets = this.#outlets;
     this.#outlets = new Map();
-    this.seen += outlets.length;
-    const secrets = [...this.#secrets.values()].map(({ known }) => known);
-    if (secrets.length === 0) return [];
-    return outlets.flatMap((read) => {
-      const outlet = read();
-      const found = secretsIn(outlet.text.slice(0, LONGEST), secrets);
-      return found.map((secret) => ({
+    // Before the search, because reading an outlet can bring in more secrets.
+    const texts = [...outlets.values()].map((read) => read());
+    for (const secret of this.#unindexed) this.#index.add(knownFormsOf(secret));
+    this.#unindexed = [];
+    return texts.flatMap((outlet) =>
+      this.#index.secretsIn(outlet.text.slice(0, LONGEST)).map((secret) => ({
         ...outlet,
         secret,
-        kinds: this.#secrets.get(secret)?.kinds ?? new Set<SecretKind>(),
-      }));
-    });
+        kinds: this.#secrets.get(secret) ?? new Set<SecretKind>(),
+      })),
+    );
   }
 }
 
