@@ -15,9 +15,10 @@ export function compile(folders: readonly string[]): string[] {
   );
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const host = sharingHost(options);
   const isTypeScript = (file: string): boolean => file.endsWith('.ts');
   return [
-    ...problemsOf(files.filter(isTypeScript), options),
+    ...problemsOf(files.filter(isTypeScript), options, host),
     // As an editor checks JavaScript: names, arguments and properties, but not what could be undefined.
     ...problemsOf(
       files.filter((file) => !isTypeScript(file)),
@@ -29,12 +30,30 @@ export function compile(folders: readonly string[]): string[] {
         strict: false,
         lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
       },
+      host,
     ),
   ];
 }
 
-function problemsOf(files: readonly string[], options: ts.CompilerOptions): string[] {
-  const program = ts.createProgram([...files, READERS_TYPES], options);
+/** Parses each file once, for all programs. */
+function sharingHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const parsed = new Map<string, ts.SourceFile | undefined>();
+  return {
+    ...host,
+    getSourceFile(name, ...rest) {
+      if (!parsed.has(name)) parsed.set(name, host.getSourceFile(name, ...rest));
+      return parsed.get(name);
+    },
+  };
+}
+
+function problemsOf(
+  files: readonly string[],
+  options: ts.CompilerOptions,
+  host: ts.CompilerHost,
+): string[] {
+  const program = ts.createProgram([...files, READERS_TYPES], options, host);
   return files.flatMap((file) => {
     const name = file.slice(ROOT.length);
     const source = program.getSourceFile(file);
