@@ -38,16 +38,6 @@ describeTokenStore(
   { describe, it, expect },
 );
 
-describeTokenStore(
-  'EncryptedTokenStore on PostgreSQL keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    const store = new EncryptedTokenStore(makeStore(clock), { keys: [Buffer.alloc(32, 5)] });
-    return { store, clock, advance };
-  },
-  { describe, it, expect },
-);
-
 describe('in the table', () => {
   it('an encrypted token cannot be read, a plain one can', async () => {
     const plain = makeStore(() => NOW);

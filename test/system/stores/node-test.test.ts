@@ -1,12 +1,18 @@
 import { execFile } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 
-const SUITE = fileURLToPath(new URL('./fixtures/node-test-suite.ts', import.meta.url));
+const FIXTURE = fileURLToPath(new URL('./fixtures/node-test-suite.js', import.meta.url));
+// Next to the built package, where its imports are found.
+const SUITE = join(inject('builtPackage'), 'node-test-suite.js');
+
+beforeAll(() => copyFileSync(FIXTURE, SUITE));
 
 /** Runs the fixture as the author of a store would. */
 function runNodeTest(env: Record<string, string>): Promise<{ code: unknown; out: string }> {
-  const args = ['--import', 'tsx', '--test', '--test-reporter', 'tap', SUITE];
+  const args = ['--test', '--test-reporter', 'tap', SUITE];
   return new Promise((resolve) => {
     execFile(process.execPath, args, { env: { ...process.env, ...env } }, (error, out) =>
       resolve({ code: error?.code ?? 0, out }),
