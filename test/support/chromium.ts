@@ -1,6 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+} from 'playwright-core';
+import { onTestFinished } from 'vitest';
 
 const FIXED = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
@@ -13,14 +19,21 @@ const ON_PATH = [
   'chrome',
 ];
 
-// Containers give little shared memory and no namespaces; and no test may leave this machine.
 const ARGS = [
+  // Containers give little shared memory and no namespaces; and no test may leave this machine.
   '--no-sandbox',
   '--disable-dev-shm-usage',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
   '--no-first-run',
+  // One process for all pages: starting one for each site costs twice what the page does.
+  '--disable-site-isolation-trials',
+  '--renderer-process-limit=1',
+  '--disable-gpu',
+  '--in-process-gpu',
+  // The name of an attacker points at this machine: DNS rebinding.
+  '--host-resolver-rules=MAP evil.example 127.0.0.1',
 ];
 
 function isProgram(path: string): boolean {
@@ -54,8 +67,41 @@ export function chromiumIsMissing(): boolean {
   return true;
 }
 
-/** Starts Chromium. */
-export async function launchChromium(): Promise<Browser> {
+let shared: Promise<Browser> | undefined;
+
+/** The one Chromium of this worker, which ends with it. */
+function openChromium(): Promise<Browser> {
+  shared ??= launch();
+  return shared;
+}
+
+async function launch(): Promise<Browser> {
   if (CHROMIUM_PATH === undefined) throw new Error('There is no Chromium on this machine.');
-  return chromium.launch({ executablePath: CHROMIUM_PATH, args: ARGS });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM_PATH,
+    args: ARGS,
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
+  browser.once('disconnected', () => {
+    shared = undefined;
+  });
+  // vitest ends a worker with SIGTERM, and with SIGKILL half a second later. Chromium would notice both
+  // by its closed pipe, but leave its profile behind.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      void browser.close().finally(() => process.kill(process.pid, signal));
+    });
+  }
+  return browser;
+}
+
+/** A browser window that nobody has used yet, closed with the test. */
+export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await (await openChromium()).newContext(options);
+  onTestFinished(() => context.close());
+  // Nothing takes longer than this on one machine; without it vitest would cut off a wait that fails.
+  context.setDefaultTimeout(8000);
+  return context;
 }

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+/** What axe finds on the page as it stands, best practices too, and whether the page is too wide. */
+export async function faultsOf(page: Page): Promise<string[]> {
+  // Evaluated, and not added as a script: the policy of the pages rightly forbids that.
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE);
+  const violations = (await page.evaluate(
+    'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations)',
+  )) as Violation[];
+  const found = violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),
+  );
+  return (await isTooWide(page)) ? [...found, 'the page scrolls sideways'] : found;
+}
+
+/** Whether the page is wider than its window. */
+export const isTooWide = async (page: Page): Promise<boolean> =>
+  (await page.evaluate(
+    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  )) as boolean;
