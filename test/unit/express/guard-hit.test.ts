@@ -1,8 +1,6 @@
-import type { NextFunction, Request, Response } from 'express';
-import { requirePurchase } from 'marketgate';
-import request from 'supertest';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { MarketgateError, requirePurchase } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { expressVersions } from '../../support/express-versions.js';
 import { listen } from '../../support/listen.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
 
@@ -32,50 +30,41 @@ describe('a code that the cache knows', () => {
   });
 });
 
-describe.each(expressVersions)('a cold code on %s', (_version, express) => {
-  it('that 1,000 ask for at once makes one call, and one who hangs up harms nobody', async () => {
+describe('a cold code', () => {
+  it('that many ask for at once makes one call, and one who hangs up harms nobody', async () => {
     const shop = await openShop();
-    shop.sandbox.faults.latency = 300;
+    shop.sandbox.faults.latency = 60;
     const app = express();
     app.get('/', requirePurchase(shop.keyApi), (_req, res) => void res.json({ ok: true }));
     const origin = await listen(app);
-    const code = shop.code('supported');
+    const headers = { 'x-purchase-code': shop.code('supported') };
     const leaving = new AbortController();
-    const ask = (signal?: AbortSignal) =>
-      fetch(origin, { headers: { 'x-purchase-code': code }, ...(signal && { signal }) });
-    const first = ask(leaving.signal);
-    const others = Array.from({ length: 999 }, () => ask().then(({ status }) => status));
+    const first = fetch(origin, { headers, signal: leaving.signal });
+    const others = Array.from({ length: 40 }, () =>
+      fetch(origin, { headers }).then(({ status }) => status),
+    );
     leaving.abort();
     await expect(first).rejects.toThrow(/abort/i);
     expect(new Set(await Promise.all(others))).toEqual(new Set([200]));
     expect(shop.asked(VALIDATION)).toBe(1);
   });
 
-  it('10,000 guesses from one address stop after the limit, and a customer is still let in', async () => {
+  it('guesses in bursts from one address stop after the limit, and a customer is still let in', async () => {
     const shop = await openShop();
-    const app = express();
-    app.set('trust proxy', true);
-    app.get('/', requirePurchase(shop.keyApi), (_req, res) => void res.json({ ok: true }));
-    app.use((error: { status: number }, _req: unknown, res: Response, _next: unknown) => {
-      res.status(error.status).end();
-    });
-    const origin = await listen(app);
-    await request(origin).get('/').set('x-purchase-code', shop.code('supported')).expect(200);
+    const guard = requirePurchase(shop.keyApi);
+    const ask = (code: string) =>
+      new Promise<unknown>((resolve) => {
+        const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
+        guard(req as unknown as Request, { locals: {} } as Response, resolve);
+      });
+    expect(await ask(shop.code('supported'))).toBeUndefined();
     const before = shop.asked(VALIDATION);
-    for (let i = 0; i < 100; i++) {
-      await Promise.all(
-        Array.from({ length: 100 }, (_, j) =>
-          fetch(origin, {
-            headers: {
-              'x-purchase-code': `guess-${i}-${j}-${Math.random().toString(36).slice(2)}`,
-              'x-forwarded-for': '203.0.113.9',
-            },
-          }).then((response) => response.arrayBuffer()),
-        ),
-      );
+    for (let burst = 0; burst < 10; burst++) {
+      const guesses = Array.from({ length: 30 }, (_, i) => ask(`guess-${burst}-${i}-0123456789`));
+      for (const error of await Promise.all(guesses)) expect(error).toBeInstanceOf(MarketgateError);
     }
     expect(shop.asked(VALIDATION) - before).toBe(10);
-    await request(origin).get('/').set('x-purchase-code', shop.code('supported')).expect(200);
+    expect(await ask(shop.code('supported'))).toBeUndefined();
     expect(shop.asked(VALIDATION) - before).toBe(10);
-  }, 60_000);
+  });
 });

@@ -1,146 +1,145 @@
 import { KeyApi, LoginApi } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { json, page, startUpstream } from '../../support/upstream.js';
-import { account, KEY, purchase, success } from '../../support/wire.js';
-
-async function open(options: object = {}) {
-  const self = { down: true, now: 1_000_000, hangs: false };
-  const upstream = await startUpstream((request, res) => {
-    if (self.hangs) return;
-    if (self.down) return page(res, 500);
-    json(res, success({ data: request.method === 'GET' ? account : { purchase } }));
-  });
-  const keyApi = new KeyApi({
-    baseUrl: upstream.url,
-    apiKey: KEY,
-    retries: 0,
-    clock: () => self.now,
-    ...options,
-  });
-  onTestFinished(() => keyApi.close());
-  const ask = (n: number) => rejection(keyApi.validatePurchase(`some-code-${n}`));
-  return { self, upstream, keyApi, ask };
-}
+import { page, startUpstream } from '../../support/upstream.js';
+import { KEY, purchase } from '../../support/wire.js';
+import { type Behaviour, SimulatedService } from './simulation/simulated-service.js';
+import { SimulatedTime } from './simulation/simulated-time.js';
 
 describe('a service that keeps failing', () => {
+  let time: SimulatedTime;
+  beforeEach(() => {
+    time = SimulatedTime.begin();
+  });
+  afterEach(() => time.end());
+
+  const FAILS: Behaviour = { answer: '500', after: 0 };
+  const WORKS: Behaviour = { answer: 'yes', after: 0 };
+
+  function open(retries = 0) {
+    const self = { behave: FAILS, offset: 0 };
+    const service = new SimulatedService(time.now, () => self.behave);
+    const keyApi = new KeyApi({
+      baseUrl: 'https://simulated.test',
+      apiKey: KEY,
+      retries,
+      // A lookup of the cache goes on when its caller leaves; here the call itself ends.
+      cache: false,
+      clock: () => time.now() + self.offset,
+      dispatcher: service,
+    });
+    let codes = 0;
+    /** A call that must fail. */
+    const fail = (options: { signal?: AbortSignal } = {}) =>
+      time.until(rejection(keyApi.validatePurchase(`some-code-${codes++}`, options)));
+    const work = () => time.until(keyApi.validatePurchase(`good-code-${codes++}`));
+    const failFiveTimes = async () => {
+      for (let i = 0; i < 5; i++) expect((await fail()).retryAfter).toBeUndefined();
+    };
+    return { self, service, keyApi, fail, work, failFiveTimes };
+  }
+
   it('is left alone after five calls, and everyone else is answered at once', async () => {
-    const { upstream, ask } = await open();
-    for (let i = 0; i < 5; i++) expect((await ask(i)).retryAfter).toBeUndefined();
-    for (let i = 5; i < 50; i++) {
-      expect(await ask(i)).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
+    const { service, fail, failFiveTimes } = open();
+    await failFiveTimes();
+    for (let i = 0; i < 20; i++) {
+      expect(await fail()).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
     }
-    expect(upstream.requests).toHaveLength(5);
-  });
-
-  it('costs nobody the timeout once that is known', async () => {
-    const { self, upstream, ask } = await open({ timeout: 30 });
-    self.hangs = true;
-    await Promise.all([0, 1, 2, 3, 4].map(ask));
-    await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i + 5)));
-    // Fewer on a machine so busy that a connection takes longer than that.
-    expect(upstream.requests.length).toBeLessThanOrEqual(5);
-  });
-
-  it('is tried by one call when the rest is over; the others are refused meanwhile', async () => {
-    const { self, upstream, ask } = await open();
-    for (let i = 0; i < 5; i++) await ask(i);
-    self.now += 2000;
-    await Promise.all([ask(10), ask(11), ask(12)]);
-    expect(upstream.requests).toHaveLength(6);
+    expect(service.count()).toBe(5);
   });
 
   it('rests for longer each time, up to half a minute', async () => {
-    const { self, ask } = await open();
-    for (let i = 0; i < 5; i++) await ask(i);
-    const rests: unknown[] = [];
+    const { self, fail, failFiveTimes } = open();
+    await failFiveTimes();
+    const rests: number[] = [];
     for (let i = 0; i < 6; i++) {
-      const { retryAfter = 0 } = await ask(100 + i);
+      const { retryAfter = 0 } = await fail();
       rests.push(retryAfter);
-      self.now += retryAfter * 1000;
-      await ask(200 + i);
+      self.offset += retryAfter * 1000;
+      await fail();
     }
     expect(rests).toEqual([2, 4, 8, 16, 30, 30]);
   });
 
-  it('is back with the first call that is answered', async () => {
-    const { self, keyApi, ask } = await open();
-    for (let i = 0; i < 5; i++) await ask(i);
-    self.down = false;
-    self.now += 2000;
-    expect(await keyApi.validatePurchase('a-good-code')).toEqual(purchase);
-    expect(await keyApi.validatePurchase('another-code')).toEqual(purchase);
+  it('is tried by one call when the rest is over; the others are refused meanwhile', async () => {
+    const { self, service, fail, failFiveTimes } = open();
+    await failFiveTimes();
+    self.offset += 1999;
+    await fail();
+    expect(service.count()).toBe(5);
+    self.offset += 1;
+    await Promise.all([fail(), fail(), fail()]);
+    expect(service.count()).toBe(6);
   });
 
   it('is tried once, without retries, when the rest is over', async () => {
-    const { self, upstream, ask } = await open({ retries: 2 });
-    for (let i = 0; i < 5; i++) await ask(i);
-    expect(upstream.requests).toHaveLength(15);
-    self.now += 2000;
-    await ask(9);
-    expect(upstream.requests).toHaveLength(16);
-  });
-
-  it('did get three requests from each of many at once: their retries went on when it was known', async () => {
-    const { upstream, ask } = await open({ retries: 2 });
-    const errors = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(i)));
-    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(['service_unavailable']));
-    expect(upstream.requests.length).toBeLessThanOrEqual(115);
+    const { self, service, fail, failFiveTimes } = open(2);
+    await failFiveTimes();
+    expect(service.count()).toBe(15);
+    self.offset += 2000;
+    await fail();
+    expect(service.count()).toBe(16);
   });
 
   it('whose tester leaves is tried by the next', async () => {
-    const { self, upstream, keyApi, ask } = await open({ timeout: 100 });
-    for (let i = 0; i < 5; i++) await ask(i);
-    self.now += 2000;
-    self.hangs = true;
+    const { self, service, keyApi, work, failFiveTimes } = open();
+    await failFiveTimes();
+    self.offset += 2000;
+    self.behave = { answer: 'hang', after: 0 };
     const leaving = new AbortController();
     const left = keyApi.validatePurchase('x-code-123', { signal: leaving.signal, fresh: true });
+    await time.pass(0);
+    expect(service.count()).toBe(6);
     leaving.abort();
     await expect(left).rejects.toThrow(/abort/i);
-    expect(upstream.requests.length).toBeLessThanOrEqual(6);
+    await time.pass(0);
+    self.behave = WORKS;
+    expect(await work()).toEqual(purchase);
   });
 
-  it('a clock that is set back does not keep it shut', async () => {
-    const { self, keyApi, ask } = await open();
-    for (let i = 0; i < 5; i++) await ask(i);
-    self.down = false;
-    self.now -= 3_600_000;
-    expect(await keyApi.validatePurchase('a-good-code')).toEqual(purchase);
+  it.each([
+    ['is back with the first call that is answered', 2000],
+    ['is not kept out by a clock that is set back', -3_600_000],
+  ])('%s', async (_rule, offset) => {
+    const { self, service, work, failFiveTimes } = open();
+    await failFiveTimes();
+    self.behave = WORKS;
+    self.offset += offset;
+    expect(await work()).toEqual(purchase);
+    expect(await work()).toEqual(purchase);
+    expect(service.count()).toBe(7);
+  });
+
+  it('is left open by answers between the failures', async () => {
+    const { self, service, fail, work } = open();
+    for (let i = 0; i < 12; i++) {
+      self.behave = i % 4 === 3 ? WORKS : FAILS;
+      await (i % 4 === 3 ? work() : fail());
+    }
+    expect(service.count()).toBe(12);
   });
 });
 
-describe('what is no failing service', () => {
-  it('answers between failures keep it open', async () => {
-    const { self, upstream, keyApi, ask } = await open();
-    for (let i = 0; i < 12; i++) {
-      self.down = i % 4 !== 3;
-      if (self.down) await ask(i);
-      else await keyApi.validatePurchase(`good-code-${i}`);
-    }
-    expect(upstream.requests).toHaveLength(12);
-  });
+it('pages and refusals are answers: they come at once, and say what is wrong', async () => {
+  const upstream = await startUpstream((_request, res) => page(res, 404));
+  const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
+  onTestFinished(() => keyApi.close());
+  for (let i = 0; i < 8; i++) {
+    expect((await rejection(keyApi.getAccount())).code).toBe('unexpected_response');
+  }
+  expect(upstream.requests).toHaveLength(8);
+});
 
-  it('pages and refusals are answers: they come at once, and say what is wrong', async () => {
-    const upstream = await startUpstream((_request, res) => page(res, 404));
-    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
-    onTestFinished(() => keyApi.close());
-    for (let i = 0; i < 20; i++) {
-      expect((await rejection(keyApi.getAccount())).code).toBe('unexpected_response');
-    }
-    expect(upstream.requests).toHaveLength(20);
+it('the login has a breaker of its own', async () => {
+  const upstream = await startUpstream((_request, res) => page(res, 500));
+  const loginApi = new LoginApi({
+    authUrl: upstream.url,
+    appId: 'a',
+    appSecret: 's',
+    clock: () => 0,
   });
-
-  it('the login has a breaker of its own', async () => {
-    const upstream = await startUpstream((_request, res) => page(res, 500));
-    const loginApi = new LoginApi({
-      authUrl: upstream.url,
-      appId: 'a',
-      appSecret: 's',
-      clock: () => 0,
-    });
-    onTestFinished(() => loginApi.close());
-    for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
-    expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
-    expect(upstream.requests).toHaveLength(5);
-  });
+  onTestFinished(() => loginApi.close());
+  for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
+  expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
+  expect(upstream.requests).toHaveLength(5);
 });

@@ -4,7 +4,7 @@ import { type Behaviour, SimulatedService } from './simulation/simulated-service
 import { DEAD } from './simulation/simulated-shop.js';
 import { SimulatedTime } from './simulation/simulated-time.js';
 
-const CALLERS = 3000;
+const CALLERS = 600;
 
 let time: SimulatedTime;
 beforeEach(() => {
@@ -31,7 +31,7 @@ describe('logging in during an outage', () => {
     for (let n = 0; n < CALLERS; n++) {
       const done = (): void => void ended++;
       loginApi.exchange(`auth-key-${n}`).then(done, done);
-      if (n % 100 === 99) await time.pass(250);
+      if (n % 20 === 19) await time.pass(250);
     }
     await time.pass(60_000);
     expect(ended).toBe(CALLERS);
@@ -44,7 +44,7 @@ describe('logging in during an outage', () => {
     for (let n = 0; n < CALLERS; n++) {
       const done = (): void => void ended++;
       loginApi.getUser(`token-${n}`).then(done, done);
-      if (n % 300 === 299) await time.pass(100);
+      if (n % 60 === 59) await time.pass(100);
     }
     await time.pass(60_000);
     expect(ended).toBe(CALLERS);

@@ -16,7 +16,7 @@ describe('a service that asks for a pause', () => {
     await time.pass(10);
     shop.behave = { answer: 'yes', after: 10 };
     const before = shop.service.count();
-    await visits(shop, 2900, 10);
+    await visits(shop, 290, 100);
     expect(shop.service.count()).toBe(before);
     await time.pass(1000);
     await visits(shop, 100, 10);
