@@ -1,49 +1,86 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+/** Longer than an example waits for requests in progress when it ends. */
+const PATIENCE = 7000;
 
-/** An example in a process of its own. */
+/** An example in a separate process. */
 export interface RunningExample {
   readonly child: ChildProcess;
   /** Its exit code, or the signal that ended it. */
   readonly ended: Promise<number | string | null>;
+  /** What it printed to both streams. */
   output(): string;
+  /** What it printed to stderr. */
+  errors(): string;
   /** The first match of what it prints: the first group, or all of it. */
   prints(pattern: RegExp): Promise<string>;
+  /** Ends it in good order; kills it when that takes too long. */
+  end(): Promise<void>;
 }
 
-/** Starts an example as its README does, from the repository's root, until the test is over. */
-export function runExample(file: string, env: Record<string, string>): RunningExample {
+type Env = Readonly<Record<string, string>>;
+
+/** Starts an example, built beforehand, with plain `node`. `file` is its path in `examples`. */
+export function startExample(file: string, env: Env): RunningExample {
+  const built = join(inject('builtPackage'), 'examples', file.replace(/\.ts$/, '.js'));
+  return start([built], dirname(built), env);
+}
+
+/** The same, until the test is over. */
+export function runExample(file: string, env: Env): RunningExample {
+  return untilTestEnds(startExample(file, env));
+}
+
+/** Runs an example from its sources, as `npx tsx` does, until the test is over. */
+export function runSources(file: string, env: Env): RunningExample {
+  return untilTestEnds(start(['--import', 'tsx', file], ROOT, env));
+}
+
+function untilTestEnds(running: RunningExample): RunningExample {
+  onTestFinished(() => running.end(), PATIENCE + 1000);
+  return running;
+}
+
+function start(args: readonly string[], cwd: string, env: Env): RunningExample {
   // Of this process only what a shell would have: no NODE_ENV=test, no MARKETPLACE_… of a developer.
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${file}`], {
-    cwd: ROOT,
-    env: { PATH, HOME, ...env },
+  const { PATH = '', HOME = '', TMPDIR } = process.env;
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let text = '';
+  const texts = { all: '', err: '' };
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      texts.all += chunk;
+      if (stream === child.stderr) texts.err += chunk;
       child.emit('printed');
     });
   }
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
-  onTestFinished(() => void child.kill('SIGKILL'));
   return {
     child,
     ended,
-    output: () => text,
+    output: () => texts.all,
+    errors: () => texts.err,
     async prints(pattern) {
       for (;;) {
-        const found = pattern.exec(text);
+        const found = pattern.exec(texts.all);
         if (found) return found[1] ?? found[0];
-        if (child.exitCode !== null) throw new Error(`it ended: ${text}`);
+        if (child.exitCode !== null) throw new Error(`it ended: ${texts.all}`);
         await Promise.race([once(child, 'printed'), ended]);
       }
+    },
+    async end() {
+      child.kill('SIGTERM');
+      const tooLong = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
+      await ended;
+      clearTimeout(tooLong);
     },
   };
 }
