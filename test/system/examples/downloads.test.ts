@@ -172,7 +172,7 @@ describe.each(expressVersions)('the downloads example on %s', (_name, version) =
 });
 
 describe('examples/downloads/server.ts', () => {
-  it('starts without a build, prints codes, and ends on SIGTERM', async () => {
+  it('starts, prints codes, and ends on SIGTERM', async () => {
     const running = runExample('downloads/server.ts', { PORT: '0' });
     const origin = await running.prints(/Your files are at (http:\/\/localhost:\d+)/);
     const front = await fetch(`${origin}/`);

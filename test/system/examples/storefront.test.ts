@@ -209,7 +209,7 @@ describe('its catalogue', () => {
 });
 
 describe('examples/storefront/server.ts', () => {
-  it('starts without a build, and ends on SIGTERM', async () => {
+  it('starts, and ends on SIGTERM', async () => {
     const running = runExample('storefront/server.ts', { PORT: '0' });
     const origin = await running.prints(/The shop is at (http:\/\/localhost:\d+)/);
     expect((await fetch(`${origin}/`)).status).toBe(200);
