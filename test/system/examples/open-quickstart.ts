@@ -34,7 +34,7 @@ export async function openQuickstart(options: Options = {}): Promise<Quickstart>
   onTestFinished(() => sandbox.close());
   const { baseUrl, apiKey, authUrl, appId, appSecret } = service;
   // The clock, so that a test can let what is cached grow old.
-  const keyApi = new KeyApi({ baseUrl, apiKey, clock: sandbox.clock });
+  const keyApi = new KeyApi({ baseUrl, apiKey, clock: sandbox.clock, retries: 0 });
   const loginApi = new LoginApi({ authUrl, appId, appSecret });
   onTestFinished(() => keyApi.close());
   onTestFinished(() => loginApi.close());
