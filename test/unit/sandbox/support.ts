@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type express from 'express';
 import { afterEach } from 'vitest';
 import {
   createSandbox,
@@ -5,6 +7,7 @@ import {
   type SandboxListening,
   type SandboxOptions,
 } from '../../../src/sandbox/index.js';
+import type { RequestRecord } from '../../../src/sandbox/record.js';
 
 export const CALLBACK = 'http://localhost:3999/callback';
 
@@ -45,8 +48,11 @@ async function read(response: Response): Promise<Answer> {
 }
 
 /** A sandbox that listens until the test ends. */
-export async function start(options: SandboxOptions = {}): Promise<Running> {
-  const sandbox = createSandbox({ redirectUrl: CALLBACK, ...options });
+export async function start(
+  options: SandboxOptions = {},
+  create = createSandbox,
+): Promise<Running> {
+  const sandbox = create({ redirectUrl: CALLBACK, ...options });
   open.push(sandbox);
   const listening = await sandbox.listen();
   const { baseUrl, apiKey } = listening;
@@ -72,6 +78,13 @@ export async function start(options: SandboxOptions = {}): Promise<Running> {
       return found.code;
     },
   };
+}
+
+/** Notes a request in a record as the app does, without a connection. */
+export function arrive(record: RequestRecord, path: string, query = ''): void {
+  const req = { method: 'GET', path, originalUrl: `${path}?${query}` };
+  const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200 });
+  record.arrivals(req as express.Request, res as unknown as express.Response, () => {});
 }
 
 /** A browser as curl is one: a cookie jar, and redirects followed by hand. */

@@ -1,8 +1,23 @@
-import { expect, it, vi } from 'vitest';
-import { exchange, newAuthKey, start, userInfo } from './support.js';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { expect, inject, it } from 'vitest';
+import type { Sandbox, SandboxOptions } from '../../../src/sandbox/index.js';
+import { exchange, newAuthKey, start as startOn, userInfo } from '../../unit/sandbox/support.js';
 
-// The consumer's Express may be 4: the same app must stand on it.
-vi.mock('express', async () => await import('express4'));
+// The consumer's Express may be 4: the same app must stand on it. The CommonJS build is loaded while
+// Express 4 stands in the place of Express 5, so what other tests have imported is left alone.
+const require = createRequire(join(inject('builtPackage'), 'package.json'));
+const at = require.resolve('express');
+const express5 = require.cache[at];
+require('express4');
+require.cache[at] = require.cache[require.resolve('express4')];
+const { createSandbox } = require('marketgate/sandbox') as {
+  createSandbox: (options?: SandboxOptions) => Sandbox;
+};
+if (express5 === undefined) delete require.cache[at];
+else require.cache[at] = express5;
+
+const start = () => startOn({}, createSandbox);
 
 it('is Express 4 indeed', async () => {
   const { sandbox } = await start();
