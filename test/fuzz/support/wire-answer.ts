@@ -1,13 +1,5 @@
 import fc from 'fast-check';
-
-/** An answer as it comes over the wire. */
-export interface FuzzedAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[]>>;
-  readonly bytes: Buffer;
-  /** Where the bytes are cut into chunks. */
-  readonly cuts: readonly number[];
-}
+import type { WireAnswer } from '../../support/service-in-memory.js';
 
 /** What happens to the bytes of a body on its way, most often nothing. */
 type Damage = (bytes: Buffer) => Buffer;
@@ -102,7 +94,7 @@ export const RETRY_AFTER = fc.oneof(
   fc.string({ maxLength: 12 }),
 );
 
-const headers: fc.Arbitrary<FuzzedAnswer['headers']> = fc.record(
+const headers: fc.Arbitrary<WireAnswer['headers']> = fc.record(
   {
     'retry-after': fc.oneof(RETRY_AFTER, fc.tuple(RETRY_AFTER, RETRY_AFTER)),
     'content-type': fc.constantFrom(
@@ -129,14 +121,14 @@ const headers: fc.Arbitrary<FuzzedAnswer['headers']> = fc.record(
 );
 
 /** The same, such that a report of what broke shows the body as text. */
-function legible(answer: FuzzedAnswer): FuzzedAnswer {
+function legible(answer: WireAnswer): WireAnswer {
   const { bytes, ...head } = answer;
   const shown = () => `${JSON.stringify(head)} ${JSON.stringify(bytes.toString())}`;
   return Object.defineProperty(answer, fc.toStringMethod, { value: shown });
 }
 
 /** An answer with this body, damaged now and then, with any status and odd headers. */
-export function wireAnswer(body: fc.Arbitrary<string>): fc.Arbitrary<FuzzedAnswer> {
+export function wireAnswer(body: fc.Arbitrary<string>): fc.Arbitrary<WireAnswer> {
   return fc
     .record({
       status,

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { KeyApi } from 'marketgate';
+import { type End, MAX_BYTES, mustPause } from '../../oracle/answers.js';
+import { judgeKeyApi } from '../../oracle/key-api.js';
+import { KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
+import type { WireAnswer } from '../../support/service-in-memory.js';
 import {
   checkError,
   checkHarmless,
@@ -11,19 +15,10 @@ import {
   settled,
 } from '../support/checks.js';
 import { mutated } from '../support/mutations.js';
-import { MAX_BYTES, mustPause } from '../support/oracle.js';
-import { judgedByContract, type KeyEndpoint } from '../support/oracle-key-api.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { answering, ServiceInMemory } from '../support/service-in-memory.js';
 import { type Target, target } from '../support/target.js';
-import { type FuzzedAnswer, wireAnswer } from '../support/wire-answer.js';
-
-const PATHS: Readonly<Record<KeyEndpoint, string>> = {
-  account: '/api/account/details',
-  items: '/api/items/all',
-  item: '/api/items/item',
-  purchase: '/api/purchases/validation',
-};
+import { wireAnswer } from '../support/wire-answer.js';
 
 const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> = {
   account: (keyApi) => keyApi.getAccount(),
@@ -39,8 +34,8 @@ const NOW = 1_800_000_000_000;
 
 /** Each method of KeyApi against answers made from real ones. */
 export const keyApiAnswers = (real: RealAnswers): Target[] =>
-  (Object.keys(PATHS) as KeyEndpoint[]).map((endpoint) =>
-    target(`key-api:${endpoint}`, `answers to ${PATHS[endpoint]}`, () =>
+  (Object.keys(KEY_ENDPOINTS) as KeyEndpoint[]).map((endpoint) =>
+    target(`key-api:${endpoint}`, `answers to ${KEY_ENDPOINTS[endpoint].path}`, () =>
       fc.asyncProperty(
         wireAnswer(mutated(real[endpoint], ECHOES)),
         fc.constantFrom(...CACHES),
@@ -54,12 +49,12 @@ export const keyApiAnswers = (real: RealAnswers): Target[] =>
 
 async function judged(
   endpoint: KeyEndpoint,
-  answer: FuzzedAnswer,
+  answer: WireAnswer,
   options: Pick<ConstructorParameters<typeof KeyApi>[0], 'cache' | 'validationEncoding'>,
   real: RealAnswers,
 ): Promise<void> {
   const service = new ServiceInMemory(({ path }) =>
-    path.startsWith(PATHS[endpoint]) ? answer : answering(real.account[0]),
+    path === KEY_ENDPOINTS[endpoint].path ? answer : answering(real.account[0]),
   );
   const keyApi = new KeyApi({
     baseUrl: 'https://market.example',
@@ -70,11 +65,11 @@ async function judged(
     clock: () => NOW,
     ...options,
   });
-  const { verdicts, value } = judgedByContract(endpoint, answer);
+  const { ends, value } = judgeKeyApi(endpoint, answer);
   const result = await settled(ASK[endpoint](keyApi));
-  const got = verdictOf(endpoint, result);
-  assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, it was ${got}`);
-  if ('value' in result && got === 'answer') {
+  const got = endOf(endpoint, result);
+  assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, it was ${got}`);
+  if ('value' in result && got === 'positive') {
     checkHarmless(result.value);
     if (value !== undefined) checkAnswer(endpoint, result.value, value);
     // What is frozen cannot be changed under another request's hands.
@@ -84,7 +79,7 @@ async function judged(
 
   const sent = service.requests.length;
   const pause = mustPause(answer, NOW);
-  if (pause === undefined || got === 'answer' || got === 'no') return;
+  if (pause === undefined || got === 'positive' || got === 'negative') return;
   const again = await settled(keyApi.getItem(7, { fresh: true }));
   if (pause) {
     assert.equal(service.requests.length, sent, 'it did not leave the service alone');
@@ -98,10 +93,10 @@ async function judged(
   await keyApi.close();
 }
 
-function verdictOf(endpoint: KeyEndpoint, result: { value: unknown } | { error: unknown }): string {
+function endOf(endpoint: KeyEndpoint, result: { value: unknown } | { error: unknown }): End {
   if (!('value' in result)) return checkError(result.error, SECRETS).code;
-  const isNo = endpoint === 'items' ? isEmptyList(result.value) : result.value === null;
-  return isNo ? 'no' : 'answer';
+  const isNegative = endpoint === 'items' ? isEmptyList(result.value) : result.value === null;
+  return isNegative ? 'negative' : 'positive';
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { LoginApi } from 'marketgate';
+import { MAX_BYTES, mustPause } from '../../oracle/answers.js';
+import { judgeLoginApi } from '../../oracle/login-api.js';
+import type { WireAnswer } from '../../support/service-in-memory.js';
 import {
   checkError,
   checkHarmless,
@@ -11,12 +14,10 @@ import {
   settled,
 } from '../support/checks.js';
 import { mutated } from '../support/mutations.js';
-import { MAX_BYTES, mustPause } from '../support/oracle.js';
-import { exchangeByContract, userByContract } from '../support/oracle-login-api.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { ServiceInMemory } from '../support/service-in-memory.js';
 import { type Target, target } from '../support/target.js';
-import { type FuzzedAnswer, wireAnswer } from '../support/wire-answer.js';
+import { wireAnswer } from '../support/wire-answer.js';
 
 const SECRETS = secretsOf('appSecret', 'authKey', 'accessToken');
 const NOW = 1_800_000_000_000;
@@ -24,7 +25,7 @@ const HOUR = 3_600_000;
 const METHODS = ['post', 'get'] as const;
 
 function clientOf(
-  answer: FuzzedAnswer,
+  answer: WireAnswer,
   authorizeMethod: 'post' | 'get',
 ): { loginApi: LoginApi; service: ServiceInMemory } {
   const service = new ServiceInMemory(() => answer);
@@ -49,10 +50,10 @@ export const loginApiAnswers = (real: RealAnswers): Target[] => [
       fc.constantFrom(...METHODS),
       async (answer, method) => {
         const { loginApi, service } = clientOf(answer, method);
-        const { verdicts, value } = exchangeByContract(answer);
+        const { ends, value } = judgeLoginApi('authorize', answer);
         const result = await settled(loginApi.exchange(SECRET.authKey));
-        const got = 'value' in result ? 'answer' : checkError(result.error, SECRETS).code;
-        assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, not ${got}`);
+        const got = 'value' in result ? 'positive' : checkError(result.error, SECRETS).code;
+        assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
         assert.equal(service.requests.length, 1, 'an auth_key is sent once');
         if ('value' in result) {
           const { value: token, issuedAt, expiresAt } = result.value;
@@ -68,10 +69,10 @@ export const loginApiAnswers = (real: RealAnswers): Target[] => [
   target('login-api:user', 'answers to /api/get_user_info', () =>
     fc.asyncProperty(wireAnswer(mutated(real.user, ECHOES)), async (answer) => {
       const { loginApi, service } = clientOf(answer, 'post');
-      const { verdicts, value } = userByContract(answer);
+      const { ends, value } = judgeLoginApi('user', answer);
       const result = await settled(loginApi.getUser(SECRET.accessToken));
-      const got = 'value' in result ? 'answer' : checkError(result.error, SECRETS).code;
-      assert.ok(verdicts.includes(got), `the contract says ${verdicts.join(' or ')}, not ${got}`);
+      const got = 'value' in result ? 'positive' : checkError(result.error, SECRETS).code;
+      assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
       if ('value' in result) {
         checkHarmless(result.value);
         assert.ok(typeof result.value.user_id === 'string' && result.value.user_id !== '');
@@ -86,7 +87,7 @@ export const loginApiAnswers = (real: RealAnswers): Target[] => [
 ];
 
 async function checkPause(
-  answer: FuzzedAnswer,
+  answer: WireAnswer,
   loginApi: LoginApi,
   service: ServiceInMemory,
 ): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { KeyApi } from 'marketgate';
+import { secondsOf } from '../../oracle/answers.js';
 import { checkError, SECRET, secretsOf, settled } from '../support/checks.js';
-import { secondsOf } from '../support/oracle.js';
 import { ServiceInMemory } from '../support/service-in-memory.js';
 import { type Target, target } from '../support/target.js';
 import { RETRY_AFTER } from '../support/wire-answer.js';

@@ -1,52 +1,38 @@
-import { KeyApi } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { json, page, startUpstream, type Upstream } from '../../support/upstream.js';
-import { account, CODE, KEY, refusal, success } from '../../support/wire.js';
+import { unhandledRejections } from '../../support/hear.js';
+import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
+import { json, page } from '../../support/service-in-memory.js';
+import { CODE, KEY, success } from '../../support/wire.js';
 
-const ACCOUNT = '/api/account/details';
-const MINUTE = 60_000;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const OTHER_KEY = 'b2'.repeat(32);
 
-interface Service {
-  readonly upstream: Upstream;
-  readonly keyApi: KeyApi;
-  known: Set<string>;
-  accountDown: boolean;
-  now: number;
-  key: string;
-}
-
-/** A service that calls every code invalid, and knows only some keys. */
-async function service(known: string[]): Promise<Service> {
-  const upstream = await startUpstream((request, res) => {
-    if (request.path !== ACCOUNT) return json(res, refusal('Invalid purchase code'), 404);
-    if (self.accountDown) return page(res, 503);
-    const key = request.query.get('api_key') ?? '';
-    return self.known.has(key)
-      ? json(res, success({ data: account }))
-      : json(res, refusal('Invalid request'), 401);
-  });
-  const self: Service = {
-    upstream,
-    known: new Set(known),
-    accountDown: false,
-    now: 1_700_000_000_000,
-    key: KEY,
-    keyApi: new KeyApi({
-      baseUrl: upstream.url,
-      apiKey: () => self.key,
-      retries: 0,
-      cache: false,
-      clock: () => self.now,
-    }),
+/** A service that knows some keys and no code, and a client without a cache whose key can change. */
+function shop(...known: string[]) {
+  const service = new KeyApiService();
+  service.says = 'negative';
+  service.keys = new Set(known);
+  const key = { now: KEY };
+  const keyApi = service.client({ apiKey: () => key.now, cache: false });
+  return {
+    service,
+    key,
+    keyApi,
+    /** How the lookup of a wrong code ends. */
+    lookup: (code = CODE) =>
+      keyApi.validatePurchase(code).then(
+        (found) => (found === null ? 'negative' : 'positive'),
+        (error) => error.code,
+      ),
+    checks: () => service.asked(ACCOUNT),
   };
-  onTestFinished(() => self.keyApi.close());
-  return self;
 }
 
-describe('the check of the key before its first no is believed', () => {
+describe('before its first negative answer is believed, the api_key is checked', () => {
   it('an unknown key does not turn every code invalid', async () => {
-    const { keyApi } = await service([]);
+    const { keyApi } = shop();
     expect(await rejection(keyApi.validatePurchase(CODE))).toMatchObject({
       code: 'api_key_rejected',
       status: 500,
@@ -55,112 +41,155 @@ describe('the check of the key before its first no is believed', () => {
     expect((await rejection(keyApi.listItems())).code).toBe('api_key_rejected');
   });
 
-  it('a known key is checked once for many codes', async () => {
-    const { keyApi, upstream } = await service([KEY]);
+  it('once for concurrent lookups, and for those after them', async () => {
+    const { lookup, checks } = shop(KEY);
     const codes = Array.from({ length: 20 }, (_, i) => `wrong-code-${i}`);
-    expect(await Promise.all(codes.map((code) => keyApi.validatePurchase(code)))).toEqual(
-      codes.map(() => null),
-    );
-    expect(await keyApi.validatePurchase(CODE)).toBeNull();
-    expect(upstream.count(ACCOUNT)).toBe(1);
+    expect(await Promise.all(codes.map(lookup))).toEqual(codes.map(() => 'negative'));
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(1);
   });
 
-  it('is remembered for some minutes, and then made again', async () => {
-    const self = await service([KEY]);
-    await self.keyApi.validatePurchase(CODE);
-    self.now += 4 * MINUTE;
-    await self.keyApi.validatePurchase(CODE);
-    expect(self.upstream.count(ACCOUNT)).toBe(1);
-    self.now += 2 * MINUTE;
-    self.known.clear();
-    expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('api_key_rejected');
-    expect(self.upstream.count(ACCOUNT)).toBe(2);
+  it('for each key: a rotated one is checked on its own, and only the last is remembered', async () => {
+    const { service, key, lookup, checks } = shop(KEY);
+    await lookup();
+    key.now = OTHER_KEY;
+    expect(await lookup()).toBe('api_key_rejected');
+    service.keys?.add(OTHER_KEY);
+    key.now = KEY;
+    expect(await lookup()).toBe('negative');
+    await lookup();
+    expect(checks()).toBe(3);
   });
 
-  it('that cannot be made is an exception, and is made anew the next time', async () => {
-    const self = await service([KEY]);
-    self.accountDown = true;
-    expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('service_unavailable');
-    self.accountDown = false;
-    expect(await self.keyApi.validatePurchase(CODE)).toBeNull();
+  it('also when an account with odd fields is the answer', async () => {
+    const { service, lookup } = shop();
+    service.override = ({ path }) =>
+      path === ACCOUNT ? json(success({ data: { username: { odd: true } } })) : undefined;
+    expect(await lookup()).toBe('negative');
   });
 
-  it('of a rejected key is remembered for a shorter while, so that a repaired shop is back soon', async () => {
-    const self = await service([]);
-    await rejection(self.keyApi.validatePurchase(CODE));
-    await rejection(self.keyApi.validatePurchase(CODE));
-    expect(self.upstream.count(ACCOUNT)).toBe(1);
-    self.known.add(KEY);
-    self.now += 2 * MINUTE;
-    expect(await self.keyApi.validatePurchase(CODE)).toBeNull();
-  });
-
-  it('is made for each key: a rotated one is checked by itself', async () => {
-    const self = await service([KEY]);
-    await self.keyApi.validatePurchase(CODE);
-    self.key = 'b2'.repeat(32);
-    expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('api_key_rejected');
-  });
-
-  it('is spared when account/details was just asked', async () => {
-    const { keyApi, upstream } = await service([KEY]);
-    await keyApi.getAccount();
-    await keyApi.validatePurchase(CODE);
-    expect(upstream.count(ACCOUNT)).toBe(1);
-  });
-
-  it('takes in a rejection that somebody else was told', async () => {
-    const self = await service([KEY]);
-    await self.keyApi.validatePurchase(CODE);
-    self.known.clear();
-    await rejection(self.keyApi.getAccount());
-    expect((await rejection(self.keyApi.validatePurchase(CODE))).code).toBe('api_key_rejected');
-  });
-
-  it('an account with odd fields is an account: the no is believed', async () => {
-    const upstream = await startUpstream((request, res) =>
-      request.path === ACCOUNT
-        ? json(res, success({ data: { username: { odd: true } } }))
-        : json(res, refusal('Invalid purchase code'), 404),
-    );
-    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
-    onTestFinished(() => keyApi.close());
-    expect(await keyApi.validatePurchase(CODE)).toBeNull();
-  });
-
-  it('is shared, and one caller who leaves does not fail the others', async () => {
-    const { keyApi, upstream } = await service([KEY]);
+  it('for everybody, when the caller that began the check leaves', async () => {
+    const { keyApi, lookup, checks } = shop(KEY);
     const leaving = new AbortController();
     const left = keyApi.validatePurchase('wrong-code-1', { signal: leaving.signal });
-    const others = ['wrong-code-2', 'wrong-code-3'].map((code) => keyApi.validatePurchase(code));
-    leaving.abort();
-    await expect(left).rejects.toThrow(/abort/i);
-    expect(await Promise.all(others)).toEqual([null, null]);
-    expect(upstream.count(ACCOUNT)).toBe(1);
+    const others = ['wrong-code-2', 'wrong-code-3'].map(lookup);
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    expect(await Promise.all(others)).toEqual(['negative', 'negative']);
+    expect(checks()).toBe(1);
   });
 });
 
-describe('account/details', () => {
-  it.each([
-    ['the documented msg with 200', 'Invalid request', 200],
-    ['the documented msg with 401', 'invalid REQUEST', 401],
-    ['any msg with 401', 'Geçersiz', 401],
-    ['any msg with 403', 'Forbidden', 403],
-    ['any msg with 404', 'Nope', 404],
-  ])('%s: the key is unknown', async (_name, msg, status) => {
-    const upstream = await startUpstream((_request, res) => json(res, refusal(msg), status));
-    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
-    onTestFinished(() => keyApi.close());
-    expect((await rejection(keyApi.getAccount())).code).toBe('api_key_rejected');
+describe('the check of the key', () => {
+  // Ages count from its answer; 1 s passes until that comes.
+  it.each<[string, string[], number, number]>([
+    ['is remembered for 5 minutes', [KEY], 5 * MINUTE - 1, 1],
+    ['is made again after them', [KEY], 5 * MINUTE, 2],
+    ['is remembered for 1 minute when the key was rejected', [], MINUTE - 1, 1],
+    ['is made again after that, so that a repaired shop is back soon', [], MINUTE, 2],
+  ])('%s', async (_name, known, age, checks) => {
+    const self = shop(...known);
+    const end = known.length > 0 ? 'negative' : 'api_key_rejected';
+    self.service.hold();
+    const first = self.lookup();
+    await settle();
+    await self.service.release(0);
+    self.service.now += SECOND;
+    await self.service.release();
+    expect(await first).toBe(end);
+    self.service.now += age;
+    expect(await self.lookup()).toBe(end);
+    expect(self.checks()).toBe(checks);
+  });
+
+  it('that fails says nothing: it is made anew', async () => {
+    const { service, lookup, checks } = shop(KEY);
+    service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
+    expect(await lookup()).toBe('service_unavailable');
+    service.override = undefined;
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(2);
+  });
+
+  it('in flight is joined however long it takes', async () => {
+    const { service, lookup, checks } = shop(KEY);
+    service.hold();
+    const first = lookup('wrong-code-1');
+    await settle();
+    await service.release(0);
+    service.hold();
+    await settle();
+    service.now += 20 * MINUTE;
+    const second = lookup('wrong-code-2');
+    await settle();
+    await service.release();
+    expect([await first, await second]).toEqual(['negative', 'negative']);
+    expect(checks()).toBe(1);
   });
 
   it.each([
-    ['a page with 401', 401, 'unexpected_response'],
-    ['a page with 403', 403, 'unexpected_response'],
-  ])('%s says nothing about the key', async (_name, status, code) => {
-    const upstream = await startUpstream((_request, res) => page(res, status));
-    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
-    onTestFinished(() => keyApi.close());
-    expect((await rejection(keyApi.getAccount())).code).toBe(code);
+    ['5 s old', 5 * SECOND - 1, 1],
+    ['older', 5 * SECOND, 2],
+  ])('may be %s where a negative answer would erase a positive one', async (_n, age, checks) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'negative';
+    await keyApi.validatePurchase('a-wrong-code');
+    service.now += age;
+    await keyApi.validatePurchase('another-wrong-code');
+    expect(service.asked(ACCOUNT)).toBe(1);
+    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
+    expect(service.asked(ACCOUNT)).toBe(checks);
+  });
+});
+
+describe('getAccount is a check of the key', () => {
+  // How long it spares the check of a wrong code, known key or not.
+  it.each<[string, string[], number, number]>([
+    ['for 5 minutes', [KEY], 5 * MINUTE - 1, 1],
+    ['not for longer', [KEY], 5 * MINUTE, 2],
+    ['for 1 minute when the key was rejected', [], MINUTE - 1, 1],
+    ['not for longer when the key was rejected', [], MINUTE, 2],
+  ])('%s', async (_name, known, age, checks) => {
+    const self = shop(...known);
+    await self.keyApi.getAccount().catch(() => {});
+    self.service.now += age;
+    expect(await self.lookup()).toBe(known.length > 0 ? 'negative' : 'api_key_rejected');
+    expect(self.checks()).toBe(checks);
+  });
+
+  it.each([
+    ['5 s old', 5 * SECOND - 1, 1],
+    ['older', 5 * SECOND, 2],
+  ])('also of just now, for a negative answer that would erase: %s', async (_n, age, checks) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    await keyApi.getAccount();
+    service.now += age;
+    service.says = 'negative';
+    await keyApi.validatePurchase(CODE, { fresh: true });
+    expect(service.asked(ACCOUNT)).toBe(checks);
+  });
+
+  it('whose rejection counts more than the check before', async () => {
+    const { service, keyApi, lookup } = shop(KEY);
+    const unhandled = unhandledRejections();
+    await lookup();
+    service.keys?.clear();
+    await rejection(keyApi.getAccount());
+    await settle();
+    expect(unhandled).not.toHaveBeenCalled();
+    expect(await lookup()).toBe('api_key_rejected');
+  });
+
+  it('and none when it fails', async () => {
+    const { service, keyApi, lookup, checks } = shop(KEY);
+    service.says = 'outage';
+    await rejection(keyApi.getAccount());
+    service.says = 'negative';
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(2);
   });
 });

@@ -1,16 +1,23 @@
-import type { FuzzedAnswer } from './wire-answer.js';
+import type { MarketgateErrorCode } from 'marketgate';
+import type { WireAnswer } from '../support/service-in-memory.js';
 
-/**
- * How a call may end: with the answer, with the service's no, or with an exception of this code. Where
- * the contract leaves it open there are several.
- */
-export type Verdict = 'answer' | 'no' | (string & {});
+/** How a call ends: with a positive or a negative answer, or with an error of this code. */
+export type End = 'positive' | 'negative' | MarketgateErrorCode;
 
-export const NEVER_A_NO: readonly Verdict[] = [
+/** What an answer may be that can be read in two ways, as long as it is never a negative one. */
+export const NEVER_NEGATIVE: readonly End[] = [
   'service_unavailable',
   'unexpected_response',
   'service_refused',
 ];
+
+/** What the contract makes of an answer. */
+export interface Judgement {
+  /** How the call may end; several ends where the contract leaves it open. */
+  readonly ends: readonly End[];
+  /** What must be in the result, where that is sure. */
+  readonly value?: unknown;
+}
 
 /** Longest body that the clients under test read. */
 export const MAX_BYTES = 256 * 1024;
@@ -40,35 +47,29 @@ function parse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** The statuses at which a no is never believed. */
-export const isOutage = (status: number): boolean => status >= 500 || status === 429;
-export const isNotNow = (status: number): boolean => status === 408 || status === 425;
+/** The statuses that say "not now": no negative answer is believed there. */
+export const isNotNow = (status: number): boolean =>
+  status >= 500 || status === 429 || status === 408 || status === 425;
 
-/**
- * The verdicts on an answer that needs no look at its body; `undefined` when the body decides.
- */
-export function verdictOfHead(answer: FuzzedAnswer): readonly Verdict[] | undefined {
+/** The ends by status and headers alone; `undefined` when the body decides. */
+export function endsByHead(answer: WireAnswer): readonly End[] | undefined {
   const { status, headers, bytes } = answer;
   if (status >= 300 && status < 400) return ['unexpected_response'];
   const [encoding = ''] = [headers['content-encoding'] ?? 'identity'].flat();
   const isEncoded = !['', 'identity'].includes(encoding.trim().toLowerCase());
   const [said] = [headers['content-length']].flat();
   const isTooLarge = bytes.length > MAX_BYTES || Number(said) > MAX_BYTES;
-  if (isEncoded || isTooLarge) {
-    // "429, 5xx → service_unavailable" and "too large → unexpected_response" can both be true of one.
-    if (!isOutage(status)) {
-      return isNotNow(status) ? NEVER_A_NO : ['unexpected_response'];
-    }
-    return isTooLarge ? ['service_unavailable', 'unexpected_response'] : ['service_unavailable'];
-  }
-  return undefined;
+  if (!isEncoded && !isTooLarge) return undefined;
+  if (!isNotNow(status)) return ['unexpected_response'];
+  // "429, 5xx → service_unavailable" and "too large → unexpected_response" can both be true of one.
+  return ['service_unavailable', 'unexpected_response'];
 }
 
 /**
  * Whether the client must leave the service alone afterwards: "429 and Retry-After pause further
  * calls". `undefined`: neither is sure.
  */
-export function mustPause({ status, headers }: FuzzedAnswer, now: number): boolean | undefined {
+export function mustPause({ status, headers }: WireAnswer, now: number): boolean | undefined {
   const [retryAfter] = [headers['retry-after']].flat();
   const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter, now);
   if (status === 429) return seconds === 0 ? undefined : true;

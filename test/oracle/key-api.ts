@@ -1,22 +1,7 @@
-import { isNotNow, isOutage, NEVER_A_NO, readBody, type Verdict, verdictOfHead } from './oracle.js';
-import {
-  isObject,
-  type Reading,
-  readsAsAccount,
-  readsAsItem,
-  readsAsPurchase,
-} from './oracle-shape.js';
-import type { FuzzedAnswer } from './wire-answer.js';
-
-export type KeyEndpoint = 'account' | 'items' | 'item' | 'purchase';
-
-/** What is documented of each endpoint: the msg of its no. */
-const NO: Readonly<Record<KeyEndpoint, string>> = {
-  account: 'Invalid request',
-  items: 'No items found',
-  item: 'Item Not Found',
-  purchase: 'Invalid purchase code',
-};
+import type { WireAnswer } from '../support/service-in-memory.js';
+import { type End, endsByHead, isNotNow, type Judgement, readBody } from './answers.js';
+import { KEY_ENDPOINTS, type KeyEndpoint } from './key-api-rows.js';
+import { isObject, type Reading, readsAsAccount, readsAsItem, readsAsPurchase } from './shapes.js';
 
 /** A payload as it may be read: the parts of it that an answer is compared with. */
 interface Payload {
@@ -59,21 +44,16 @@ function list(value: unknown): Payload {
 }
 
 /** "How an answer is judged", section 2 of the contract. */
-export function judgedByContract(
-  endpoint: KeyEndpoint,
-  answer: FuzzedAnswer,
-): { verdicts: readonly Verdict[]; value?: unknown } {
-  const head = verdictOfHead(answer);
-  if (head !== undefined) return { verdicts: head };
+export function judgeKeyApi(endpoint: KeyEndpoint, answer: WireAnswer): Judgement {
+  const head = endsByHead(answer);
+  if (head !== undefined) return { ends: head };
   const { status } = answer;
   const read = readBody(answer.bytes);
   const body = read.kind === 'json' && isObject(read.value) ? read.value : undefined;
-  const notJson: readonly Verdict[] = isOutage(status)
-    ? ['service_unavailable']
-    : isNotNow(status)
-      ? NEVER_A_NO
-      : ['unexpected_response'];
-  if (read.kind === 'other' || body === undefined) return { verdicts: notJson };
+  const notJson: readonly End[] = [
+    isNotNow(status) ? 'service_unavailable' : 'unexpected_response',
+  ];
+  if (read.kind === 'other' || body === undefined) return { ends: notJson };
 
   const payload = payloadOf(endpoint, body);
   const saysError = own(body, 'status');
@@ -84,17 +64,17 @@ export function judgedByContract(
     isError,
     hasPayload: payload.reading !== 'absent',
   });
-  const verdicts: Verdict[] = [];
-  if (payload.reading === 'absent' || payload.reading === 'no') verdicts.push(...without);
-  else if (isError && !isOddlyError) verdicts.push(...without);
-  else if (payload.reading === 'yes' && !isOddlyError) verdicts.push('answer');
-  else verdicts.push('answer', ...without);
-  if (!read.isSure) verdicts.push(...notJson);
-  // An empty list is an answer, and looks like the no of an endpoint that has none.
-  if (endpoint === 'items' && verdicts.includes('answer') && isEmpty(own(body, 'items'))) {
-    verdicts.push('no');
+  const ends: End[] = [];
+  if (payload.reading === 'absent' || payload.reading === 'no') ends.push(...without);
+  else if (isError && !isOddlyError) ends.push(...without);
+  else if (payload.reading === 'yes' && !isOddlyError) ends.push('positive');
+  else ends.push('positive', ...without);
+  if (!read.isSure) ends.push(...notJson);
+  // An empty list says what the negative answer says.
+  if (endpoint === 'items' && isEmpty(own(body, 'items'))) {
+    return { ends: ends.map((end) => (end === 'positive' ? 'negative' : end)) };
   }
-  return { verdicts, ...(payload.reading === 'yes' && { value: payload.value }) };
+  return { ends, ...(payload.reading === 'yes' && { value: payload.value }) };
 }
 
 const isEmpty = (value: unknown): boolean =>
@@ -107,16 +87,15 @@ function withoutPayload(
   status: number,
   body: Record<string, unknown>,
   { isError, hasPayload }: { isError: boolean; hasPayload: boolean },
-): readonly Verdict[] {
-  if (isOutage(status)) return ['service_unavailable'];
-  if (isNotNow(status)) return NEVER_A_NO;
+): readonly End[] {
+  if (isNotNow(status)) return ['service_unavailable'];
   const msg = own(body, 'msg');
-  const no: Verdict = endpoint === 'account' ? 'api_key_rejected' : 'no';
+  const negative: End = endpoint === 'account' ? 'api_key_rejected' : 'negative';
   if (typeof msg !== 'string') return ['unexpected_response'];
-  if (status === 404) return [no];
-  if (endpoint === 'account' && (status === 401 || status === 403)) return [no];
-  const isDocumented = msg.toLowerCase() === NO[endpoint].toLowerCase();
+  if (status === 404) return [negative];
+  if (endpoint === 'account' && (status === 401 || status === 403)) return [negative];
+  const isDocumented = msg.toLowerCase() === KEY_ENDPOINTS[endpoint].no.toLowerCase();
   // Statuses beyond 499 that are no 5xx are in no class at all.
-  if (isError && isDocumented) return [no];
-  return hasPayload ? ['service_refused', 'unexpected_response'] : ['service_refused'];
+  if (isError && isDocumented) return [negative];
+  return [hasPayload ? 'unexpected_response' : 'service_refused'];
 }

@@ -1,0 +1,27 @@
+import { text, type WireAnswer } from '../support/service-in-memory.js';
+import type { End } from './answers.js';
+
+/** An answer of the service, and how the calls end that get it: by the contract, for each endpoint. */
+export interface AnswerRow<Endpoint extends string> {
+  readonly name: string;
+  readonly statuses: readonly number[];
+  /** The body: text as it is, or what JSON is made of; by endpoint where they differ. */
+  readonly body: string | ((endpoint: Endpoint) => unknown);
+  /** By endpoint; one that is not named does not have this answer. */
+  readonly ends: Readonly<Partial<Record<Endpoint, End>>>;
+  /** What the message of the error says. */
+  readonly says?: RegExp;
+}
+
+/** The answer of a row on the wire. */
+export function answerOf<E extends string>({ body }: AnswerRow<E>, endpoint: E, status: number) {
+  const made = typeof body === 'string' ? body : body(endpoint);
+  return text(typeof made === 'string' ? made : JSON.stringify(made), status) as WireAnswer;
+}
+
+/** A page for people. */
+export const PAGE = '<!DOCTYPE html><html><body>Maintenance</body></html>';
+/** Statuses that say nothing by themselves. */
+export const REFUSED_4XX = [400, 402, 405, 409, 410, 415, 422, 451];
+/** Statuses that say "not now", whatever the body says. */
+export const NOT_NOW = [408, 425, 429, 500, 501, 502, 503, 504, 520, 599];

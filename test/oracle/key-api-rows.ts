@@ -1,0 +1,102 @@
+import { account, item, purchase } from '../support/wire.js';
+import { type AnswerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
+import type { End } from './answers.js';
+
+/** The endpoints of the key API: a payload, one of another shape, and the `msg` of the negative answer. */
+export const KEY_ENDPOINTS = {
+  account: {
+    path: '/api/account/details',
+    payload: { data: account },
+    broken: { data: {} },
+    no: 'Invalid request',
+  },
+  items: {
+    path: '/api/items/all',
+    payload: { items: [item] },
+    broken: { items: [{}] },
+    no: 'No items found',
+  },
+  item: {
+    path: '/api/items/item',
+    payload: { item },
+    broken: { item: { id: 'x' } },
+    no: 'Item Not Found',
+  },
+  purchase: {
+    path: '/api/purchases/validation',
+    payload: { data: { purchase } },
+    broken: { data: { purchase: { ...purchase, item: {} } } },
+    no: 'Invalid purchase code',
+  },
+} as const;
+
+export type KeyEndpoint = keyof typeof KEY_ENDPOINTS;
+
+type Ends = AnswerRow<KeyEndpoint>['ends'];
+type Body = AnswerRow<KeyEndpoint>['body'];
+
+const ends = (account: End, others: End): Ends => ({
+  account,
+  items: others,
+  item: others,
+  purchase: others,
+});
+const all = (end: End): Ends => ends(end, end);
+const NEGATIVE = ends('api_key_rejected', 'negative');
+const UNEXPECTED = all('unexpected_response');
+const UNAVAILABLE = all('service_unavailable');
+
+const payload = (e: KeyEndpoint): object => KEY_ENDPOINTS[e].payload;
+const no = (e: KeyEndpoint): string => KEY_ENDPOINTS[e].no;
+const row = (
+  name: string,
+  statuses: readonly number[],
+  body: Body,
+  ends: Ends,
+  says?: RegExp,
+): AnswerRow<KeyEndpoint> => ({ name, statuses, body, ends, ...(says && { says }) });
+
+/** What the answers of the key API mean. */
+// biome-ignore format: a table is read by its columns
+export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
+  row('a payload: its body goes first', [200, 201, 400, 404, 422, 500], (e) => ({ status: 'success', ...payload(e) }), all('positive')),
+  row('a payload whose status is translated, or missing', [200], (e) => ({ ...(e !== 'items' && { status: 'erfolgreich' }), ...payload(e) }), all('positive')),
+  row('a payload whose status is no text', [200], (e) => ({ status: 7, ...payload(e) }), all('positive')),
+  row('a payload among fields that nobody knows', [200], (e) => ({ took: '3ms', ...payload(e), trace: { deep: [7] } }), all('positive')),
+  row('a purchase under "item"', [200], () => ({ item: purchase }), { purchase: 'positive' }),
+  row('a purchase in place of an item', [200], () => ({ data: { item } }), { purchase: 'unexpected_response' }),
+  row('an empty list', [200], () => ({ items: [] }), { items: 'negative' }),
+  row('a payload with a byte order mark ahead of it', [200], (e) => `\uFEFF${JSON.stringify(payload(e))}`, all('positive')),
+  row('a payload with blanks ahead of it and behind', [200], (e) => `\r\n\t ${JSON.stringify(payload(e))} \n`, all('positive')),
+  row('a payload with text ahead of it', [200, 404], (e) => `<br />Warning: x\n${JSON.stringify(payload(e))}`, UNEXPECTED, /text ahead of the JSON/),
+  row('a payload with status "error"', [200, 404], (e) => ({ status: 'error', ...payload(e) }), UNEXPECTED, /JSON of another shape \(HTTP \d+\)/),
+  row('a payload of another shape', [200, 404], (e) => ({ status: 'success', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
+  row('a payload of another shape, with a msg', [200], (e) => ({ msg: no(e), ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
+
+  row('the documented no', [200, 201, 401, 403, 404, ...REFUSED_4XX], (e) => ({ status: 'error', msg: no(e) }), NEGATIVE, /"apiKey"/),
+  row('the documented no in another letter case', [200, 400], (e) => ({ status: 'ERROR', msg: no(e).toUpperCase() }), NEGATIVE),
+  row('the documented no beside a payload', [200], (e) => ({ status: 'error', msg: no(e), ...payload(e) }), NEGATIVE),
+  row('the documented no, at a status that says "not now"', NOT_NOW, (e) => ({ status: 'error', msg: no(e) }), UNAVAILABLE, /\(HTTP \d+\)/),
+  row('the words of the no without status "error"', [200, 400], (e) => ({ status: 'success', msg: no(e) }), all('service_refused')),
+  row('the words of the no, and no status', [200], (e) => ({ msg: no(e) }), all('service_refused')),
+  row('the no of another endpoint', [200], (e) => ({ status: 'error', msg: no(e === 'item' ? 'items' : 'item') }), all('service_refused')),
+  row('any msg with HTTP 404', [404], () => ({ status: 'Fehler', msg: 'Nicht gefunden' }), NEGATIVE),
+  row('a msg without words with HTTP 404', [404], () => ({ msg: '' }), NEGATIVE),
+  row('any msg with HTTP 404, beside a payload of another shape', [404], (e) => ({ msg: 'x', ...KEY_ENDPOINTS[e].broken }), NEGATIVE),
+  row('any msg with HTTP 401 or 403', [401, 403], () => ({ status: 'Fehler', msg: 'Nicht erlaubt' }), ends('api_key_rejected', 'service_refused')),
+  row('another msg', [200, ...REFUSED_4XX], () => ({ status: 'error', msg: 'The item id field is required.' }), all('service_refused'), /refused \(HTTP \d+\): "The item id field is required\."/),
+  row('a msg that is no text', [200, 404], (e) => ({ status: 'error', msg: e === 'item' ? [no(e)] : 7 }), UNEXPECTED, /another shape/),
+  row('{message}', [200, 401, 403, 404], () => ({ message: 'Not Found' }), UNEXPECTED),
+  row('JSON without a payload', [200, 404], () => ({ status: 'success' }), UNEXPECTED),
+  row('JSON that says "error" and no more', [200, 404], () => ({ status: 'error' }), UNEXPECTED, /another shape/),
+  row('a payload of null', [200], () => ({ data: null, items: null, item: null }), UNEXPECTED),
+  row('a purchase of null', [200], () => ({ data: { purchase: null } }), { purchase: 'unexpected_response' }),
+  row('JSON that is no object', [200, 404], (e) => (e === 'item' ? [{ msg: 'x' }] : e === 'items' ? 'null' : JSON.stringify(no(e))), UNEXPECTED, /another shape \(HTTP \d+\)/),
+  row('a page', [200, 401, 403, 404], PAGE, UNEXPECTED, /HTML page \(HTTP \d+\)/),
+  row('nothing', [200, 204, 404], '', UNEXPECTED),
+  row('cut JSON', [200], '{"status":"suc', UNEXPECTED),
+  row('the no behind a PHP warning', [200, 404], (e) => `Warning: x\n${JSON.stringify({ status: 'error', msg: no(e) })}`, UNEXPECTED),
+  row('a redirect', [301, 302, 307, 308], '', UNEXPECTED, /redirected/),
+  row('a page at a status that says "not now"', NOT_NOW, PAGE, UNAVAILABLE, /too many requests|failed \(HTTP \d+\)/),
+  row('{message} at a status that says "not now"', NOT_NOW, () => ({ message: 'Server Error' }), UNAVAILABLE),
+];

@@ -1,0 +1,106 @@
+import { KeyApi, type KeyApiOptions } from 'marketgate';
+import { onTestFinished } from 'vitest';
+import {
+  type Answerer,
+  json,
+  page,
+  type Reply,
+  ServiceInMemory,
+  type ServiceRequest,
+  SILENCE,
+  type WireAnswer,
+} from './service-in-memory.js';
+import { account, item, KEY, purchase, refusal, success } from './wire.js';
+
+export const ACCOUNT = '/api/account/details';
+export const ITEMS = '/api/items/all';
+export const ITEM = '/api/items/item';
+export const VALIDATION = '/api/purchases/validation';
+
+/** Lets everything that is already decided come to its end. */
+export async function settle(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise(setImmediate);
+}
+
+/** The key API in memory, with a clock that the test moves. */
+export class KeyApiService {
+  now = 1_800_000_000_000;
+  /** How the service answers: the account stays known, whatever it says of codes and items. */
+  says: 'positive' | 'negative' | 'outage' | 'page' | 'silence' = 'positive';
+  /** The api_keys that it knows; all, when absent. */
+  keys: Set<string> | undefined;
+  /** The catalogue. */
+  items: unknown[] = [item, { ...item, id: 1043 }];
+  /** The item in a purchase, and of items/item. */
+  item: object = item;
+  /** Goes before everything else, where it returns something. */
+  override: ((...given: Parameters<Answerer>) => Reply | undefined) | undefined;
+  readonly dispatcher = new ServiceInMemory((request, n) => this.#hold(this.#reply(request, n)));
+  readonly #held: (() => void)[] = [];
+  #holds = false;
+
+  /** How many requests there were, to one path (the validation) or to all. */
+  asked(path: string | 'all' = VALIDATION): number {
+    return this.dispatcher.count(path === 'all' ? undefined : path);
+  }
+
+  /** From now on answers wait for {@link release}. What they say is decided when they are asked. */
+  hold(): void {
+    this.#holds = true;
+  }
+
+  /** Lets all answers go; or some of those that wait, by the order in which they were asked. */
+  async release(...which: number[]): Promise<void> {
+    if (which.length === 0) this.#holds = false;
+    const held = which.length === 0 ? this.#held.splice(0) : which.map((n) => this.#held[n]);
+    for (const go of held) go?.();
+    await settle();
+  }
+
+  /** A client of this service, closed with the test; another process, when there are more. */
+  client(options: Partial<KeyApiOptions> = {}): KeyApi {
+    const keyApi = new KeyApi({
+      baseUrl: 'https://market.example',
+      apiKey: KEY,
+      retries: 0,
+      clock: () => this.now,
+      dispatcher: this.dispatcher,
+      ...options,
+    });
+    onTestFinished(() => keyApi.close());
+    return keyApi;
+  }
+
+  #hold(reply: Reply): Reply {
+    if (!this.#holds) return reply;
+    return new Promise<WireAnswer | Error>((resolve) => {
+      this.#held.push(() => resolve(reply));
+    });
+  }
+
+  #reply(request: ServiceRequest, n: number): Reply {
+    const reply = this.override?.(request, n);
+    if (reply !== undefined) return reply;
+    if (this.says === 'outage') return page(503);
+    if (this.says === 'page') return page(200);
+    if (this.says === 'silence') return SILENCE;
+    const { path } = request;
+    const isKnown = this.keys?.has(request.parameter('api_key') ?? '') ?? true;
+    const isPositive = isKnown && this.says === 'positive';
+    if (path === ACCOUNT) {
+      return isKnown ? json(success({ data: account })) : json(refusal('Invalid request'), 401);
+    }
+    if (path === ITEMS) {
+      return json(isPositive ? success({ items: this.items }) : refusal('No items found'));
+    }
+    if (path === ITEM) {
+      const id = Number(request.parameter('item_id'));
+      return json(isPositive ? success({ item: { ...this.item, id } }) : refusal('Item Not Found'));
+    }
+    const purchase_code = request.parameter('purchase_code');
+    const sold = { ...purchase, purchase_code, item: this.item };
+    return isPositive
+      ? json(success({ data: { purchase: sold } }))
+      : json(refusal('Invalid purchase code'), 404);
+  }
+}

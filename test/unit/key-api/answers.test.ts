@@ -1,0 +1,103 @@
+import { KeyApi } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+import { answerOf } from '../../oracle/answer-row.js';
+import { judgeKeyApi } from '../../oracle/key-api.js';
+import { KEY_API_ROWS, KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { ACCOUNT, KeyApiService } from '../../support/key-api-service.js';
+import { json, ServiceInMemory } from '../../support/service-in-memory.js';
+import { account, CODE, item, KEY, purchase, refusal, success } from '../../support/wire.js';
+
+const CALLS: Record<KeyEndpoint, (client: KeyApi) => Promise<unknown>> = {
+  account: (client) => client.getAccount(),
+  items: (client) => client.listItems(),
+  item: (client) => client.getItem(1042),
+  purchase: (client) => client.validatePurchase(CODE),
+};
+const VALUES = { account, items: [item], item, purchase };
+
+/** The one negative answer that needs no check of the key: it is a payload. */
+const EMPTY = 'an empty list';
+
+const cells = KEY_API_ROWS.flatMap(({ name, ...row }) =>
+  Object.entries(row.ends).map(
+    ([endpoint, end]) => [name, endpoint as KeyEndpoint, end, { name, ...row }] as const,
+  ),
+);
+
+describe('what an answer of the key API means', () => {
+  it.each(cells)('%s: %s is %s', async (_name, endpoint, end, row) => {
+    for (const status of row.statuses) {
+      const answer = answerOf(row, endpoint, status);
+      expect(judgeKeyApi(endpoint, answer).ends, `the oracle, HTTP ${status}`).toEqual([end]);
+      const { path } = KEY_ENDPOINTS[endpoint];
+      // Before a negative answer is believed, the key is checked: the service knows it.
+      const service = new ServiceInMemory((request) =>
+        request.path === path ? answer : json(success({ data: account })),
+      );
+      const client = new KeyApi({
+        baseUrl: 'https://market.example',
+        apiKey: KEY,
+        dispatcher: service,
+        retries: 0,
+      });
+      const result = await CALLS[endpoint](client).then(
+        (value) => ({ value }),
+        (error) => ({ error }),
+      );
+      if ('error' in result) {
+        expect([result.error.code, status]).toEqual([end, status]);
+        expect(result.error.message).toMatch(new RegExp(`^(GET|POST) ${path}: `));
+        expect(result.error.message).toMatch(row.says ?? /./);
+      } else {
+        expect(['positive', 'negative']).toContain(end);
+        if (end === 'positive') expect(result.value).toMatchObject(VALUES[endpoint]);
+        else expect(result.value).toEqual(endpoint === 'items' ? [] : null);
+      }
+      // Only a negative answer is a reason to check the key.
+      const checks = endpoint === 'account' ? 1 : end === 'negative' && row.name !== EMPTY ? 1 : 0;
+      expect(service.count(ACCOUNT)).toBe(checks);
+    }
+  });
+});
+
+describe('the error', () => {
+  it('names the field that is not as documented, and not its value', async () => {
+    const service = new KeyApiService();
+    service.item = { ...item, id: 'seven' };
+    const error = await rejection(service.client().validatePurchase(CODE));
+    expect(error.message).toContain('data.purchase.item.id');
+    expect(error.message).not.toContain('seven');
+  });
+
+  it('says that there was text ahead of the JSON, and not which', async () => {
+    const service = new KeyApiService();
+    service.override = () => ({
+      status: 200,
+      headers: {},
+      bytes: Buffer.from(`Warning: mysql_connect(root)\n${JSON.stringify({ data: { purchase } })}`),
+    });
+    const error = await rejection(service.client().validatePurchase(CODE));
+    expect(error.message).toContain('text ahead of the JSON');
+    expect(everythingOf(error)).not.toContain('mysql');
+  });
+
+  it.each([
+    ['in a refusal', refusal(`Key ${KEY} may not ask for ${CODE.toUpperCase()}`)],
+    ['in a name', { data: { purchase: { ...purchase, item: { [KEY]: 1 } } } }],
+  ])('repeats nothing that was sent: %s', async (_where, body) => {
+    const service = new KeyApiService();
+    service.override = () => json(body, 400);
+    const error = await rejection(service.client().validatePurchase(CODE));
+    const all = everythingOf(error).toLowerCase();
+    expect(all).not.toContain(KEY);
+    expect(all).not.toContain(CODE);
+  });
+
+  it('of a refusal carries its sentence', async () => {
+    const service = new KeyApiService();
+    service.override = () => json(refusal(`nothing for ${KEY} here`), 400);
+    const error = await rejection(service.client().validatePurchase(CODE));
+    expect(error.message).toContain('nothing for [redacted] here');
+  });
+});

@@ -1,0 +1,404 @@
+import type { CacheOptions, KeyApi } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+import { rejection } from '../../../support/errors.js';
+import { hear } from '../../../support/hear.js';
+import { ACCOUNT, KeyApiService, settle } from '../../../support/key-api-service.js';
+import { account, CODE, item, KEY, purchase } from '../../../support/wire.js';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const TTL = 5 * MINUTE;
+
+const OTHER_KEY = 'b2'.repeat(32);
+
+const KINDS: [string, (keyApi: KeyApi, fresh?: boolean) => Promise<unknown>, unknown][] = [
+  ['account', (keyApi, fresh) => keyApi.getAccount({ fresh }), account],
+  ['items', (keyApi, fresh) => keyApi.listItems({ fresh }), [item, { ...item, id: 1043 }]],
+  ['item', (keyApi, fresh) => keyApi.getItem(7, { fresh }), { ...item, id: 7 }],
+  ['purchase', (keyApi, fresh) => keyApi.validatePurchase(CODE, { fresh }), purchase],
+];
+
+type Says = KeyApiService['says'];
+/** What a lookup gets: the cached object, a new one, a negative answer, or an error. */
+type Gets = 'cached' | 'new' | null | 'service_unavailable' | 'unexpected_response';
+
+/** Looks a code up; then again at an age, with the service as it is then. */
+async function lookUpAt(age: number, says: Says, first: Says, cache: CacheOptions) {
+  const service = new KeyApiService();
+  const keyApi = service.client({ cache });
+  service.says = first;
+  const cached = await keyApi.validatePurchase(CODE);
+  service.now += age;
+  service.says = says;
+  const peeked = keyApi.peekPurchase(CODE);
+  const gets: Gets = await keyApi.validatePurchase(CODE).then(
+    (found) => (found === null ? null : found === cached ? 'cached' : 'new'),
+    (error) => error.code,
+  );
+  await settle();
+  return { gets, isServedAtOnce: peeked !== undefined, requests: service.asked() };
+}
+
+describe('the age of a positive answer', () => {
+  it.each<[string, number, Says, Gets, number, CacheOptions?]>([
+    ['in the millisecond of its request', 0, 'negative', 'cached', 1],
+    ['fresh until ttl', TTL - 1, 'negative', 'cached', 1],
+    ['stale from ttl on: served, and refreshed in the background', TTL, 'positive', 'cached', 2],
+    ['stale until staleWhileRevalidate', TTL + HOUR - 1, 'negative', 'cached', 2],
+    ['awaited after staleWhileRevalidate', TTL + HOUR, 'positive', 'new', 2],
+    ['awaited after staleWhileRevalidate: refused', TTL + HOUR, 'negative', null, 2],
+    ['in an outage served until staleIfError', 24 * HOUR - 1, 'outage', 'cached', 2],
+    ['in an outage not served from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable', 2],
+    ['while a page is all that comes', 24 * HOUR - 1, 'page', 'cached', 2],
+    ['while a page is all that comes, too old', 24 * HOUR, 'page', 'unexpected_response', 2],
+    ['from the future, as after a clock that stepped back', -1, 'negative', null, 2],
+    ['from the future, in an outage', -1, 'outage', 'service_unavailable', 2],
+    [
+      'stale for staleIfError at most',
+      109,
+      'positive',
+      'cached',
+      2,
+      { ttl: 100, staleIfError: 10 },
+    ],
+    ['never stale for longer', 110, 'positive', 'new', 2, { ttl: 100, staleIfError: 10 }],
+    ['with a ttl of 0', 0, 'positive', 'cached', 2, { ttl: 0 }],
+  ])('%s', async (_name, age, says, gets, requests, cache = {}) => {
+    const isServedAtOnce = gets === 'cached' && !(age > TTL + HOUR);
+    expect(await lookUpAt(age, says, 'positive', cache)).toEqual({
+      gets,
+      isServedAtOnce,
+      requests,
+    });
+  });
+
+  it.each<[string, number, Says, Gets, number, CacheOptions?]>([
+    ['in the millisecond of its request', 0, 'positive', null, 1],
+    ['fresh until invalidTtl', 30 * SECOND - 1, 'positive', null, 1],
+    ['over from invalidTtl on', 30 * SECOND, 'positive', 'new', 2],
+    ['over, in an outage', 30 * SECOND, 'outage', 'service_unavailable', 2],
+    ['from the future', -1, 'positive', 'new', 2],
+    ['with an invalidTtl of 0', 0, 'positive', 'new', 2, { invalidTtl: 0 }],
+  ])('the age of a negative answer: %s', async (_name, age, says, gets, requests, cache = {}) => {
+    const { isServedAtOnce, ...found } = await lookUpAt(age, says, 'negative', cache);
+    expect(found).toEqual({ gets, requests });
+    expect(isServedAtOnce).toBe(requests === 1);
+  });
+
+  it.each([
+    ['positive', TTL],
+    ['negative', 30 * SECOND],
+  ] as const)('counts from the request, however long the %s answer took', async (says, life) => {
+    const service = new KeyApiService();
+    service.says = says;
+    const keyApi = service.client();
+    await keyApi.validatePurchase('another-code');
+    service.hold();
+    const asked = keyApi.validatePurchase(CODE);
+    await settle();
+    service.now += 20 * SECOND;
+    await service.release();
+    await asked;
+    service.now += life - 20 * SECOND - 1;
+    await keyApi.validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+    service.now += 1;
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    expect(service.asked()).toBe(3);
+  });
+
+  it('does not start again when a stale answer is served', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
+    for (let hour = 0; hour < 23; hour++) {
+      service.now += HOUR;
+      expect(await keyApi.validatePurchase(CODE)).not.toBeNull();
+    }
+    service.now += HOUR;
+    await rejection(keyApi.validatePurchase(CODE));
+  });
+});
+
+describe('each kind of answer', () => {
+  it.each(KINDS)(
+    '%s: cached, stale, refreshed, last resort in an outage',
+    async (kind, ask, value) => {
+      const service = new KeyApiService();
+      const keyApi = service.client();
+      const lookups = hear('lookup');
+      const at = async (age: number, says: Says, fresh = false): Promise<unknown> => {
+        service.now += age;
+        service.says = says;
+        const found = await ask(keyApi, fresh);
+        await settle();
+        return found;
+      };
+      const first = await at(0, 'positive');
+      expect(first).toEqual(value);
+      expect(await at(TTL - 1, 'positive')).toBe(first);
+      expect(await at(1, 'positive')).toBe(first);
+      expect(await at(24 * HOUR - 1, 'outage')).toEqual(value);
+      expect((await rejection(at(1, 'outage'))).code).toBe('service_unavailable');
+      await at(0, 'positive', true);
+      const failed = { outcome: 'failed', code: 'service_unavailable' };
+      expect(lookups).toEqual(
+        [
+          { source: 'service', outcome: 'positive' },
+          { source: 'cache', outcome: 'positive' },
+          { source: 'stale', outcome: 'positive' },
+          { source: 'service', outcome: 'positive' },
+          { source: 'service', ...failed },
+          { source: 'last-resort', outcome: 'positive' },
+          { source: 'service', ...failed },
+          { source: 'service', outcome: 'positive' },
+        ].map((message) => ({
+          what: kind,
+          ...message,
+          ...(message.outcome === 'positive' && { outcome: 'yes' }),
+        })),
+      );
+    },
+  );
+
+  it.each(KINDS)('%s: frozen with all that is in it', async (_kind, ask) => {
+    const isFrozen = (value: unknown): boolean =>
+      typeof value !== 'object' ||
+      value === null ||
+      (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+    const service = new KeyApiService();
+    const odd = { tags: 'a,b', trace: { deep: [{}] } };
+    service.item = { ...item, ...odd };
+    service.items = [item, { ...item, ...odd, id: 7 }];
+    expect(isFrozen(await ask(service.client()))).toBe(true);
+    // Without a cache the answer belongs to the caller.
+    const own = await ask(service.client({ cache: false }));
+    const parts = [own, ...Object.values(own as object)];
+    expect(parts.some((part) => typeof part === 'object' && Object.isFrozen(part))).toBe(false);
+  });
+
+  it.each(KINDS)('%s: not cached with cache: false', async (_kind, ask) => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: false });
+    await ask(keyApi);
+    await ask(keyApi);
+    expect(service.asked('all')).toBe(2);
+    expect(keyApi.peekPurchase(CODE)).toBeUndefined();
+    await expect(keyApi.invalidate(CODE)).resolves.toBeUndefined();
+    await expect(keyApi.invalidate()).resolves.toBeUndefined();
+  });
+
+  it.each(KINDS)('%s: forgotten by invalidate()', async (_kind, ask) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await ask(keyApi);
+    await keyApi.invalidate();
+    await ask(keyApi);
+    expect(service.asked('all')).toBe(2);
+    service.says = 'outage';
+    await keyApi.invalidate();
+    await rejection(ask(keyApi));
+  });
+
+  it.each(KINDS)('%s: no refresh in the background after close()', async (_kind, ask) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const first = await ask(keyApi);
+    const before = service.asked('all');
+    service.now += 6 * MINUTE;
+    await keyApi.close();
+    expect(await ask(keyApi)).toBe(first);
+    await settle();
+    expect(service.asked('all')).toBe(before);
+  });
+
+  it.each(KINDS)('%s: a caller that has left makes no request', async (_kind, ask) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await ask(keyApi);
+    const before = service.asked('all');
+    const signal = AbortSignal.abort(new Error('left'));
+    for (const fresh of [false, true]) {
+      for (const call of [
+        keyApi.getAccount({ signal, fresh }),
+        keyApi.listItems({ signal, fresh }),
+        keyApi.getItem(99, { signal, fresh }),
+        keyApi.validatePurchase(CODE, { signal, fresh }),
+      ]) {
+        await expect(call).rejects.toThrow('left');
+      }
+    }
+    expect(service.asked('all')).toBe(before);
+  });
+});
+
+describe('a negative answer', () => {
+  it.each([
+    ['awaited', 2 * HOUR],
+    ['in the background', 6 * MINUTE],
+  ])('erases the positive one at once, %s', async (_how, age) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'negative';
+    service.now += age;
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    expect(keyApi.peekPurchase(CODE)).toBeNull();
+    service.says = 'outage';
+    service.now += MINUTE;
+    expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('gives way to a positive one, and does not come back when that is pushed out', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: { max: 1, invalidTtl: HOUR } });
+    service.says = 'negative';
+    await keyApi.validatePurchase(CODE);
+    service.says = 'positive';
+    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
+    expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+    await keyApi.validatePurchase('another-code');
+    expect(keyApi.peekPurchase(CODE)).toBeUndefined();
+  });
+
+  it('takes no room from positive ones, nor they from it', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: { max: 2, maxInvalid: 1 } });
+    for (const code of ['a', 'b', 'c']) await keyApi.validatePurchase(code);
+    service.says = 'negative';
+    for (const code of ['x', 'y', 'z']) await keyApi.validatePurchase(code);
+    const cached = [...'abcxyz'].filter((code) => keyApi.peekPurchase(code) !== undefined);
+    expect(cached).toEqual(['b', 'c', 'z']);
+  });
+
+  it('for account/details is api_key_rejected, which erases the account', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.getAccount();
+    service.now += 2 * HOUR;
+    service.says = 'outage';
+    expect(await keyApi.getAccount()).toEqual(account);
+    service.says = 'positive';
+    service.keys = new Set();
+    expect((await rejection(keyApi.getAccount())).code).toBe('api_key_rejected');
+    service.says = 'outage';
+    expect((await rejection(keyApi.getAccount())).code).toBe('service_unavailable');
+  });
+});
+
+describe('the last positive answer', () => {
+  it('serves where the api_key is rejected: nothing was said about the code', async () => {
+    const service = new KeyApiService();
+    service.keys = new Set([KEY]);
+    let key = KEY;
+    const keyApi = service.client({ apiKey: () => key });
+    await keyApi.validatePurchase(CODE);
+    key = OTHER_KEY;
+    service.now += 2 * HOUR;
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    service.now += 23 * HOUR;
+    expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('api_key_rejected');
+  });
+
+  it('survives a key that is revoked within minutes of its check', async () => {
+    const service = new KeyApiService();
+    service.keys = new Set([KEY]);
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.now += 100 * SECOND;
+    service.says = 'negative';
+    // From here on the key is known to be good for some minutes.
+    expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
+    service.says = 'positive';
+    service.keys = new Set();
+    service.now += 201 * SECOND;
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    expect(service.asked(ACCOUNT)).toBe(2);
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+
+  it.each([
+    ['a caller that passes fresh', { fresh: true }],
+    ['a caller that left', { signal: AbortSignal.abort(new Error('left')) }],
+  ])('does not serve %s', async (_who, options) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
+    service.now += 2 * HOUR;
+    await expect(keyApi.validatePurchase(CODE, options)).rejects.toThrow();
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+
+  it('does not serve a caller that leaves with an outage for its reason', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
+    const reason = await rejection(keyApi.listItems());
+    service.says = 'silence';
+    service.now += 2 * HOUR;
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    leaving.abort(reason);
+    await expect(left).rejects.toBe(reason);
+  });
+
+  it('is no answer to a wrong argument', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.now += 2 * HOUR;
+    await expect(keyApi.validatePurchase(' ')).rejects.toThrow(TypeError);
+    expect((await rejection(keyApi.getItem('x'))).code).toBe('item_id_invalid');
+  });
+});
+
+describe('an error', () => {
+  it('is never cached', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'outage';
+    await rejection(keyApi.validatePurchase(CODE));
+    service.says = 'positive';
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+});
+
+describe('what is cached', () => {
+  it('has no name __proto__, cached or not', async () => {
+    const service = new KeyApiService();
+    service.override = ({ path }) =>
+      path === ACCOUNT
+        ? undefined
+        : {
+            status: 200,
+            headers: {},
+            bytes: Buffer.from(
+              JSON.stringify({ item }).replace('"id"', '"__proto__":{"admin":true},"id"'),
+            ),
+          };
+    for (const cache of [false, {}] as const) {
+      const found = await service.client({ cache }).getItem(1042);
+      expect(Object.hasOwn(found ?? {}, '__proto__')).toBe(false);
+      expect(Object.assign({}, found)).not.toHaveProperty('admin');
+    }
+  });
+
+  it('keeps the code as the service writes it', async () => {
+    const service = new KeyApiService();
+    service.override = () => ({
+      status: 200,
+      headers: {},
+      bytes: Buffer.from(JSON.stringify({ item: { ...purchase, purchase_code: 'ABCDEFGH' } })),
+    });
+    const keyApi = service.client();
+    expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');
+    expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');
+  });
+});

@@ -1,0 +1,348 @@
+import { describe, expect, it } from 'vitest';
+import { rejection } from '../../../support/errors.js';
+import { hear, unhandledRejections } from '../../../support/hear.js';
+import { ITEM, KeyApiService, settle } from '../../../support/key-api-service.js';
+import { CODE, purchase } from '../../../support/wire.js';
+
+const MINUTE = 60_000;
+const OTHER = 'another-purchase-code';
+
+describe('concurrent identical lookups', () => {
+  it.each(['positive', 'negative', 'outage'] as const)(
+    'share one request, and its %s answer',
+    async (says) => {
+      const service = new KeyApiService();
+      const keyApi = service.client();
+      service.says = says;
+      service.hold();
+      const callers = Array.from({ length: 100 }, () =>
+        keyApi.validatePurchase(CODE).then(
+          (value) => (value === null ? 'negative' : 'positive'),
+          () => 'outage',
+        ),
+      );
+      await settle();
+      await service.release();
+      expect(new Set(await Promise.all(callers))).toEqual(new Set([says]));
+      expect(service.asked()).toBe(1);
+    },
+  );
+
+  it('are separate for another code, and after the answer', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    await Promise.all([keyApi.validatePurchase(CODE), keyApi.validatePurchase(OTHER)]);
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
+    await keyApi.validatePurchase(CODE);
+    await keyApi.validatePurchase(CODE);
+    expect(service.asked()).toBe(5);
+  });
+
+  it('go on when one caller leaves, also the first', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const leaving = new AbortController();
+    const first = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    const others = [1, 2].map(() => keyApi.validatePurchase(CODE));
+    leaving.abort(new Error('left'));
+    await expect(first).rejects.toThrow('left');
+    await service.release();
+    expect(await Promise.all(others)).toEqual([purchase, purchase]);
+    expect(service.asked()).toBe(1);
+  });
+
+  it('get one frozen answer, also when it was invalidated meanwhile', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const both = Promise.all([keyApi.validatePurchase(CODE), keyApi.validatePurchase(CODE)]);
+    await keyApi.invalidate(CODE);
+    const [one, other] = await both;
+    expect(one).toBe(other);
+    expect(Object.isFrozen(one?.item)).toBe(true);
+  });
+
+  it('leave no listener on the signal of a caller', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const { signal } = new AbortController();
+    const open = new Set<unknown>();
+    signal.addEventListener = (_type: string, listener: unknown) => void open.add(listener);
+    signal.removeEventListener = (_type: string, listener: unknown) => void open.delete(listener);
+    const asked = keyApi.validatePurchase(CODE, { signal });
+    expect(open.size).toBe(1);
+    await asked;
+    service.says = 'outage';
+    await rejection(keyApi.listItems({ signal }));
+    await settle();
+    expect(open.size).toBe(0);
+  });
+});
+
+describe('a refresh in the background', () => {
+  it('is one for each code, however often the stale answer is served', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const first = await keyApi.validatePurchase(CODE);
+    service.now += 6 * MINUTE;
+    service.hold();
+    for (let i = 0; i < 3; i++) expect(await keyApi.validatePurchase(CODE)).toBe(first);
+    await service.release();
+    expect(service.asked()).toBe(2);
+    expect(keyApi.peekPurchase(CODE)).not.toBe(first);
+  });
+
+  it('is one of 16 at a time, and of more when those have ended, well or badly', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const codes = Array.from({ length: 40 }, (_, i) => `purchase-code-${i}`);
+    for (const code of codes) await keyApi.validatePurchase(code);
+    service.now += 6 * MINUTE;
+    const refreshes = async (): Promise<number> => {
+      const before = service.asked();
+      for (const code of codes) keyApi.peekPurchase(code);
+      await settle();
+      return service.asked() - before;
+    };
+    service.hold();
+    service.says = 'outage';
+    expect(await refreshes()).toBe(16);
+    await service.release();
+    // The breaker has opened; a minute later it lets a request try.
+    service.now += MINUTE;
+    service.says = 'positive';
+    await keyApi.getItem(1);
+    service.hold();
+    expect(await refreshes()).toBe(16);
+    await service.release(0);
+    service.hold();
+    expect(await refreshes()).toBe(1);
+    await service.release();
+  });
+
+  it('that fails is no unhandled rejection', async () => {
+    const unhandled = unhandledRejections();
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
+    service.now += 6 * MINUTE;
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    expect(service.asked()).toBe(2);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it('ends with close()', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.now += 6 * MINUTE;
+    service.says = 'silence';
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    const [, refresh] = service.dispatcher.requests;
+    expect(refresh?.isAborted).toBe(false);
+    await keyApi.close();
+    expect(refresh?.isAborted).toBe(true);
+  });
+});
+
+describe('answers count in the order of their requests', () => {
+  // Each answer says the number of its request, from 0; fresh requests are separate.
+  it.each<[string, number[], number]>([
+    ['as they were asked', [0, 1, 2], 2],
+    ['the newest first', [2, 1, 0], 2],
+    ['the second, the first, the third', [1, 0, 2], 2],
+    ['the newest not yet', [1, 0], 1],
+    ['only the oldest yet', [0], 0],
+  ])('%s', async (_name, order, cached) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    service.override = (_request, n) => {
+      service.item = { id: 1042, name: `item ${n}`, media: {} };
+      return undefined;
+    };
+    const asked = [0, 1, 2].map(() => keyApi.validatePurchase(CODE, { fresh: true }));
+    await settle();
+    for (const n of order) await service.release(n);
+    expect(keyApi.peekPurchase(CODE)?.item.name).toBe(`item ${cached}`);
+    // Everybody gets the answer to his own request.
+    for (const n of order) expect((await asked[n])?.item.name).toBe(`item ${n}`);
+    await service.release();
+  });
+
+  it('a late positive answer does not undo a negative one', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.getAccount();
+    service.hold();
+    const old = keyApi.validatePurchase(CODE);
+    await settle();
+    service.says = 'negative';
+    const newer = keyApi.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(1);
+    expect(await newer).toBeNull();
+    await service.release(0);
+    expect(await old).toEqual(purchase);
+    expect(keyApi.peekPurchase(CODE)).toBeNull();
+  });
+
+  it('a failure undoes nothing', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const old = keyApi.validatePurchase(CODE);
+    await settle();
+    service.says = 'outage';
+    const newer = rejection(keyApi.validatePurchase(CODE, { fresh: true }));
+    await settle();
+    await service.release(1);
+    await newer;
+    await service.release(0);
+    await old;
+    expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+  });
+
+  it('a caller without fresh joins the newest in-flight request', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const calls = [keyApi.validatePurchase(CODE), keyApi.validatePurchase(CODE, { fresh: true })];
+    await settle();
+    await service.release(0);
+    service.hold();
+    await keyApi.invalidate(OTHER);
+    calls.push(keyApi.validatePurchase(CODE, { fresh: true }), keyApi.validatePurchase(CODE));
+    await settle();
+    expect(service.asked()).toBe(3);
+    await service.release();
+    await Promise.all(calls);
+  });
+});
+
+describe('fresh', () => {
+  it('asks the service whatever is cached, and its answer is cached', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.says = 'negative';
+    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
+    expect(await keyApi.validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+  });
+
+  it('does not join a request that was made before', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const calls = [keyApi.getItem(7), keyApi.getItem(7, { fresh: true })];
+    await settle();
+    expect(service.asked(ITEM)).toBe(2);
+    await service.release();
+    await Promise.all(calls);
+  });
+});
+
+describe('invalidate', () => {
+  it('forgets one code, however it is written', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    for (const says of ['positive', 'negative'] as const) {
+      service.says = says;
+      await keyApi.validatePurchase(CODE);
+      await keyApi.validatePurchase(OTHER);
+      await keyApi.invalidate(` ${CODE}\u200b `);
+      expect(keyApi.peekPurchase(CODE)).toBeUndefined();
+      expect(keyApi.peekPurchase(OTHER)).not.toBeUndefined();
+      await keyApi.invalidate(OTHER);
+    }
+  });
+
+  it.each([
+    ['of the code', CODE],
+    ['of everything', undefined],
+  ])('%s also holds for in-flight requests, all of them', async (_name, code) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const before = [
+      keyApi.validatePurchase(CODE),
+      keyApi.validatePurchase(CODE, { fresh: true }),
+      keyApi.validatePurchase(OTHER),
+    ];
+    await settle();
+    await keyApi.invalidate(code);
+    // A new request is made, and not joined to one of before.
+    before.push(keyApi.validatePurchase(CODE));
+    await settle();
+    expect(service.asked()).toBe(4);
+    await service.release(0, 1, 2);
+    expect(keyApi.peekPurchase(CODE)).toBeUndefined();
+    expect(keyApi.peekPurchase(OTHER)).toEqual(
+      code === undefined ? undefined : expect.objectContaining({ purchase_code: OTHER }),
+    );
+    await service.release(3);
+    await Promise.all(before);
+    expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+  });
+
+  it('is outlived by the answer to a later request', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.hold();
+    const before = keyApi.validatePurchase(CODE);
+    await settle();
+    await keyApi.invalidate(CODE);
+    const after = keyApi.validatePurchase(CODE);
+    await settle();
+    await service.release(1);
+    const found = await after;
+    await service.release(0);
+    await before;
+    expect(keyApi.peekPurchase(CODE)).toBe(found);
+  });
+
+  it.each(['', '  ', 7])('of %j is a TypeError and forgets nothing', async (code) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    await expect(keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
+    expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+  });
+});
+
+describe('marketgate:lookup', () => {
+  it('reports a negative answer, from the service and from the cache', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'negative';
+    const lookups = hear('lookup');
+    await keyApi.validatePurchase(CODE);
+    keyApi.peekPurchase(CODE);
+    keyApi.peekPurchase(OTHER);
+    expect(lookups).toEqual([
+      { what: 'purchase', source: 'service', outcome: 'no' },
+      { what: 'purchase', source: 'cache', outcome: 'no' },
+    ]);
+  });
+
+  it('reports an error that is not of this package without a code', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    service.now += 6 * MINUTE;
+    service.says = 'silence';
+    const lookups = hear('lookup');
+    await keyApi.validatePurchase(CODE);
+    await keyApi.close();
+    await settle();
+    expect(lookups).toEqual([
+      { what: 'purchase', source: 'stale', outcome: 'yes' },
+      { what: 'purchase', source: 'service', outcome: 'failed' },
+    ]);
+  });
+});

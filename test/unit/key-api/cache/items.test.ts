@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { rejection } from '../../../support/errors.js';
+import { hear } from '../../../support/hear.js';
+import { ITEM, ITEMS, KeyApiService, settle } from '../../../support/key-api-service.js';
+import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
+import { CODE, item } from '../../../support/wire.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+async function listed(cache: object = {}) {
+  const service = new KeyApiService();
+  const keyApi = service.client({ cache });
+  return { service, keyApi, list: await keyApi.listItems() };
+}
+
+describe('an item of a cached list', () => {
+  it('is served while the list is fresh, and reported as an item', async () => {
+    const { service, keyApi, list } = await listed();
+    const lookups = hear('lookup');
+    expect(await keyApi.getItem(1043)).toBe(list[1]);
+    expect(await keyApi.getItem('1042')).toBe(list[0]);
+    expect(lookups).toEqual(Array(2).fill({ what: 'item', source: 'cache', outcome: 'yes' }));
+    service.now += 5 * MINUTE - 1;
+    await keyApi.getItem(1043);
+    expect(service.asked(ITEM)).toBe(0);
+    // A stale list is not refreshed for one item.
+    service.now += 1;
+    await keyApi.getItem(1043);
+    expect([service.asked(ITEM), service.asked(ITEMS)]).toEqual([1, 1]);
+  });
+
+  it.each<[string, number, object]>([
+    ['is not in the list', 7, {}],
+    ['is requested fresh', 1043, { fresh: true }],
+  ])('is requested when it %s', async (_when, id, options) => {
+    const { service, keyApi } = await listed();
+    expect((await keyApi.getItem(id, options))?.id).toBe(id);
+    expect(service.asked(ITEM)).toBe(1);
+  });
+
+  it('is requested when the service says that it has no items', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'negative';
+    expect(await keyApi.listItems()).toEqual([]);
+    expect(await keyApi.getItem(7)).toBeNull();
+    expect(await keyApi.getItem(7)).toBeNull();
+    expect(service.asked(ITEM)).toBe(1);
+  });
+
+  // What the service said of the item itself, and of the list: the later request counts.
+  it.each<[string, number, number, boolean]>([
+    ['a negative answer after the list', 1000, 0, false],
+    ['a negative answer of the same millisecond', 0, 0, false],
+    ['a negative answer that is over by now', 10_000, 31_000, false],
+    ['a list after the negative answer', -1, 0, true],
+  ])('%s', async (_name, later, wait, isServed) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const list = () => keyApi.listItems();
+    const refuse = async () => {
+      service.says = 'negative';
+      expect(await keyApi.getItem(1042, { fresh: true })).toBeNull();
+      service.says = 'positive';
+    };
+    const [first, second] = later < 0 ? [refuse, list] : [list, refuse];
+    await first();
+    service.now += Math.abs(later);
+    await second();
+    service.now += wait;
+    service.says = 'negative';
+    expect((await keyApi.getItem(1042))?.id).toBe(isServed ? 1042 : undefined);
+  });
+
+  it('is no longer served from a list of the same millisecond as its own negative answer', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'negative';
+    await keyApi.getItem(1042);
+    service.says = 'positive';
+    await keyApi.listItems();
+    expect(await keyApi.getItem(1042)).toBeNull();
+    service.now += 1;
+    await keyApi.listItems({ fresh: true });
+    expect(await keyApi.getItem(1042)).toEqual(item);
+  });
+});
+
+describe('an item of a cached list in an outage', () => {
+  it('is the last resort until staleIfError, and reported so', async () => {
+    const { service, keyApi, list } = await listed();
+    service.says = 'outage';
+    service.now += 24 * HOUR - 1;
+    const lookups = hear('lookup');
+    expect(await keyApi.getItem(1043)).toBe(list[1]);
+    expect(lookups).toEqual([
+      { what: 'item', source: 'service', outcome: 'failed', code: 'service_unavailable' },
+      { what: 'item', source: 'last-resort', outcome: 'yes' },
+    ]);
+    expect((await rejection(keyApi.getItem(7))).code).toBe('service_unavailable');
+    const fresh = keyApi.getItem(1043, { fresh: true });
+    expect((await rejection(fresh)).code).toBe('service_unavailable');
+    service.now += 1;
+    expect((await rejection(keyApi.getItem(1043))).code).toBe('service_unavailable');
+  });
+
+  it('is none once the service said that it is gone, however many were asked for since', async () => {
+    const { service, keyApi } = await listed({ maxInvalid: 2 });
+    service.now += 3 * HOUR;
+    service.says = 'negative';
+    expect(await keyApi.getItem(1043)).toBeNull();
+    for (const id of [90, 91, 92]) expect(await keyApi.getItem(id)).toBeNull();
+    service.says = 'outage';
+    expect((await rejection(keyApi.getItem(1043))).code).toBe('service_unavailable');
+    expect((await keyApi.getItem(1042))?.id).toBe(1042);
+  });
+
+  it('is one again with a list that is younger than the negative answer', async () => {
+    const { service, keyApi } = await listed();
+    service.now += 3 * HOUR;
+    service.says = 'negative';
+    await keyApi.getItem(1043);
+    service.says = 'positive';
+    service.now += 1;
+    await keyApi.listItems({ fresh: true });
+    expect((await keyApi.getItem(1043))?.id).toBe(1043);
+    service.now += 3 * HOUR;
+    service.says = 'outage';
+    expect((await keyApi.getItem(1043))?.id).toBe(1043);
+  });
+
+  it('is none for a caller that leaves with an outage for its reason', async () => {
+    const { service, keyApi } = await listed();
+    service.now += 3 * HOUR;
+    service.says = 'outage';
+    const reason = await rejection(keyApi.getAccount());
+    service.says = 'silence';
+    const leaving = new AbortController();
+    const left = keyApi.getItem(1043, { signal: leaving.signal });
+    leaving.abort(reason);
+    await expect(left).rejects.toBe(reason);
+  });
+
+  it('is none after the clock stepped back', async () => {
+    const { service, keyApi } = await listed();
+    service.says = 'outage';
+    service.now -= 1;
+    expect((await rejection(keyApi.getItem(1043))).code).toBe('service_unavailable');
+  });
+});
+
+const soldWith = async (keyApi: ReturnType<KeyApiService['client']>, code: string) =>
+  (await keyApi.validatePurchase(code))?.item;
+
+describe('one copy of an item', () => {
+  it('is shared by all purchases of it, and by getItem', async () => {
+    const keyApi = new KeyApiService().client();
+    const first = await soldWith(keyApi, 'code-number-1');
+    expect(first).toEqual(item);
+    expect(await soldWith(keyApi, 'code-number-2')).toBe(first);
+    expect(await keyApi.getItem(1042)).toBe(first);
+  });
+
+  it('is shared by purchases and the list, whichever came first', async () => {
+    const { service, keyApi, list } = await listed();
+    expect(await soldWith(keyApi, 'code-number-1')).toBe(list[0]);
+    const other = service.client();
+    const sold = await soldWith(other, 'code-number-1');
+    expect((await other.listItems())[0]).toBe(sold);
+    service.now += 2 * HOUR;
+    expect((await other.listItems())[0]).toBe(sold);
+  });
+
+  it('is shared by what comes from other processes: purchases, and the list', async () => {
+    const service = new KeyApiService();
+    const cache = { shared: new MemorySharedCache() };
+    const one = service.client({ cache });
+    for (const code of ['code-number-1', 'code-number-2']) await one.validatePurchase(code);
+    await one.listItems();
+    await settle();
+    const other = service.client({ cache });
+    const first = await soldWith(other, 'code-number-1');
+    expect(await soldWith(other, 'code-number-2')).toBe(first);
+    const list = await other.listItems();
+    expect(list[0]).toBe(first);
+    service.item = { ...item, id: 1043 };
+    expect(await soldWith(other, 'code-number-3')).toBe(list[1]);
+    expect(service.asked(ITEMS)).toBe(1);
+  });
+
+  it('is not shared where nothing is cached', async () => {
+    const keyApi = new KeyApiService().client({ cache: false });
+    const first = await soldWith(keyApi, CODE);
+    const second = await soldWith(keyApi, CODE);
+    expect(second).toEqual(first);
+    expect(second).not.toBe(first);
+  });
+});
+
+describe('two versions of an item', () => {
+  const next = { ...item, version: '2.0.0' };
+
+  it('are never mixed up in purchases, nor is the old one changed', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const old = await soldWith(keyApi, 'code-number-1');
+    service.item = next;
+    expect((await soldWith(keyApi, 'code-number-2'))?.version).toBe('2.0.0');
+    expect(old?.version).toBe(item.version);
+    expect((await soldWith(keyApi, 'code-number-1'))?.version).toBe(item.version);
+    service.item = item;
+    expect((await soldWith(keyApi, 'code-number-3'))?.version).toBe(item.version);
+  });
+
+  it('are never mixed up between purchases and the list', async () => {
+    const service = new KeyApiService();
+    service.items = [next, { ...item, id: 7, tags: 'a,b' }];
+    const keyApi = service.client();
+    const [first, coerced] = await keyApi.listItems();
+    expect((await soldWith(keyApi, 'code-number-1'))?.version).toBe(item.version);
+    expect(first?.version).toBe('2.0.0');
+    expect(coerced?.tags).toEqual(['a', 'b']);
+    service.now += 2 * HOUR;
+    expect((await keyApi.listItems())[0]?.version).toBe('2.0.0');
+  });
+
+  it('that differ in their name: one without is in no list, although a purchase has it', async () => {
+    const service = new KeyApiService();
+    const { name: _, ...nameless } = item;
+    service.item = nameless;
+    service.items = [nameless, { ...item, id: 1043 }];
+    const keyApi = service.client();
+    expect((await soldWith(keyApi, CODE))?.id).toBe(item.id);
+    expect((await keyApi.listItems()).map(({ id }) => id)).toEqual([1043]);
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Sealer } from '../../../../src/key-api/cache/sealer.js';
+import { hear } from '../../../support/hear.js';
+import { KeyApiService, settle } from '../../../support/key-api-service.js';
+import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
+import { CODE, item, KEY, purchase } from '../../../support/wire.js';
+
+// The format of entries is what processes of two releases share: it is tested with its own sealer.
+const sealer = new Sealer(KEY);
+const LARGEST = 512 * 1024;
+const OTHER = 'another-purchase-code';
+
+function fleet(cache: object = {}) {
+  const service = new KeyApiService();
+  const shared = new MemorySharedCache();
+  const keyApi = service.client({ cache: { shared, ...cache } });
+  return { service, shared, keyApi, set: vi.spyOn(shared, 'set') };
+}
+
+type Kind = 'account' | 'item' | 'items' | 'purchase';
+const KEYS = { account: '', item: '7', items: '', purchase: CODE };
+
+/** What a process makes of an entry that lies in the shared cache. */
+async function reading(kind: Kind, plain: string, seal = sealer, sealedFor?: string) {
+  const { service, shared, keyApi } = fleet();
+  const name = sealer.name(`${kind} ${KEYS[kind]}`);
+  shared.values.set(name, seal.seal(sealedFor ?? name, plain));
+  const drift = hear('drift');
+  await {
+    account: () => keyApi.getAccount(),
+    item: () => keyApi.getItem(7),
+    items: () => keyApi.listItems(),
+    purchase: () => keyApi.validatePurchase(CODE),
+  }[kind]();
+  return { isServed: service.asked('all') === 0, drift };
+}
+
+const entry = (value: unknown): string =>
+  JSON.stringify({ at: new KeyApiService().now - 1, value });
+
+const UNREADABLE = {
+  endpoint: 'shared cache',
+  kind: 'dropped',
+  path: 'value',
+  expected: 'a value sealed by this fleet, of this version',
+};
+
+const forge = { id: 1042, name: 'Forge' };
+const sold = { purchase_code: 'c', license_type: 'Regular', item: forge };
+
+describe('an entry', () => {
+  it.each<[Kind, unknown]>([
+    ['account', { username: 'smith' }],
+    ['item', forge],
+    ['items', []],
+    ['items', [forge, forge]],
+    ['purchase', null],
+    ['purchase', sold],
+    ['purchase', { purchase_code: 'c', item: forge }],
+    ['purchase', { ...sold, supported_until: '2030-01-01T00:00:00Z', of_a_later_version: 1 }],
+  ])('%s %j is served', async (kind, value) => {
+    expect(await reading(kind, entry(value))).toEqual({ isServed: true, drift: [] });
+  });
+
+  it.each<[Kind, unknown]>([
+    ['account', {}],
+    ['account', [{ username: 'smith' }]],
+    ['item', {}],
+    ['item', { id: '1042' }],
+    ['items', forge],
+    ['items', [forge, {}]],
+    ['items', [null]],
+    ['purchase', forge],
+    ['purchase', { ...sold, purchase_code: 1 }],
+    ['purchase', { ...sold, item: undefined }],
+    ['purchase', { ...sold, item: { id: '1042' } }],
+    ['purchase', { ...sold, license_type: 1 }],
+    ['purchase', { ...sold, supported_until: 1_800_000_000 }],
+    ['purchase', 'yes'],
+  ])('of a version with other shapes is not: %s %j', async (kind, value) => {
+    expect(await reading(kind, entry(value))).toEqual({ isServed: false, drift: [UNREADABLE] });
+  });
+
+  it.each<[string, string, Sealer?, string?]>([
+    ['without a time', '{"value":{}}'],
+    ['with a time in words', '{"at":"now","value":null}'],
+    ['without a value', '{"at":1}'],
+    ['that is null', 'null'],
+    ['of another fleet', entry(sold), new Sealer('other')],
+    ['of another code', entry(sold), sealer, sealer.name(`purchase ${OTHER}`)],
+  ])('%s is not served, and reported', async (_name, plain, seal, sealedFor) => {
+    expect(await reading('purchase', plain, seal, sealedFor)).toEqual({
+      isServed: false,
+      drift: [UNREADABLE],
+    });
+  });
+
+  it.each<[string, (value: string) => string]>([
+    ['corrupt', () => 'x'],
+    ['empty', () => ''],
+    ['of another version', (value) => value.replace('1.', '2.')],
+    ['cut', (value) => value.slice(0, 30)],
+    ['changed by one bit', (v) => v.slice(0, -2) + (v.endsWith('AA') ? 'BB' : 'AA')],
+    ['in clear', () => entry(purchase)],
+  ])('that is tampered with is not believed: %s', async (_name, tamper) => {
+    const { service, shared, keyApi } = fleet();
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    for (const [name, value] of shared.values) shared.values.set(name, tamper(value));
+    service.says = 'negative';
+    expect(await service.client({ cache: { shared } }).validatePurchase(CODE)).toBeNull();
+  });
+
+  it('cannot be moved to another code: nobody grants himself a purchase', async () => {
+    const { service, shared, keyApi } = fleet();
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    const [valid = ''] = shared.values.values();
+    service.says = 'negative';
+    await keyApi.validatePurchase(OTHER);
+    await settle();
+    for (const name of shared.values.keys()) shared.values.set(name, valid);
+    expect(await service.client({ cache: { shared } }).validatePurchase(OTHER)).toBeNull();
+  });
+
+  it('shows neither code nor key, nor anything of the purchase; no more do messages', async () => {
+    const { shared, keyApi } = fleet();
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    await keyApi.invalidate(CODE);
+    await keyApi.validatePurchase(CODE);
+    await settle();
+    const everything = JSON.stringify([[...shared.values], shared.messages]);
+    const decoded = everything.replace(/[\w-]{20,}/g, (word) =>
+      Buffer.from(word, 'base64url').toString('latin1'),
+    );
+    for (const secret of [CODE, KEY, 'Quiet Harbour', 'license_type']) {
+      expect(everything).not.toContain(secret);
+      expect(decoded).not.toContain(secret);
+    }
+  });
+});
+
+describe('the life of an entry', () => {
+  const limits = { ttl: 100, staleIfError: 5000, invalidTtl: 50 };
+
+  // Counted from the request; what is over by then is not written.
+  it.each<[string, object, 'positive' | 'negative', number, number | undefined]>([
+    ['staleIfError', {}, 'positive', 0, 5000],
+    ['ttl when that is longer', { ttl: 7000 }, 'positive', 0, 7000],
+    ['staleIfError without the time of the request', {}, 'positive', 9, 4991],
+    ['whole milliseconds', {}, 'positive', 9.5, 4991],
+    ['the last millisecond', {}, 'positive', 4999, 1],
+    ['none when it took too long', {}, 'positive', 5000, undefined],
+    ['invalidTtl', {}, 'negative', 0, 50],
+    ['none for a negative one that took too long', {}, 'negative', 50, undefined],
+  ])('is %s', async (_name, others, says, took, life) => {
+    const { service, keyApi, set } = fleet({ ...limits, ...others });
+    await keyApi.getAccount();
+    await settle();
+    set.mockClear();
+    service.hold();
+    service.says = says;
+    const asked = keyApi.validatePurchase(CODE);
+    await settle();
+    service.now += took;
+    await service.release();
+    await asked;
+    await settle();
+    expect(set.mock.calls.map(([, , ttl]: unknown[]) => ttl)).toEqual(life ? [life] : []);
+  });
+
+  it.each([
+    ['staleIfError', {}, 5000],
+    ['ttl, where that is longer', { ttl: 7000 }, 7000],
+    ['a moment at least', { ttl: 0, staleIfError: 0 }, 1],
+  ])('of the invalidation of everything is %s', async (_name, others, life) => {
+    const { keyApi, set } = fleet({ ...limits, ...others });
+    await keyApi.invalidate();
+    expect(set.mock.calls).toEqual([[sealer.name('everything'), expect.any(String), life]]);
+  });
+});
+
+describe('the size of an entry', () => {
+  it.each([
+    [0, 1],
+    [1, 0],
+  ])('is half a million characters at most: %i more', async (more, written) => {
+    const { service, keyApi, set } = fleet();
+    const sized = (description: string) => ({ ...item, id: 7, description });
+    const around = entry(sized('')).length;
+    service.item = sized('x'.repeat(LARGEST - around + more));
+    await keyApi.getItem(7);
+    await settle();
+    expect(set).toHaveBeenCalledTimes(written);
+  });
+
+  it('of a list too: no item more is written than shows that it is too long', async () => {
+    const around = JSON.stringify({ id: 100, name: 'x', description: '', media: {} }).length;
+    // Each is 1,023 characters of JSON and a comma: 512 of them are just as many as may be.
+    const description = 'x'.repeat(1023 - around);
+    const items = Array.from({ length: 600 }, (_, i) => ({
+      id: 100 + i,
+      name: 'x',
+      description,
+      media: {},
+    }));
+    const { service, keyApi, set } = fleet();
+    service.items = items.slice(0, 512);
+    await keyApi.listItems();
+    await settle();
+    expect(set).toHaveBeenCalledTimes(1);
+    service.override = () => ({ status: 200, headers: {}, bytes });
+    const bytes = Buffer.from(JSON.stringify({ items }));
+    const write = vi.spyOn(JSON, 'stringify');
+    await keyApi.listItems({ fresh: true });
+    await settle();
+    const written = write.mock.calls.filter(([value]) => (value as typeof item)?.name === 'x');
+    write.mockRestore();
+    expect(written).toHaveLength(513);
+    expect(set).toHaveBeenCalledTimes(1);
+  });
+});
+
+it('keys are derived once: the entry of everything is read with the first call alone', async () => {
+  const { shared, keyApi } = fleet();
+  const get = vi.spyOn(shared, 'get');
+  await keyApi.validatePurchase(CODE);
+  await keyApi.validatePurchase(OTHER);
+  const everything = get.mock.calls.filter(([name]) => name === sealer.name('everything'));
+  expect(everything).toHaveLength(1);
+});

@@ -1,0 +1,438 @@
+import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rejection } from '../../../support/errors.js';
+import { unhandledRejections } from '../../../support/hear.js';
+import { KeyApiService, settle } from '../../../support/key-api-service.js';
+import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
+import { CODE, KEY, purchase } from '../../../support/wire.js';
+
+const OTHER = 'another-purchase-code';
+const METHODS = ['get', 'set', 'delete', 'lock', 'publish', 'subscribe'] as const;
+type Method = (typeof METHODS)[number];
+
+const never = (): Promise<never> => new Promise(() => {});
+const rejects = (): Promise<never> => Promise.reject(new Error('down'));
+const throws = (): never => {
+  throw new Error('down');
+};
+
+/** A fleet whose time the test moves. */
+function fleet() {
+  const service = new KeyApiService();
+  const shared = new MemorySharedCache();
+  return {
+    service,
+    shared,
+    fail: (method: Method, how: () => unknown = rejects) =>
+      vi.spyOn(shared, method as 'get').mockImplementation(how as never),
+    join: (options: Partial<KeyApiOptions> = {}, cache: CacheOptions = {}) =>
+      service.client({ cache: { shared, ...cache }, ...options }),
+  };
+}
+
+const pass = async (milliseconds: number): Promise<void> => {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+  await settle();
+};
+
+/** Milliseconds until something holds, looked at in small steps. */
+async function until(holds: () => boolean, atMost = 10_000): Promise<number> {
+  const begun = performance.now();
+  for (await settle(); !holds() && performance.now() - begun < atMost; ) await pass(1);
+  return performance.now() - begun;
+}
+
+beforeEach(async () => {
+  // Loads what the first call of a client would wait for.
+  await new KeyApiService().client().getAccount();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a shared cache that hangs', () => {
+  // Each call of it ends after 100 ms: the entry of everything and the code's own, for example.
+  it.each<[Method, number]>([
+    ['get', 200],
+    ['set', 0],
+    ['delete', 0],
+    ['lock', 100],
+    ['publish', 0],
+    ['subscribe', 100],
+  ])('in %s delays a request by %d ms', async (method, milliseconds) => {
+    const { service, fail, join } = fleet();
+    fail(method, never);
+    const found = join().validatePurchase(CODE);
+    const waited = await until(() => service.asked() === 1);
+    expect(waited).toBeGreaterThanOrEqual(milliseconds);
+    expect(waited).toBeLessThanOrEqual(milliseconds * 1.02 + 2);
+    expect(await found).toEqual(purchase);
+  });
+
+  it.each<[string, Method, string | undefined]>([
+    ['delete', 'delete', CODE],
+    ['publish', 'publish', CODE],
+    ['set', 'set', undefined],
+  ])('in %s delays invalidate by 100 ms', async (_name, method, code) => {
+    const { service, fail, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await settle();
+    fail(method, never);
+    let isDone = false;
+    const done = one.invalidate(code).then(() => {
+      isDone = true;
+    });
+    expect(await until(() => isDone)).toBeGreaterThanOrEqual(99);
+    await done;
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('takes its time from the timeout of the call', async () => {
+    const { service, fail, join } = fleet();
+    fail('get', never);
+    service.says = 'silence';
+    let isOver = false;
+    const found = rejection(join({ timeout: 1000 }).validatePurchase(CODE)).finally(() => {
+      isOver = true;
+    });
+    expect(await until(() => isOver)).toBeLessThanOrEqual(1010);
+    expect((await found).code).toBe('service_unavailable');
+  });
+
+  it('leaves a call a moment for the service when all its time is gone', async () => {
+    const { service, fail, join } = fleet();
+    fail('get', never);
+    const one = join({ timeout: 50 });
+    const found = one.validatePurchase(CODE);
+    await pass(300);
+    expect(await found).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+  });
+
+  it.each([
+    ['hangs', never],
+    ['fails', rejects],
+    ['is missing', undefined],
+  ])('delays close by 100 ms at most: its end of the subscription %s', async (_name, end) => {
+    const { shared, join } = fleet();
+    vi.spyOn(shared, 'subscribe').mockResolvedValue(end as never);
+    const one = join();
+    await one.validatePurchase(CODE);
+    let isClosed = false;
+    const closed = one.close().then(() => {
+      isClosed = true;
+    });
+    expect(await until(() => isClosed)).toBeLessThanOrEqual(101);
+    await closed;
+  });
+
+  it('for a while in subscribe is listened to in the end, and left with close()', async () => {
+    const { shared, join } = fleet();
+    const { subscribe } = MemorySharedCache.prototype;
+    vi.spyOn(shared, 'subscribe').mockImplementation(async (listener) => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return subscribe.call(shared, listener);
+    });
+    const one = join();
+    const found = one.validatePurchase(CODE);
+    await pass(310);
+    await found;
+    expect(shared.listeners).toBe(1);
+    await one.close();
+    expect(shared.listeners).toBe(0);
+  });
+
+  it('is read in time when the answer came while this process was busy', async () => {
+    vi.useRealTimers();
+    const { service, shared, join } = fleet();
+    await join().validatePurchase(CODE);
+    await settle();
+    const one = join();
+    await one.getItem(1);
+    const { get } = MemorySharedCache.prototype;
+    vi.spyOn(shared, 'get').mockImplementation(
+      (key) => new Promise((resolve) => setImmediate(() => resolve(get.call(shared, key)))),
+    );
+    const found = one.validatePurchase(CODE);
+    const busyUntil = performance.now() + 120;
+    while (performance.now() < busyUntil);
+    expect(await found).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+  });
+});
+
+describe('a shared cache that fails', () => {
+  it.each([
+    ['rejects', rejects],
+    ['throws', throws],
+  ])('is done without when it %s', async (_name, how) => {
+    const unhandled = unhandledRejections();
+    const { service, fail, join } = fleet();
+    for (const method of METHODS) fail(method, how);
+    const one = join();
+    for (let i = 0; i < 12; i++) await one.validatePurchase(`purchase-code-${i}`);
+    await one.validatePurchase('purchase-code-1', { fresh: true });
+    await one.invalidate('purchase-code-1');
+    await one.invalidate();
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await one.close();
+    await settle();
+    expect(service.asked()).toBe(14);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it.each(METHODS)('only in %s is used for the rest, and done without there', async (method) => {
+    const { service, fail, join } = fleet();
+    const fails = fail(method, throws);
+    const one = join();
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    await one.invalidate(CODE);
+    await settle();
+    fails.mockRestore();
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+  });
+
+  it.each([42, {}, null])('and gives %j in place of an entry has none', async (odd) => {
+    const { service, shared, join } = fleet();
+    vi.spyOn(shared, 'get').mockResolvedValue(odd as never);
+    expect(await join().validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+  });
+
+  it('does not hide that the service cannot be asked', async () => {
+    const { service, fail, join } = fleet();
+    fail('get');
+    service.says = 'outage';
+    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('is left alone for half a second, then for twice as long each time, up to 5 s', async () => {
+    const { service, fail, join } = fleet();
+    const one = join();
+    await one.getItem(1);
+    await settle();
+    const others = METHODS.filter((method) => method !== 'get').map((method) => fail(method));
+    const get = fail('get');
+    let n = 0;
+    const ask = () => one.validatePurchase(`purchase-code-${n++}`);
+    for (let i = 0; i < 10; i++) await ask();
+    // Five failures in a row: three times get, and set behind two of them.
+    const calls = [get, ...others].map((each) => each.mock.calls.length);
+    expect(calls.reduce((sum, count) => sum + count)).toBe(5);
+    for (const rest of [500, 1000, 2000, 4000, 5000, 5000]) {
+      get.mockClear();
+      await pass(rest - 1);
+      await ask();
+      expect(get).not.toHaveBeenCalled();
+      await pass(1);
+      await Promise.all([ask(), ask()]);
+      expect(get).toHaveBeenCalledTimes(1);
+    }
+    for (const each of [get, ...others]) each.mockRestore();
+    await pass(5000);
+    await ask();
+    await settle();
+    await join().validatePurchase(`purchase-code-${n - 1}`);
+    expect(service.asked()).toBe(n);
+  });
+
+  it.each([
+    ['rejects', rejects],
+    ['throws', throws],
+  ])('is subscribed to again when that %s, and then once', async (_name, how) => {
+    const { shared, join } = fleet();
+    const subscribe = vi.spyOn(shared, 'subscribe').mockImplementationOnce(how);
+    const one = join();
+    await one.validatePurchase(CODE);
+    await Promise.all([one.getItem(1), one.getItem(2)]);
+    await one.getItem(3);
+    expect(shared.listeners).toBe(1);
+    expect(subscribe).toHaveBeenCalledTimes(2);
+  });
+
+  it('while it is left alone is not listened to after close()', async () => {
+    const { shared, fail, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    for (const method of ['get', 'set', 'lock', 'publish'] as const) fail(method);
+    for (let i = 0; i < 12; i++) await one.validatePurchase(`purchase-code-${i}`);
+    await one.close();
+    expect(shared.listeners).toBe(0);
+  });
+});
+
+describe('a shared cache with the three needed methods alone', () => {
+  it('shares answers and what is invalidated there, and is never taken to be down', async () => {
+    const { service, shared, join } = fleet();
+    Object.assign(shared, { lock: undefined, subscribe: undefined, publish: undefined });
+    const one = join();
+    for (let i = 0; i < 10; i++) await one.validatePurchase(`purchase-code-${i}`);
+    await settle();
+    await join().validatePurchase('purchase-code-9');
+    expect(service.asked()).toBe(10);
+    await one.invalidate('purchase-code-9');
+    service.says = 'negative';
+    expect(await join().validatePurchase('purchase-code-9')).toBeNull();
+    await one.close();
+  });
+
+  it('is called as methods of it, with the name, the value and its life', async () => {
+    const { service, join } = fleet();
+    const calls: unknown[][] = [];
+    class Own implements SharedCache {
+      readonly #rows = new Map<string, string>();
+      async get(...given: [string]) {
+        calls.push(['get', ...given]);
+        return this.#rows.get(given[0]);
+      }
+      async set(...given: [string, string, number]) {
+        calls.push(['set', ...given]);
+        this.#rows.set(given[0], given[1]);
+      }
+      async delete(...given: [string]) {
+        calls.push(['delete', ...given]);
+        this.#rows.delete(given[0]);
+      }
+      async lock(...given: [string, number]) {
+        calls.push(['lock', ...given]);
+        return async () => void this.#rows.get('');
+      }
+    }
+    const shared = new Own();
+    const one = join({}, { shared });
+    await one.validatePurchase(CODE);
+    await settle();
+    await one.invalidate(CODE);
+    const name = expect.stringMatching(/^[\w-]{43}$/);
+    expect(calls.filter(([method]) => method !== 'get')).toEqual([
+      ['lock', expect.stringMatching(/^[\w-]{43}\.lock$/), 2000],
+      ['set', name, expect.stringMatching(/^1\.[\w-]+$/), 86_400_000],
+      ['delete', name],
+    ]);
+    await one.validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+  });
+});
+
+describe('the lock of another process', () => {
+  it.each([
+    ['half of the timeout', 400, 200],
+    ['2 seconds, however long the timeout is', 60_000, 2000],
+  ])('is waited for %s', async (_name, timeout, patience) => {
+    const { service, shared, join } = fleet();
+    const lock = vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
+    const found = join({ timeout }).validatePurchase(CODE);
+    const waited = await until(() => service.asked() === 1);
+    expect(waited).toBeGreaterThanOrEqual(patience);
+    expect(waited).toBeLessThanOrEqual(patience + 40);
+    // It looks again every 12.5 to 37.5 milliseconds.
+    const looks = lock.mock.calls.length;
+    expect(looks).toBeGreaterThanOrEqual(patience / 38);
+    expect(looks).toBeLessThanOrEqual(patience / 12);
+    expect(await found).toEqual(purchase);
+    // What was requested without the lock is shared all the same.
+    await settle();
+    expect(shared.values.size).toBe(1);
+  });
+
+  it('and the service take one timeout together', async () => {
+    const { service, fail, join } = fleet();
+    fail('lock', async () => undefined);
+    service.says = 'silence';
+    let isOver = false;
+    const found = rejection(join({ timeout: 400 }).validatePurchase(CODE)).then((error) => {
+      isOver = true;
+      return error;
+    });
+    expect(await until(() => isOver)).toBeLessThanOrEqual(410);
+    expect((await found).code).toBe('service_unavailable');
+  });
+});
+
+describe('the own lock is released', () => {
+  it('when the answer is there by then: the service is not asked', async () => {
+    const { service, shared, join } = fleet();
+    const [one, other] = [join(), join()];
+    const { lock } = MemorySharedCache.prototype;
+    vi.spyOn(shared, 'lock').mockImplementationOnce(async (key) => {
+      await other.validatePurchase(CODE, { fresh: true });
+      await settle();
+      return lock.call(shared, key);
+    });
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    await settle();
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it('when the shared cache fails behind it: the service is asked', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.getItem(1);
+    vi.spyOn(shared, 'get').mockResolvedValueOnce(undefined).mockRejectedValueOnce(new Error('x'));
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    await settle();
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it('when the answer is there for the others, and not before', async () => {
+    const { shared, join } = fleet();
+    let write: () => void = () => {};
+    vi.spyOn(shared, 'set').mockImplementationOnce(async (key, value) => {
+      await new Promise<void>((resolve) => {
+        write = resolve;
+      });
+      shared.values.set(key, value);
+    });
+    await join().validatePurchase(CODE);
+    await settle();
+    expect(shared.locks.size).toBe(1);
+    write();
+    await settle();
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it('and that this fails is no error', async () => {
+    const unhandled = unhandledRejections();
+    const { shared, join } = fleet();
+    vi.spyOn(shared, 'lock').mockResolvedValue(rejects);
+    expect(await join().validatePurchase(CODE)).toEqual(purchase);
+    await settle();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+describe('an api_key that takes long', () => {
+  it('is waited for 100 ms, and then the shared cache is done without', async () => {
+    const { service, shared, join } = fleet();
+    let give: (key: string) => void = () => {};
+    const apiKey = () =>
+      new Promise<string>((resolve) => {
+        give = resolve;
+      });
+    const one = join({ apiKey });
+    const found = one.validatePurchase(CODE);
+    const forgotten = one.invalidate(OTHER);
+    await pass(110);
+    await forgotten;
+    give(KEY);
+    expect(await found).toEqual(purchase);
+    await pass(110);
+    expect([...shared.calls, ...shared.messages]).toEqual([]);
+    expect(service.asked()).toBe(1);
+  });
+
+  it('without end is ended by the timeout', async () => {
+    const { join } = fleet();
+    const found = rejection(join({ apiKey: never, timeout: 300 }).validatePurchase(CODE));
+    await pass(310);
+    expect((await found).code).toBe('service_unavailable');
+  });
+});

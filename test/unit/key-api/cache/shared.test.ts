@@ -1,0 +1,561 @@
+import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { rejection } from '../../../support/errors.js';
+import { hear, unhandledRejections } from '../../../support/hear.js';
+import { ACCOUNT, KeyApiService, settle } from '../../../support/key-api-service.js';
+import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
+import { CODE, item, KEY, purchase } from '../../../support/wire.js';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const OTHER = 'another-purchase-code';
+const OTHER_KEY = 'b2'.repeat(32);
+
+const KINDS: [string, (keyApi: KeyApi, options?: object) => Promise<unknown>][] = [
+  ['account', (keyApi, options) => keyApi.getAccount(options)],
+  ['items', (keyApi, options) => keyApi.listItems(options)],
+  ['item', (keyApi, options) => keyApi.getItem(7, options)],
+  ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options)],
+];
+
+function fleet() {
+  const service = new KeyApiService();
+  const shared = new MemorySharedCache();
+  return {
+    service,
+    shared,
+    /** Another process. */
+    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
+      service.client({ cache: { shared, ...cache }, ...options }),
+  };
+}
+
+/** What a process would serve from its own cache. */
+const cachedBy = (processes: KeyApi[], code = CODE) =>
+  processes.map((each) => each.peekPurchase(code)?.purchase_code);
+
+describe('an answer of another process', () => {
+  it.each(KINDS)('%s: is served without a request, and reported as shared', async (what, ask) => {
+    const { service, join } = fleet();
+    const onShared = vi.fn();
+    const found = await ask(join(), { onShared });
+    expect(onShared).not.toHaveBeenCalled();
+    await settle();
+    const lookups = hear('lookup');
+    expect(await ask(join(), { onShared })).toEqual(found);
+    expect(service.asked('all')).toBe(1);
+    expect(lookups).toEqual([{ what, source: 'shared', outcome: 'yes' }]);
+    expect(onShared).toHaveBeenCalledTimes(1);
+  });
+
+  // How old it is when another process looks, and what that process makes of it.
+  it.each<[string, number, KeyApiService['says'], string | null, CacheOptions?]>([
+    ['fresh until ttl', 5 * MINUTE - 1, 'negative', 'version 1'],
+    ['no longer fresh from ttl on', 5 * MINUTE, 'positive', 'version 2'],
+    ['the last resort in an outage', 24 * HOUR - 1, 'outage', 'version 1'],
+    ['too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
+    [
+      'fresh until ttl, where that is longer',
+      HOUR - 1,
+      'outage',
+      'version 1',
+      { ttl: HOUR, staleIfError: 0 },
+    ],
+    ['of a host whose clock is a little ahead', -4999, 'negative', 'version 1'],
+    ['of a host whose clock is wrong', -5000, 'negative', null],
+    ['of a host whose clock is wrong, in an outage', -5000, 'outage', 'service_unavailable'],
+  ])('a positive one: %s', async (_name, age, says, gets, cache = {}) => {
+    const { service, join } = fleet();
+    service.item = { ...item, version: 'version 1' };
+    await join(cache).validatePurchase(CODE);
+    await settle();
+    service.item = { ...item, version: 'version 2' };
+    service.now += age;
+    service.says = says;
+    const found = await join(cache)
+      .validatePurchase(CODE)
+      .then(
+        (value) => (value === null ? null : value.item.version),
+        (error) => error.code,
+      );
+    expect(found).toBe(gets);
+  });
+
+  it.each<[string, number, KeyApiService['says'], boolean | string]>([
+    ['fresh until invalidTtl', 30 * SECOND - 1, 'positive', false],
+    ['over from invalidTtl on', 30 * SECOND, 'positive', true],
+    ['over, and no last resort', 30 * SECOND, 'outage', 'service_unavailable'],
+  ])('a negative one: %s', async (_name, age, says, gets) => {
+    const { service, join } = fleet();
+    service.says = 'negative';
+    await join().validatePurchase(CODE);
+    await settle();
+    service.now += age;
+    service.says = says;
+    const found = join().validatePurchase(CODE);
+    const isPositive = await found.then(
+      (value) => value !== null,
+      (error) => error.code,
+    );
+    expect(isPositive).toBe(gets);
+  });
+
+  it('is as old here as it is there', async () => {
+    const { service, join } = fleet();
+    await join().validatePurchase(CODE);
+    await settle();
+    service.now += 4 * MINUTE;
+    const two = join();
+    await two.validatePurchase(CODE);
+    service.now += MINUTE - 1;
+    await two.validatePurchase(CODE);
+    await settle();
+    expect(service.asked()).toBe(1);
+    service.now += 1;
+    await two.validatePurchase(CODE);
+    await settle();
+    expect(service.asked()).toBe(2);
+  });
+
+  it.each<[string, number, string]>([
+    ['the own one is younger', -1, 'own'],
+    ['the own one is as old', 0, 'own'],
+    ['the own one is older', 1, 'shared'],
+  ])('is the last resort, or not: %s', async (_name, later, gets) => {
+    const { service, shared, join } = fleet();
+    const at = service.now;
+    const write = async (keyApi: KeyApi, version: string): Promise<void> => {
+      service.item = { ...item, version };
+      await keyApi.validatePurchase(CODE, { fresh: true });
+      await settle();
+    };
+    service.now = at + later;
+    await write(join(), 'shared');
+    const rows = [...shared.values];
+    service.now = at;
+    const one = join();
+    await write(one, 'own');
+    for (const row of rows) shared.values.set(...row);
+    service.now = at + 2 * HOUR;
+    service.says = 'outage';
+    expect((await one.validatePurchase(CODE))?.item.version).toBe(gets);
+  });
+
+  it('that is stale makes a negative answer grave: the key is checked anew', async () => {
+    const { service, join } = fleet();
+    await join().validatePurchase(CODE);
+    await settle();
+    service.now += 2 * HOUR;
+    const two = join();
+    service.says = 'negative';
+    await two.validatePurchase(OTHER);
+    service.now += 6 * SECOND;
+    expect(await two.validatePurchase(CODE)).toBeNull();
+    expect(service.asked(ACCOUNT)).toBe(2);
+  });
+});
+
+describe('one request for the whole fleet', () => {
+  it('is made when all ask at once', async () => {
+    const { service, shared, join } = fleet();
+    const processes = Array.from({ length: 8 }, () => join());
+    const found = await Promise.all(
+      processes.flatMap((each) => [each.validatePurchase(CODE), each.validatePurchase(CODE)]),
+    );
+    expect(found.map((each) => each?.purchase_code)).toEqual(Array(16).fill(CODE));
+    expect(service.asked()).toBe(1);
+    await settle();
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it('is made anew by the next process when it fails', async () => {
+    const { service, shared, join } = fleet();
+    service.says = 'outage';
+    await rejection(join().validatePurchase(CODE));
+    expect(shared.locks.size).toBe(0);
+    expect(shared.values.size).toBe(0);
+    service.says = 'positive';
+    expect(await join().validatePurchase(CODE)).toEqual(purchase);
+  });
+
+  it('is not enough with another secret, or after the api_key was rotated', async () => {
+    const { service, join } = fleet();
+    await join().validatePurchase(CODE);
+    await settle();
+    let key = KEY;
+    const one = join({ secret: 'ours alone' });
+    await one.validatePurchase(CODE);
+    const two = join({}, { apiKey: () => key });
+    await two.validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+    key = OTHER_KEY;
+    await two.validatePurchase(OTHER);
+    await join().validatePurchase(OTHER);
+    expect(service.asked()).toBe(4);
+  });
+
+  it('is enough with one secret, whatever the api_keys; each listens once', async () => {
+    const { service, shared, join } = fleet();
+    const secret = 'ours alone';
+    let key = KEY;
+    const one = join({ secret });
+    const two = join({ secret }, { apiKey: () => key });
+    await one.validatePurchase(CODE);
+    await settle();
+    key = OTHER_KEY;
+    await two.validatePurchase(CODE);
+    expect(service.asked()).toBe(1);
+    expect(shared.listeners).toBe(2);
+  });
+});
+
+describe('fresh', () => {
+  it('asks past the shared cache, which then has the answer', async () => {
+    const { service, join } = fleet();
+    service.says = 'negative';
+    await join().validatePurchase(CODE);
+    await settle();
+    service.says = 'positive';
+    await join().validatePurchase(CODE, { fresh: true });
+    await settle();
+    expect(await join().validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(2);
+  });
+});
+
+describe('a negative answer in one process', () => {
+  it.each(KINDS.filter(([kind]) => kind !== 'account'))(
+    '%s: erases the positive one of the others, and nothing else',
+    async (kind, ask) => {
+      const { service, join } = fleet();
+      const [one, two] = [join(), join()];
+      for (const each of [one, two]) for (const [, askAll] of KINDS) await askAll(each);
+      await settle();
+      service.now += 1;
+      service.says = 'negative';
+      await ask(one, { fresh: true });
+      await settle();
+      const before = service.asked('all');
+      const lookups = hear('lookup');
+      for (const [, askAll] of KINDS) await askAll(two);
+      expect(service.asked('all')).toBe(before);
+      expect(lookups).toEqual(
+        KINDS.map(([what]) => ({
+          what,
+          source: what === kind ? 'shared' : 'cache',
+          outcome: what === kind ? 'no' : 'yes',
+        })),
+      );
+    },
+  );
+
+  it.each([
+    ['that had no positive one itself', true],
+    ['that had a positive one, found out in the background', false],
+  ])('%s reaches the others', async (_name, isFresh) => {
+    const { service, join } = fleet();
+    const [one, two] = [join(), join()];
+    await one.validatePurchase(CODE);
+    await settle();
+    if (!isFresh) await two.validatePurchase(CODE);
+    service.says = 'negative';
+    service.now += 6 * MINUTE;
+    await two.validatePurchase(CODE, { fresh: isFresh });
+    await settle();
+    expect(cachedBy([one])).toEqual([undefined]);
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+  });
+
+  it('that erases nothing is not published', async () => {
+    const { service, shared, join } = fleet();
+    service.says = 'negative';
+    await join().validatePurchase(CODE);
+    await settle();
+    expect(shared.messages).toEqual([]);
+  });
+
+  it('is in the shared cache before it is published', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await settle();
+    shared.calls.length = 0;
+    const publish = vi.spyOn(shared, 'publish').mockImplementation(async () => {
+      shared.calls.push('publish');
+    });
+    service.says = 'negative';
+    await one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    expect(shared.calls[0]).toBe('set');
+    expect(shared.calls).toContain('publish');
+    publish.mockRestore();
+  });
+
+  it('of an api_key is an erased account, in this process', async () => {
+    const { service, join } = fleet();
+    const [one, two] = [join(), join()];
+    await one.getAccount();
+    await settle();
+    await two.getAccount();
+    service.keys = new Set();
+    expect((await rejection(one.getAccount({ fresh: true }))).code).toBe('api_key_rejected');
+    service.says = 'outage';
+    service.now += 2 * HOUR;
+    expect((await two.getAccount()).username).toBe('adanorth');
+  });
+});
+
+describe('invalidate in one process', () => {
+  it.each([
+    ['one code', CODE, [undefined, OTHER]],
+    ['everything', undefined, [undefined, undefined]],
+  ])('%s: holds for all of them', async (_name, code, cached) => {
+    const { service, join } = fleet();
+    const processes = [join(), join()] as const;
+    for (const each of processes) {
+      await each.validatePurchase(CODE);
+      await each.validatePurchase(OTHER);
+      await settle();
+    }
+    service.says = 'negative';
+    await processes[0].invalidate(code);
+    for (const each of processes) {
+      expect([...cachedBy([each]), ...cachedBy([each], OTHER)]).toEqual(cached);
+    }
+    // Neither does the shared cache have it any more.
+    expect(await processes[1].validatePurchase(CODE)).toBeNull();
+    expect(await join().validatePurchase(CODE)).toBeNull();
+    expect((await join().validatePurchase(OTHER))?.purchase_code).toBe(cached[1]);
+  });
+
+  it('of everything holds for what was requested until then, to the millisecond', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    service.now += 1;
+    await one.validatePurchase(OTHER);
+    await settle();
+    const rows = [...shared.values];
+    service.now -= 1;
+    await one.invalidate();
+    for (const row of rows) shared.values.set(...row);
+    service.says = 'negative';
+    service.now += 1;
+    for (const each of [one, join()]) {
+      expect(await each.validatePurchase(OTHER)).not.toBeNull();
+      expect(await each.validatePurchase(CODE)).toBeNull();
+    }
+  });
+
+  it('of everything by an older message takes nothing back', async () => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    await two.getAccount();
+    await one.validatePurchase(CODE);
+    await settle();
+    const rows = [...shared.values];
+    await one.invalidate();
+    // Another process, whose clock is late, says so of an earlier time.
+    service.now -= 500;
+    await two.invalidate();
+    for (const row of rows) shared.values.set(...row);
+    service.now += 500;
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+  });
+
+  it.each([
+    ['this process', 0, CODE],
+    ['another process', 1, CODE],
+    ['this process, of everything', 0, undefined],
+    ['another process, of everything', 1, undefined],
+  ])('keeps in-flight answers from being shared: by %s', async (_name, by, code) => {
+    const { service, shared, join } = fleet();
+    const processes = [join(), join()];
+    for (const each of processes) await each.getItem(1);
+    await settle();
+    shared.values.clear();
+    service.hold();
+    const calls = [CODE, OTHER].map((each) => processes[0]?.validatePurchase(each));
+    await settle();
+    await processes[by]?.invalidate(code);
+    await service.release();
+    expect((await Promise.all(calls)).map((each) => each?.purchase_code)).toEqual([CODE, OTHER]);
+    service.says = 'negative';
+    expect(cachedBy(processes)).toEqual([undefined, undefined]);
+    const joining = join();
+    expect(await joining.validatePurchase(CODE)).toBeNull();
+    expect((await joining.validatePurchase(OTHER)) === null).toBe(code === undefined);
+  });
+
+  it('while an answer is being written takes it away again', async () => {
+    const { shared, join } = fleet();
+    const one = join();
+    vi.spyOn(shared, 'set').mockImplementationOnce(async (key, value) => {
+      await one.invalidate(CODE);
+      shared.values.set(key, value);
+    });
+    await one.validatePurchase(CODE);
+    await settle();
+    expect(shared.values.size).toBe(0);
+  });
+
+  it.each<[string, 'delete' | 'publish' | 'set', string | undefined]>([
+    ['delete', 'delete', CODE],
+    ['publish', 'publish', CODE],
+    ['set, of everything', 'set', undefined],
+  ])('that cannot be told is told on reconnecting: %s fails', async (_name, method, code) => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await settle();
+    const rows = [...shared.values];
+    const fails = vi.spyOn(shared, method).mockRejectedValue(new Error('down'));
+    await one.invalidate(code);
+    for (const row of rows) shared.values.set(...row);
+    // Not even this process believes the row.
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    fails.mockRestore();
+    const { length } = shared.messages;
+    await shared.publish(undefined);
+    await settle();
+    // Told once, to all.
+    expect(shared.messages.slice(length)).toEqual([undefined, expect.any(String)]);
+    expect(await two.validatePurchase(CODE)).toBeNull();
+    expect(await join().validatePurchase(CODE)).toBeNull();
+    await shared.publish(undefined);
+    await settle();
+    expect(shared.messages).toHaveLength(length + 3);
+  });
+
+  it('that was told leaves the code to be shared again', async () => {
+    const { service, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await one.invalidate(CODE);
+    await one.validatePurchase(CODE);
+    await settle();
+    await join().validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+  });
+
+  it('of everything, missed, is read on reconnecting', async () => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await settle();
+    const rows = [...shared.values];
+    const lost = vi.spyOn(shared, 'publish').mockResolvedValue(undefined);
+    await one.invalidate();
+    lost.mockRestore();
+    for (const row of rows) shared.values.set(...row);
+    expect(cachedBy([two])).toEqual([CODE]);
+    await shared.publish(undefined);
+    await settle();
+    service.says = 'negative';
+    expect(await two.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('of a thousand codes that cannot be told becomes one of everything', async () => {
+    const { shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await settle();
+    const set = vi.spyOn(shared, 'set');
+    vi.spyOn(shared, 'delete').mockRejectedValue(new Error('down'));
+    for (let i = 0; i < 1000; i++) await one.invalidate(`purchase-code-${i}`);
+    expect(cachedBy([one])).toEqual([CODE]);
+    expect(set).not.toHaveBeenCalled();
+    await one.invalidate('purchase-code-1000');
+    expect(set).toHaveBeenCalledTimes(1);
+    expect(cachedBy([one])).toEqual([undefined]);
+  });
+
+  it('is about its own code only, also where that reads like something else', async () => {
+    const { join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    for (const code of ['99999999999999', 'everything 99999999999999', `a ${CODE}`]) {
+      await two.validatePurchase(code);
+      await settle();
+      await one.invalidate(code);
+      expect(cachedBy([two], code)).toEqual([undefined]);
+    }
+    expect(cachedBy([one, two])).toEqual([CODE, CODE]);
+  });
+});
+
+describe('a message', () => {
+  it.each([
+    ['empty', ''],
+    ['in clear', `purchase ${CODE}`],
+    ['forged', '1.AAAA'],
+  ])('that is not sealed by this fleet makes nobody forget: %s', async (_name, message) => {
+    const { shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await shared.publish(message);
+    const other = join({ secret: 'of another fleet' });
+    await other.validatePurchase(CODE);
+    await other.invalidate(CODE);
+    await other.invalidate();
+    expect(cachedBy([one])).toEqual([CODE]);
+  });
+
+  it('that is a sealed row of this fleet makes nobody forget', async () => {
+    const { shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await settle();
+    for (const row of shared.values.values()) await shared.publish(row);
+    expect(cachedBy([one])).toEqual([CODE]);
+  });
+
+  it('that comes while the subscription begins breaks nothing', async () => {
+    const { service, shared, join } = fleet();
+    const subscribe = vi.spyOn(shared, 'subscribe').mockImplementation(async (onInvalidate) => {
+      onInvalidate('of another fleet');
+      onInvalidate(undefined);
+      return async () => {};
+    });
+    const one = join();
+    await one.validatePurchase(CODE);
+    await one.validatePurchase(OTHER);
+    expect(subscribe).toHaveBeenCalledOnce();
+    expect(service.asked()).toBe(2);
+  });
+
+  it('does not arrive after close()', async () => {
+    const { shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    expect(shared.listeners).toBe(1);
+    await one.close();
+    expect(shared.listeners).toBe(0);
+    await one.validatePurchase(CODE);
+    await one.close();
+    expect(shared.listeners).toBe(0);
+  });
+});
+
+describe('the secret', () => {
+  it('that cannot be had leaves the shared cache alone', async () => {
+    const { service, shared, join } = fleet();
+    const unhandled = unhandledRejections();
+    let isFailing = true;
+    const apiKey = async () => (isFailing ? Promise.reject(new Error('vault')) : KEY);
+    const one = join({}, { apiKey });
+    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await one.invalidate(CODE);
+    await rejection(one.validatePurchase(CODE, { fresh: true }));
+    await settle();
+    expect([...shared.calls, ...shared.messages]).toEqual([]);
+    isFailing = false;
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
