@@ -1,3 +1,4 @@
+import express from 'express';
 import {
   errorHandler,
   type GuessLimit,
@@ -10,7 +11,6 @@ import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Lines } from '../../../src/express/guess-limit/line.js';
 import { guesserName } from '../../../src/stores/guess-limit/guesser.js';
-import { expressVersions } from '../../support/express-versions.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
 
@@ -69,7 +69,7 @@ describe('the lines of guessers', () => {
   });
 });
 
-describe.each(expressVersions)('guesses on %s', (_version, express) => {
+describe('guesses', () => {
   async function open(options: RequirePurchaseOptions = {}, shopOptions: object = {}) {
     const shop = await openShop(shopOptions);
     const app = express();
@@ -95,9 +95,9 @@ describe.each(expressVersions)('guesses on %s', (_version, express) => {
 
   it('many at once do not get through together', async () => {
     const { ask, asked } = await open();
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => ask(guess(i))));
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(guess(i))));
     expect(statuses(answers).filter((status) => status === 403)).toHaveLength(10);
-    expect(statuses(answers).filter((status) => status === 429)).toHaveLength(50);
+    expect(statuses(answers).filter((status) => status === 429)).toHaveLength(10);
     expect(asked(VALIDATION)).toBe(10);
   });
 

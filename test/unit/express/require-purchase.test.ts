@@ -1,3 +1,4 @@
+import express5, { type Express } from 'express';
 import {
   errorHandler,
   firstOf,
@@ -62,27 +63,32 @@ describe('options of requirePurchase', () => {
   });
 });
 
-describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
-  interface Open extends Shop {
-    readonly app: ReturnType<typeof express>;
-    readonly endings: Endings;
-  }
-  async function open(options: RequirePurchaseOptions = {}, shop?: Shop): Promise<Open> {
-    const opened = shop ?? (await openShop());
-    const app = express();
-    app.use(express.json(), express.urlencoded({ extended: true }));
-    app.use('/guarded/:id', requirePurchase(opened.keyApi, options));
-    const endings = countEndings(app);
-    app.use(errorHandler());
-    return { ...opened, app, endings };
-  }
-  const ask = (app: Open['app'], code?: string, path = '/guarded/1042') => {
-    const asked = request(app).get(path);
-    return code === undefined ? asked : asked.set(HEADER, code);
-  };
+interface Open extends Shop {
+  readonly app: Express;
+  readonly endings: Endings;
+}
 
+async function open(
+  options: RequirePurchaseOptions = {},
+  express = express5,
+  opened?: Shop,
+): Promise<Open> {
+  const shop = opened ?? (await openShop());
+  const app = express();
+  app.use(express.json(), express.urlencoded({ extended: true }));
+  app.use('/guarded/:id', requirePurchase(shop.keyApi, options));
+  const endings = countEndings(app);
+  app.use(errorHandler());
+  return { ...shop, app, endings };
+}
+const ask = (app: Express, code?: string, path = '/guarded/1042') => {
+  const asked = request(app).get(path);
+  return code === undefined ? asked : asked.set(HEADER, code);
+};
+
+describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   it('lets a customer in, with the purchase at req.marketplace and in the locals', async () => {
-    const { app, code, endings } = await open({ item: 1042 });
+    const { app, code, endings } = await open({ item: 1042 }, express);
     const answer = await ask(app, code('supported')).expect(200);
     expect(answer.body.marketplace).toMatchObject({
       verdict: 'valid',
@@ -93,7 +99,7 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   });
 
   it('takes the code from the body of a form', async () => {
-    const { app, code } = await open();
+    const { app, code } = await open({}, express);
     await request(app)
       .post('/guarded/1')
       .type('form')
@@ -101,13 +107,150 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
       .expect(200);
   });
 
+  describe('a code', () => {
+    it.each<[string, unknown]>([
+      ['a list', ['a', 'b']],
+      ['an object', { a: 1 }],
+      ['a number', 12345678],
+    ])('of %s in the body is "invalid", without a call', async (_name, purchase_code) => {
+      const { app, asked } = await open({}, express);
+      const answer = await request(app).post('/guarded/1').send({ purchase_code }).expect(403);
+      expect(answer.body.code).toBe('purchase_code_invalid');
+      expect(asked(VALIDATION)).toBe(0);
+    });
+
+    it('does not read the query unless it is told to', async () => {
+      const { app, code } = await open({}, express);
+      await ask(app, undefined, `/guarded/1?purchase_code=${code('supported')}`).expect(402);
+    });
+  });
+
+  it('gives what res.render can write into', async () => {
+    const { keyApi, code } = await openShop();
+    const app = express();
+    app.engine('txt', (_path: string, options: object, done: (e: null, text: string) => void) =>
+      done(null, Object.keys(options).join()),
+    );
+    app.set('views', new URL('.', import.meta.url).pathname);
+    app.get('/', requirePurchase(keyApi), (req, res) => {
+      res.render('page.txt', req.marketplace?.purchase);
+    });
+    app.get('/:id', loadItem(keyApi), (req, res) => res.render('page.txt', req.marketplace?.item));
+    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(200);
+    expect(answer.text).toContain('purchase_code');
+    expect((await request(app).get('/1042').expect(200)).text).toContain('name');
+  });
+
+  it('says when to come back also without an error handler', async () => {
+    const { keyApi, sandbox, code } = await openShop();
+    sandbox.faults.rateLimit = 17;
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const app = express().get('/', requirePurchase(keyApi));
+    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(503);
+    log.mockRestore();
+    expect(answer.headers['retry-after']).toBe('17');
+  });
+
+  describe('sources', () => {
+    it.each<[string, RequirePurchaseOptions['code'], (code: string) => [string, string?]]>([
+      ['fromQuery', fromQuery('c'), (code) => [`/guarded/1?c=${code}`]],
+      ['fromParams', fromParams('id'), (code) => [`/guarded/${code}`]],
+      [
+        'firstOf',
+        firstOf(fromHeader('x-other'), fromQuery()),
+        (code) => [`/guarded/1?purchase_code=${code}`],
+      ],
+      [
+        'a function',
+        async (req) => req.headers.authorization?.slice(5),
+        (code) => ['/guarded/1', `Code ${code}`],
+      ],
+    ])('%s', async (_name, source, build) => {
+      const { app, code } = await open({ code: source }, express);
+      const [path, authorization] = build(code('supported'));
+      const asked = request(app).get(path);
+      await (authorization ? asked.set('authorization', authorization) : asked).expect(200);
+    });
+
+    it('fromSession', async () => {
+      const shop = await openShop();
+      const app = express();
+      app.use((req, _res, next) => {
+        Object.assign(req, { session: { purchase_code: shop.code('supported') } });
+        next();
+      });
+      app.get(
+        '/',
+        requirePurchase(shop.keyApi, { code: fromSession() }),
+        (_req, res) => void res.end(),
+      );
+      await request(app).get('/').expect(200);
+    });
+
+    it('a source finds own fields only, not what every object has', async () => {
+      const { app } = await open({ code: fromBody('constructor') }, express);
+      await request(app).post('/guarded/1').send({}).expect(402);
+    });
+
+    it.each<[string, RequirePurchaseOptions]>([
+      [
+        'code',
+        {
+          code: () => {
+            throw new Error('mine');
+          },
+        },
+      ],
+      ['code, async', { code: async () => Promise.reject(new Error('mine')) }],
+      [
+        'item',
+        {
+          item: () => {
+            throw new Error('mine');
+          },
+        },
+      ],
+      [
+        'accept',
+        {
+          accept: () => {
+            throw new Error('mine');
+          },
+        },
+      ],
+      ['accept, async', { accept: async () => Promise.reject(new Error('mine')) }],
+      [
+        'onDenied',
+        {
+          licenseType: 'Extended',
+          onDenied: () => {
+            throw new Error('mine');
+          },
+        },
+      ],
+      [
+        'onDenied, async',
+        { licenseType: 'Extended', onDenied: async () => Promise.reject(new Error('mine')) },
+      ],
+    ])("an error of the app's own %s reaches next, once", async (_name, options) => {
+      const { app, code, endings } = await open({ ...options, onUnknown: 'allow' }, express);
+      const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+      await ask(app, code('supported')).expect(500);
+      log.mockRestore();
+      expect(endings.errors.map(String)).toEqual(['Error: mine']);
+      expect(endings.handled).toBe(0);
+    });
+  });
+});
+
+describe('requirePurchase', () => {
   it('takes a code as it was pasted', async () => {
     const { app, code } = await open();
     const pasted = ` \u200b${code('supported').toUpperCase().toLowerCase()}\u00a0\n`;
     await request(app).post('/guarded/1').send({ purchase_code: pasted }).expect(200);
   });
 
-  describe('refusals', () => {
+  describe('refuses', () => {
     it.each<
       [
         string,
@@ -198,22 +341,6 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
       }
       expect(asked(VALIDATION)).toBe(0);
     });
-
-    it.each<[string, unknown]>([
-      ['a list', ['a', 'b']],
-      ['an object', { a: 1 }],
-      ['a number', 12345678],
-    ])('of %s in the body is "invalid", without a call', async (_name, purchase_code) => {
-      const { app, asked } = await open();
-      const answer = await request(app).post('/guarded/1').send({ purchase_code }).expect(403);
-      expect(answer.body.code).toBe('purchase_code_invalid');
-      expect(asked(VALIDATION)).toBe(0);
-    });
-
-    it('does not read the query unless it is told to', async () => {
-      const { app, code } = await open();
-      await ask(app, undefined, `/guarded/1?purchase_code=${code('supported')}`).expect(402);
-    });
   });
 
   describe('conditions that are met', () => {
@@ -239,123 +366,6 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
       await ask(app, code('supported')).expect(200);
       sandbox.clock.advance(20 * 365 * 86_400_000);
       await ask(app, code('supported')).expect(403);
-    });
-  });
-
-  it('gives what res.render can write into', async () => {
-    const { keyApi, code } = await openShop();
-    const app = express();
-    app.engine('txt', (_path: string, options: object, done: (e: null, text: string) => void) =>
-      done(null, Object.keys(options).join()),
-    );
-    app.set('views', new URL('.', import.meta.url).pathname);
-    app.get('/', requirePurchase(keyApi), (req, res) => {
-      res.render('page.txt', req.marketplace?.purchase);
-    });
-    app.get('/:id', loadItem(keyApi), (req, res) => res.render('page.txt', req.marketplace?.item));
-    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(200);
-    expect(answer.text).toContain('purchase_code');
-    expect((await request(app).get('/1042').expect(200)).text).toContain('name');
-  });
-
-  it('says when to come back also without an error handler', async () => {
-    const { keyApi, sandbox, code } = await openShop();
-    sandbox.faults.rateLimit = 17;
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const app = express().get('/', requirePurchase(keyApi));
-    const answer = await request(app).get('/').set(HEADER, code('supported')).expect(503);
-    log.mockRestore();
-    expect(answer.headers['retry-after']).toBe('17');
-  });
-
-  describe('sources', () => {
-    it.each<[string, RequirePurchaseOptions['code'], (code: string) => [string, string?]]>([
-      ['fromQuery', fromQuery('c'), (code) => [`/guarded/1?c=${code}`]],
-      ['fromParams', fromParams('id'), (code) => [`/guarded/${code}`]],
-      [
-        'firstOf',
-        firstOf(fromHeader('x-other'), fromQuery()),
-        (code) => [`/guarded/1?purchase_code=${code}`],
-      ],
-      [
-        'a function',
-        async (req) => req.headers.authorization?.slice(5),
-        (code) => ['/guarded/1', `Code ${code}`],
-      ],
-    ])('%s', async (_name, source, build) => {
-      const { app, code } = await open({ code: source });
-      const [path, authorization] = build(code('supported'));
-      const asked = request(app).get(path);
-      await (authorization ? asked.set('authorization', authorization) : asked).expect(200);
-    });
-
-    it('fromSession', async () => {
-      const shop = await openShop();
-      const app = express();
-      app.use((req, _res, next) => {
-        Object.assign(req, { session: { purchase_code: shop.code('supported') } });
-        next();
-      });
-      app.get(
-        '/',
-        requirePurchase(shop.keyApi, { code: fromSession() }),
-        (_req, res) => void res.end(),
-      );
-      await request(app).get('/').expect(200);
-    });
-
-    it('a source finds own fields only, not what every object has', async () => {
-      const { app } = await open({ code: fromBody('constructor') });
-      await request(app).post('/guarded/1').send({}).expect(402);
-    });
-
-    it.each<[string, RequirePurchaseOptions]>([
-      [
-        'code',
-        {
-          code: () => {
-            throw new Error('mine');
-          },
-        },
-      ],
-      ['code, async', { code: async () => Promise.reject(new Error('mine')) }],
-      [
-        'item',
-        {
-          item: () => {
-            throw new Error('mine');
-          },
-        },
-      ],
-      [
-        'accept',
-        {
-          accept: () => {
-            throw new Error('mine');
-          },
-        },
-      ],
-      ['accept, async', { accept: async () => Promise.reject(new Error('mine')) }],
-      [
-        'onDenied',
-        {
-          licenseType: 'Extended',
-          onDenied: () => {
-            throw new Error('mine');
-          },
-        },
-      ],
-      [
-        'onDenied, async',
-        { licenseType: 'Extended', onDenied: async () => Promise.reject(new Error('mine')) },
-      ],
-    ])("an error of the app's own %s reaches next, once", async (_name, options) => {
-      const { app, code, endings } = await open({ ...options, onUnknown: 'allow' });
-      const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-      await ask(app, code('supported')).expect(500);
-      log.mockRestore();
-      expect(endings.errors.map(String)).toEqual(['Error: mine']);
-      expect(endings.handled).toBe(0);
     });
   });
 
@@ -460,7 +470,7 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
 
     it('a key that the service does not know is a fault of the site', async () => {
       const shop = await openShop({ apiKey: 'f'.repeat(64) });
-      const { app } = await open({}, shop);
+      const { app } = await open({}, express5, shop);
       const answer = await ask(app, shop.code('supported')).expect(500);
       expect(answer.body.code).toBe('api_key_rejected');
       expect(answer.text).not.toContain('ffffffff');
