@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { CHROMIUM_PATH, chromiumIsMissing } from '../../support/chromium.js';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { chromiumIsMissing, newContext } from '../../support/chromium.js';
+import { listen } from '../../support/listen.js';
 import { type Running, start } from '../../unit/sandbox/support.js';
 
 const keyOf = (running: Running) => running.sandbox.data.workspaces[0]?.api_key;
@@ -31,45 +30,24 @@ const attempts = (target: string): string => `(async () => {
 })()`;
 
 describe.skipIf(chromiumIsMissing())('a website that attacks the console', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: String(CHROMIUM_PATH),
-      args: [
-        '--no-sandbox',
-        '--disable-dev-shm-usage',
-        // The name of the attacker points at this machine: DNS rebinding.
-        '--host-resolver-rules=MAP evil.example 127.0.0.1',
-      ],
-    });
-  });
-
-  afterAll(() => browser.close());
-
   async function openPage(): Promise<Page> {
     // The attacker's page has no policy; where the sandbox's own page stands in for it, that one is put aside.
-    const context = await browser.newContext({ bypassCSP: true });
-    onTestFinished(() => context.close());
+    const context = await newContext({ bypassCSP: true });
     return context.newPage();
   }
 
   it('from its own address: neither reads nor changes anything', async () => {
     const running = await start();
-    const server = createServer((_req, res) => {
+    const attacker = await listen((_req, res) => {
       res.setHeader('content-type', 'text/html');
       res.end(`<form method="post" action="${running.baseUrl}/sandbox/console/rotate">
 <button name="workspace" value="northlight">A prize for you</button></form>
 <a target="_blank" rel="opener" href="${running.baseUrl}/sandbox/console">More</a>`);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.closeAllConnections());
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
     const page = await openPage();
     // Another site, and another port of the same one.
     for (const host of ['evil.example', '127.0.0.1']) {
-      await page.goto(`http://${host}:${port}/`);
+      await page.goto(attacker.replace('127.0.0.1', host));
       expect(await page.evaluate(attempts(running.baseUrl))).toEqual({
         // Sent, as browsers send such forms, and refused there: its answer is not shown to the page.
         form: 'blocked',

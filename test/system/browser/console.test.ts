@@ -1,28 +1,18 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { KeyApi } from '../../../src/index.js';
-import { chromiumIsMissing, launchChromium } from '../../support/chromium.js';
+import { chromiumIsMissing, newContext } from '../../support/chromium.js';
 import { newToken, type Running, start, userInfo } from '../../unit/sandbox/support.js';
 
 // What runs in the page is text: these files are compiled for Node, which has no DOM.
 const focusedId = (page: Page): Promise<unknown> => page.evaluate('document.activeElement.id');
 
 describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
-  let chromium: Browser;
-
-  beforeAll(async () => {
-    chromium = await launchChromium();
-  });
-
-  afterAll(() => chromium.close());
-
   /** A console that is open and live. */
   async function open(running: Running, options: { javaScriptEnabled?: boolean } = {}) {
-    const context = await chromium.newContext({ baseURL: running.baseUrl, ...options });
-    onTestFinished(() => context.close());
+    const context = await newContext({ baseURL: running.baseUrl, ...options });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     const problems: string[] = [];
     let loads = 0;
     page.on('load', () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { chromiumIsMissing, launchChromium } from '../../support/chromium.js';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { chromiumIsMissing, newContext } from '../../support/chromium.js';
 import { openQuickstart, type Quickstart } from './open-quickstart.js';
 import { unzip } from './unzip.js';
 
@@ -24,24 +24,14 @@ const eventually = (page: Page, expression: string): Promise<void> =>
   expect.poll(() => page.evaluate(expression), { timeout: 8000 }).toBeGreaterThan(0);
 
 describe.skipIf(chromiumIsMissing())('the quickstart in a browser', () => {
-  let chromium: Browser;
-
-  beforeAll(async () => {
-    chromium = await launchChromium();
-  });
-
-  afterAll(() => chromium.close());
-
   /**
    * A browser window on a shop of its own. The shop is at localhost and the sandbox at 127.0.0.1: two
    * sites, as in real life, so that SameSite means something.
    */
   async function visit(): Promise<{ page: Page; shop: Quickstart; problems: string[] }> {
     const shop = await openQuickstart({ host: 'localhost' });
-    const context = await chromium.newContext({ baseURL: shop.origin });
-    onTestFinished(() => context.close());
+    const context = await newContext({ baseURL: shop.origin });
     const page = await context.newPage();
-    page.setDefaultTimeout(8000);
     const problems: string[] = [];
     // What the content security policy blocks is told on the console, and nowhere else.
     page.on('console', (message) => {
@@ -163,9 +153,7 @@ describe.skipIf(chromiumIsMissing())('the quickstart in a browser', () => {
     expect(page.url()).not.toContain('auth_key');
     expect(exchanges(shop)).toBe(1);
 
-    const other = await chromium.newContext();
-    onTestFinished(() => other.close());
-    const stranger = await other.newPage();
+    const stranger = await (await newContext()).newPage();
     const answer = await stranger.goto(callback);
     // 401 says that the key was used, 403 that the login was not started here: both are true.
     expect([401, 403]).toContain(answer?.status());
@@ -262,11 +250,7 @@ describe.skipIf(chromiumIsMissing())('the quickstart in a browser', () => {
 
   it.each([1280, 390])('fits a window %d wide, works without JavaScript', async (width) => {
     const shop = await openQuickstart({ host: 'localhost' });
-    const context = await chromium.newContext({
-      baseURL: shop.origin,
-      viewport: { width, height: 844 },
-    });
-    onTestFinished(() => context.close());
+    const context = await newContext({ baseURL: shop.origin, viewport: { width, height: 844 } });
     const page = await context.newPage();
     const answers = await Promise.all(
       ['/', '/items/1042', '/items/9999'].map((path) =>

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { chromiumIsMissing, launchChromium } from '../../support/chromium.js';
+import type { BrowserContextOptions } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { faultsOf } from '../../support/axe.js';
+import { chromiumIsMissing, newContext } from '../../support/chromium.js';
 import { openDownloads } from './open-downloads.js';
 import { openStorefront } from './open-storefront.js';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 const LOOKS = [
   { name: 'wide and light', width: 1280, height: 900, colorScheme: 'light' as const },
@@ -14,18 +13,10 @@ const LOOKS = [
 ];
 
 describe.skipIf(chromiumIsMissing())('in a browser', () => {
-  let chromium: Browser;
-  beforeAll(async () => {
-    chromium = await launchChromium();
-  });
-  afterAll(() => chromium.close());
-
   /** A window, and what its pages complained of: the content security policy, other hosts. */
   async function visit(baseURL: string, options: BrowserContextOptions = {}) {
-    const context = await chromium.newContext({ baseURL, acceptDownloads: true, ...options });
-    onTestFinished(() => context.close());
+    const context = await newContext({ baseURL, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     const problems: string[] = [];
     page.on('console', (message) => {
       if (/Content.Security.Policy/i.test(message.text())) problems.push(message.text());
@@ -36,18 +27,6 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
       if (protocol.startsWith('http') && !isHere) problems.push(`a request to ${hostname}`);
     });
     return { page, problems };
-  }
-
-  /** What axe-core has against the page that is open, and whether it is wider than its window. */
-  async function faultsOf(page: Page): Promise<string[]> {
-    // Not as a script of the page, which its own policy forbids.
-    await page.evaluate(AXE);
-    const found = (await page.evaluate(`axe.run().then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html).join(' ')))`)) as string[];
-    const tooWide = await page.evaluate(
-      'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-    );
-    return tooWide ? [...found, 'the page scrolls sideways'] : found;
   }
 
   it('the storefront: search, an item with video that plays, a licence that stays', async () => {
