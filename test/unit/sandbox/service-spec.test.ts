@@ -36,26 +36,32 @@ const purchase = async (kind: string) =>
 
 const kindOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
+/** A record has a value of the documented kind under each documented path. */
+function expectKinds(record: unknown, kinds: Record<string, string>): void {
+  const found = Object.keys(kinds).map((path) => [path, kindOf(at(record, path))]);
+  expect(Object.fromEntries(found)).toEqual(kinds);
+}
+
 describe('Account', () => {
-  it.each([
-    ['name.firstname', 'string'],
-    ['name.lastname', 'string'],
-    ['name.full_name', 'string'],
-    ['username', 'string'],
-    ['email', 'string'],
-    ['balance', 'number'],
-    ['currency', 'string'],
-    ['profile.heading', 'string'],
-    ['profile.description', 'string'],
-    ['profile.contact.email', 'string'],
-    ['profile.social_links', 'object'],
-    ['profile.social_links.facebook', 'string'],
-    ['profile.social_links.x', 'string'],
-    ['profile.media.avatar', 'string'],
-    ['profile.media.cover', 'string'],
-    ['registered_at', 'string'],
-  ])('%s is a %s', async (path, type) => {
-    expect(kindOf(at(await account(), path))).toBe(type);
+  it('has the documented fields', async () => {
+    expectKinds(await account(), {
+      'name.firstname': 'string',
+      'name.lastname': 'string',
+      'name.full_name': 'string',
+      username: 'string',
+      email: 'string',
+      balance: 'number',
+      currency: 'string',
+      'profile.heading': 'string',
+      'profile.description': 'string',
+      'profile.contact.email': 'string',
+      'profile.social_links': 'object',
+      'profile.social_links.facebook': 'string',
+      'profile.social_links.x': 'string',
+      'profile.media.avatar': 'string',
+      'profile.media.cover': 'string',
+      registered_at: 'string',
+    });
   });
 
   it('registered_at is an ISO 8601 UTC timestamp', async () => {
@@ -75,23 +81,24 @@ describe('Account', () => {
 });
 
 describe('Item', () => {
-  it.each([
-    ['id', 'number'],
-    ['name', 'string'],
-    ['description', 'string'],
-    ['category', 'string'],
-    ['sub_category', 'string'],
-    ['options', 'array'],
-    ['version', 'string'],
-    ['demo_link', 'string'],
-    ['tags', 'array'],
-    ['media', 'object'],
-    ['price.regular', 'number'],
-    ['price.extended', 'number'],
-    ['currency', 'string'],
-    ['published_at', 'string'],
-  ])('%s is a %s, in every item', async (path, type) => {
-    for (const each of await items()) expect(kindOf(at(each, path))).toBe(type);
+  it('has the documented fields, in every item', async () => {
+    const kinds = {
+      id: 'number',
+      name: 'string',
+      description: 'string',
+      category: 'string',
+      sub_category: 'string',
+      options: 'array',
+      version: 'string',
+      demo_link: 'string',
+      tags: 'array',
+      media: 'object',
+      'price.regular': 'number',
+      'price.extended': 'number',
+      currency: 'string',
+      published_at: 'string',
+    };
+    for (const each of await items()) expectKinds(each, kinds);
   });
 
   it('has no field the specification does not name', async () => {
@@ -100,28 +107,26 @@ describe('Item', () => {
     for (const each of await items()) expect(Object.keys(each).sort().join(' ')).toBe(names);
   });
 
-  it('id is an integer', async () => {
-    for (const each of await items()) expect(Number.isInteger(each.id)).toBe(true);
-  });
-
-  it('options and tags are arrays of strings', async () => {
-    for (const each of await items()) {
-      for (const entry of [...(each.options as unknown[]), ...(each.tags as unknown[])]) {
-        expect(typeof entry).toBe('string');
-      }
-    }
-  });
-
-  it('version has three numeric parts', async () => {
-    for (const each of await items()) expect(each.version).toMatch(/^\d+\.\d+\.\d+$/);
+  it.each<[string, (item: Json) => void]>([
+    ['id is an integer', ({ id }) => expect(Number.isInteger(id)).toBe(true)],
+    [
+      'options and tags are arrays of strings',
+      ({ options, tags }) => {
+        for (const entry of [options, tags].flat()) expect(typeof entry).toBe('string');
+      },
+    ],
+    [
+      'version has three numeric parts',
+      ({ version }) => expect(version).toMatch(/^\d+\.\d+\.\d+$/),
+    ],
+    ['published_at is a timestamp', ({ published_at }) => expect(published_at).toMatch(TIMESTAMP)],
+    ['thumbnail is always shown', ({ media }) => expect(at(media, 'thumbnail')).toMatch(/^http/)],
+  ])('%s', async (_rule, check) => {
+    for (const each of await items()) check(each);
   });
 
   it('demo_link is a URL that answers', async () => {
     expect((await fetch(String(at(await item(1042), 'demo_link')))).status).toBe(200);
-  });
-
-  it('published_at is an ISO 8601 UTC timestamp', async () => {
-    for (const each of await items()) expect(each.published_at).toMatch(TIMESTAMP);
   });
 });
 
@@ -133,31 +138,16 @@ describe('media', () => {
     return found.map((each) => each.media as Json);
   };
 
-  it('thumbnail is always shown', async () => {
-    for (const each of await items()) expect(at(each, 'media.thumbnail')).toMatch(/^http/);
-  });
-
-  it('preview_image is absent for audio items', async () => {
-    for (const media of await ofKind('audio')) expect(media).not.toHaveProperty('preview_image');
-  });
-
-  it('preview_image is shown for image and video items', async () => {
-    for (const media of [...(await ofKind('image')), ...(await ofKind('video'))]) {
-      expect(media.preview_image).toMatch(/^http/);
+  it.each([
+    ['preview_image', ['image', 'video'], ['audio']],
+    ['preview_video', ['video'], ['image', 'audio']],
+    ['preview_audio', ['audio'], ['image', 'video']],
+  ])('%s is shown for %j and absent for %j', async (name, shown, absent) => {
+    for (const kind of shown) {
+      for (const media of await ofKind(kind)) expect(media[name]).toMatch(/^http/);
     }
-  });
-
-  it('preview_video is only for video items', async () => {
-    for (const media of await ofKind('video')) expect(media.preview_video).toMatch(/^http/);
-    for (const media of [...(await ofKind('image')), ...(await ofKind('audio'))]) {
-      expect(media).not.toHaveProperty('preview_video');
-    }
-  });
-
-  it('preview_audio is only for audio items', async () => {
-    for (const media of await ofKind('audio')) expect(media.preview_audio).toMatch(/^http/);
-    for (const media of [...(await ofKind('image')), ...(await ofKind('video'))]) {
-      expect(media).not.toHaveProperty('preview_audio');
+    for (const kind of absent) {
+      for (const media of await ofKind(kind)) expect(media).not.toHaveProperty(name);
     }
   });
 
@@ -191,17 +181,17 @@ describe('media', () => {
 });
 
 describe('Purchase', () => {
-  it.each([
-    ['purchase_code', 'string'],
-    ['license_type', 'string'],
-    ['price', 'number'],
-    ['currency', 'string'],
-    ['item', 'object'],
-    ['supported_until', 'string'],
-    ['downloaded', 'boolean'],
-    ['date', 'string'],
-  ])('%s is a %s', async (path, type) => {
-    expect(kindOf(at(await purchase('supported'), path))).toBe(type);
+  it('has the documented fields', async () => {
+    expectKinds(await purchase('supported'), {
+      purchase_code: 'string',
+      license_type: 'string',
+      price: 'number',
+      currency: 'string',
+      item: 'object',
+      supported_until: 'string',
+      downloaded: 'boolean',
+      date: 'string',
+    });
   });
 
   it('purchase_code is the code that was asked for', async () => {
@@ -223,14 +213,8 @@ describe('Purchase', () => {
     expect(Date.parse(until)).toBeGreaterThan(running.sandbox.clock.now());
   });
 
-  it('supported_until is absent when support is disabled', async () => {
-    const found = await purchase('unsupported');
-    expect(found).toHaveProperty('purchase_code');
-    expect(found).not.toHaveProperty('supported_until');
-  });
-
-  it('supported_until is absent when the purchase is not supported any more', async () => {
-    const found = await purchase('support-over');
+  it.each(['unsupported', 'support-over'])('supported_until is absent for %s', async (kind) => {
+    const found = await purchase(kind);
     expect(found).toHaveProperty('purchase_code');
     expect(found).not.toHaveProperty('supported_until');
   });
@@ -246,17 +230,14 @@ describe('User info', () => {
   const fields =
     'user_id user_name user_email user_firstname user_lastname user_gender user_birthdate user_picture user_cover user_registered user_verified user_relationship user_biography user_website';
 
-  it.each(fields.split(' '))('%s is a string, for every user', async (field) => {
+  it('has exactly the documented fields, all strings, for every user', async () => {
     for (const { user_id } of running.sandbox.data.users) {
       const { body } = await userInfo(running, await newToken(running, user_id));
-      expect(typeof at(body, `user_info.${field}`)).toBe('string');
+      expect(Object.keys(body)).toEqual(['user_info']);
+      const info = body.user_info as Json;
+      expect(Object.keys(info).join(' ')).toBe(fields);
+      for (const value of Object.values(info)) expect(typeof value).toBe('string');
     }
-  });
-
-  it('has exactly the documented fields', async () => {
-    const { body } = await userInfo(running, await newToken(running));
-    expect(Object.keys(body)).toEqual(['user_info']);
-    expect(Object.keys(body.user_info as Json).join(' ')).toBe(fields);
   });
 
   it.each(['user_birthdate', 'user_registered'])('%s is YYYY-MM-DD', async (field) => {
@@ -264,9 +245,11 @@ describe('User info', () => {
     expect(at(body, `user_info.${field}`)).toMatch(/^\d{4}-\d\d-\d\d$/);
   });
 
-  it.each(['user_picture', 'user_cover'])('%s is a URL that answers', async (field) => {
+  it('user_picture and user_cover are URLs that answer', async () => {
     const { body } = await userInfo(running, await newToken(running));
-    expect((await fetch(String(at(body, `user_info.${field}`)))).status).toBe(200);
+    for (const name of ['user_picture', 'user_cover']) {
+      expect((await fetch(String(at(body, `user_info.${name}`)))).status).toBe(200);
+    }
   });
 
   it('user_verified is "1" for a verified user only', async () => {
@@ -294,44 +277,18 @@ describe('States and transitions', () => {
     expect(body).not.toHaveProperty('access_token');
     expect(body.error).toBe(true);
   });
-
-  it('access_token valid: until just before one hour has elapsed', async () => {
-    const token = await newToken(running);
-    running.sandbox.clock.advance(HOUR - 1);
-    expect((await userInfo(running, token)).body).toHaveProperty('user_info');
-  });
-
-  it('access_token expired: when one hour has elapsed', async () => {
-    const token = await newToken(running);
-    running.sandbox.clock.advance(HOUR);
-    expect((await userInfo(running, token)).body).toEqual({
-      error: true,
-      message: 'Bad Request, expired access_token',
-    });
-  });
 });
 
 describe('Endpoints of interface A', () => {
-  it('GET /api/account/details: status, data', async () => {
-    const { status, body } = await running.get(`/api/account/details?api_key=${running.apiKey}`);
+  it.each([
+    ['/api/account/details?', 'data'],
+    ['/api/items/all?', 'items'],
+    ['/api/items/item?item_id=1042&', 'item'],
+  ])('GET %s: status, %s', async (path, name) => {
+    const { status, body } = await running.get(`${path}api_key=${running.apiKey}`);
     expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual(['status', 'data']);
+    expect(Object.keys(body)).toEqual(['status', name]);
     expect(body.status).toBe('success');
-  });
-
-  it('GET /api/items/all: status, items', async () => {
-    const { status, body } = await running.get(`/api/items/all?api_key=${running.apiKey}`);
-    expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual(['status', 'items']);
-    expect(body.status).toBe('success');
-  });
-
-  it('GET /api/items/item: status, item', async () => {
-    const path = `/api/items/item?api_key=${running.apiKey}&item_id=1042`;
-    const { status, body } = await running.get(path);
-    expect(status).toBe(200);
-    expect(Object.keys(body)).toEqual(['status', 'item']);
-    expect(at(body, 'item.id')).toBe(1042);
   });
 
   it('POST /api/purchases/validation: status, data.purchase', async () => {
@@ -464,7 +421,10 @@ describe('Limits', () => {
     running.sandbox.clock.advance(HOUR - 1);
     expect((await userInfo(running, token)).body).toHaveProperty('user_info');
     running.sandbox.clock.advance(1);
-    expect((await userInfo(running, token)).body).not.toHaveProperty('user_info');
+    expect((await userInfo(running, token)).body).toEqual({
+      error: true,
+      message: 'Bad Request, expired access_token',
+    });
   });
 
   it('auth_key uses: 1, also when two come at once', async () => {
