@@ -7,24 +7,25 @@ import { delimiter, join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 
-/** A redis-server of the tests' own, on a loopback port, empty and without a disk. */
+/** A redis-server of the tests, on a loopback port, without persistence. */
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  readonly pid: number;
-  /** Ends it for good. */
+  /** Ends it for good. Not needed for a shared one. */
   stop(): Promise<void>;
-  /** SIGKILL: connections are cut, and everything is forgotten. */
+  /** Cuts all connections, refuses new ones and loses all data: SIGKILL, for a cluster the like of it. */
   kill(): Promise<void>;
   /** Starts it again after {@link kill}: empty, on the same port. */
   restart(): Promise<void>;
-  /** SIGSTOP: it takes connections and commands, and answers nothing. */
+  /** SIGSTOP: it accepts connections and commands, and answers nothing. */
   freeze(): void;
   thaw(): void;
   flush(): Promise<void>;
   configSet(name: string, value: string): Promise<void>;
-  /** Sends any command, on a connection of its own. */
+  /** Sends any command, on a separate connection. */
   command(...words: string[]): Promise<unknown>;
+  /** Lets time pass for all keys at once: each expires that many milliseconds earlier. */
+  pass(milliseconds: number): Promise<void>;
 }
 
 const PROGRAM = (process.env.PATH ?? '')
@@ -54,13 +55,29 @@ export function redisIsMissing(): boolean {
 /** Where no control of the process is needed: the Redis of REDIS_URL, or else one of our own. */
 export async function anyRedis(): Promise<{ url: string; stop(): Promise<void> }> {
   const { REDIS_URL: url } = process.env;
-  return url ? { url, stop: async () => {} } : startRedis();
+  return { url: url || (await sharedRedis()).url, stop: async () => {} };
 }
 
-/** @param cluster as a cluster of one node, that has all slots. */
-export async function startRedis({ cluster = false } = {}): Promise<RedisServer> {
+const shared = new Map<boolean, Promise<OwnServer>>();
+
+/**
+ * The server that all tests of this worker share, in its initial state and empty. It starts with its
+ * first use and ends with the worker.
+ */
+export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer> {
+  const started = shared.get(cluster) ?? start(cluster);
+  shared.set(cluster, started);
+  const server = await started;
+  await server.reset();
+  return server;
+}
+
+/** A server of its own, for a test that needs a second one. */
+export const startRedis = (): Promise<RedisServer> => start(false);
+
+async function start(cluster: boolean): Promise<OwnServer> {
   for (let attempt = 1; ; attempt++) {
-    // Somebody else can take a port between looking for it and using it.
+    // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
     const server = new OwnServer(port, cluster ? busPort : undefined);
     try {
@@ -73,11 +90,19 @@ export async function startRedis({ cluster = false } = {}): Promise<RedisServer>
   }
 }
 
+const PASS = `for _, key in ipairs(redis.call('KEYS', '*')) do
+  local life = redis.call('PTTL', key)
+  if life >= 0 then redis.call('PEXPIRE', key, life - ARGV[1]) end
+end`;
+
 class OwnServer implements RedisServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'marketgate-redis-'));
+  readonly #socket = join(this.#folder, 'socket');
   #process: ChildProcess | undefined;
   #watchdog: ChildProcess | undefined;
+  #control: Redis | undefined;
 
+  /** @param busPort makes it a cluster of one node, which has all slots. */
   constructor(
     readonly port: number,
     readonly busPort: number | undefined,
@@ -87,56 +112,81 @@ class OwnServer implements RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  get pid(): number {
-    return this.#process?.pid ?? 0;
+  async restart(): Promise<void> {
+    if (this.#control) await this.configSet('port', `${this.port}`);
+    else await this.#start();
   }
 
-  async restart(): Promise<void> {
+  async #start(): Promise<void> {
     const args = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.#folder];
-    args.push('--save', '', '--appendonly', 'no', '--daemonize', 'no');
+    args.push('--unixsocket', this.#socket, '--save', '', '--appendonly', 'no');
     if (this.busPort !== undefined) {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
-      args.push('--cluster-announce-ip', '127.0.0.1');
+      args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
     }
     const child = spawn(PROGRAM ?? 'redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     this.#process = child;
-    // Its input ends when this process does, however that comes: then the server goes as well.
+    // Its stdin ends when this process does, for whatever reason: then the server ends as well.
     const dog = ['-c', 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"', `${child.pid}`, this.#folder];
     this.#watchdog = spawn('sh', dog, { stdio: ['pipe', 'ignore', 'ignore'] });
     let log = '';
     await new Promise<void>((resolve, reject) => {
-      child.stdout?.on('data', (chunk) => {
+      child.stdout.on('data', (chunk) => {
         log += chunk;
-        if (log.includes('Ready to accept connections')) resolve();
+        if (log.includes('ready to accept connections at')) resolve();
       });
       child.once('exit', () => reject(new Error(`redis-server did not start: ${log}`)));
       child.once('error', reject);
     });
+    this.#control = new Redis(this.#socket, { retryStrategy: () => null }).on('error', quiet);
+    await this.#control.ping();
+    // None of them keeps the worker from ending.
+    for (const each of [child, child.stdout, this.#watchdog, this.#watchdog.stdin]) {
+      (each as { unref?(): void } | null)?.unref?.();
+    }
+    this.#control.stream.unref();
     if (this.busPort !== undefined) await this.#beCluster();
   }
 
   async #beCluster(): Promise<void> {
-    const slots = `${await this.command('CLUSTER', 'INFO')}`;
-    if (slots.includes('cluster_slots_assigned:0')) {
-      await this.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-    }
-    // After a restart a node waits two seconds before it serves.
+    await this.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    // A node that has just started serves nothing for two seconds.
     while (!`${await this.command('CLUSTER', 'INFO')}`.includes('cluster_state:ok')) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
   async kill(): Promise<void> {
+    if (this.busPort === undefined) return this.#end();
+    // For its clients the same, without the two seconds of a start.
+    await this.configSet('port', '0');
+    for (const type of ['normal', 'pubsub']) await this.command('CLIENT', 'KILL', 'TYPE', type);
+    await this.flush();
+  }
+
+  async #end(): Promise<void> {
+    this.#control?.disconnect();
+    this.#control = undefined;
     const child = this.#process;
     this.#watchdog?.kill('SIGKILL');
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
+    child.ref();
     await once(child, 'exit');
   }
 
   async stop(): Promise<void> {
-    await this.kill();
+    await this.#end();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Undoes whatever a test did. */
+  async reset(): Promise<void> {
+    this.thaw();
+    await this.restart();
+    await this.command('CLIENT', 'UNPAUSE');
+    await this.configSet('maxmemory', '0');
+    await this.flush();
   }
 
   freeze(): void {
@@ -156,45 +206,58 @@ class OwnServer implements RedisServer {
   }
 
   async command(name: string, ...args: string[]): Promise<unknown> {
-    const client = new Redis(this.port, '127.0.0.1', { retryStrategy: () => null });
-    client.on('error', () => {});
-    try {
-      return await client.call(name, ...args);
-    } finally {
-      client.disconnect();
-    }
+    return this.#control?.call(name, ...args);
+  }
+
+  async pass(milliseconds: number): Promise<void> {
+    await this.command('EVAL', PASS, '0', `${milliseconds}`);
   }
 }
 
+/** Below the ports of outgoing connections: a client that reconnects could take one of these itself. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
-const quiet = () => {};
+function quiet(): void {}
 
-/** One connected client of each kind, as an app makes it: with what it is, and how to end it. */
+/** For `vi.waitFor`: what comes at once, on a machine however busy. */
+export const SOON = { timeout: 15_000, interval: 10 };
+
+// The libraries wait longer and longer before they reconnect; what is tested does not depend on it.
+const soon = () => 20;
+const reconnectSoon = { socket: { reconnectStrategy: soon } };
+
+/** One connected client of each kind, as an app makes it, and what closes it. */
 export const CLIENTS = {
   'node-redis': async (url: string) => {
-    const client = createClient({ url }).on('error', quiet);
+    const client = createClient({ url, ...reconnectSoon }).on('error', quiet);
     await client.connect();
     return { client, close: () => client.destroy() };
   },
   ioredis: async (url: string) => {
-    const client = new Redis(url).on('error', quiet);
+    const client = new Redis(url, { retryStrategy: soon }).on('error', quiet);
     return { client, close: () => client.disconnect() };
   },
   'node-redis cluster': async (url: string) => {
-    const client = createCluster({ rootNodes: [{ url }] }).on('error', quiet);
+    const client = createCluster({ rootNodes: [{ url }], defaults: reconnectSoon });
+    client.on('error', quiet);
     await client.connect();
     return { client, close: () => client.destroy() };
   },
   'ioredis cluster': async (url: string) => {
-    const client = new Cluster([url]).on('error', quiet);
+    const client = new Cluster([url], { clusterRetryStrategy: soon }).on('error', quiet);
     return { client, close: () => client.disconnect() };
   },
 };

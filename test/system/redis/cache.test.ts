@@ -1,96 +1,60 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache } from 'marketgate/redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import {
-  CLIENT_KINDS,
-  CLIENTS,
-  type ClientKind,
-  isClusterKind,
-  type RedisServer,
-  redisIsMissing,
-  startRedis,
-} from '../../support/redis-server.js';
+import { redisIsMissing, SOON } from '../../support/redis-server.js';
+import { EveryClient } from './support/every-client.js';
 
 const HOUR = 3_600_000;
-const SINGLE = CLIENT_KINDS.filter((kind) => !isClusterKind(kind));
+const timeout = 10_000;
 
-describe.skipIf(redisIsMissing()).each(SINGLE)('RedisCache with %s', (kind) => {
-  let server: RedisServer;
+describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () => {
+  let clients: EveryClient;
   beforeAll(async () => {
-    server = await startRedis();
+    clients = await EveryClient.open();
   });
-  afterAll(() => server?.stop());
+  afterAll(() => clients?.close());
 
-  async function open(of: ClientKind = kind, timeout = 2000) {
-    const { client, close } = await CLIENTS[of](server.url);
-    return { cache: new RedisCache({ client, timeout }), close };
-  }
-
-  it('keeps nothing whose time is over, and refuses a time without an end', async () => {
-    const { cache, close } = await open();
-    await cache.set('key', 'old', HOUR);
-    await cache.set('key', 'new', 0);
-    expect(await cache.get('key')).toBeUndefined();
-    await cache.set('key', 'value', 0.5);
-    await expect(cache.set('key', 'value', Number.POSITIVE_INFINITY)).rejects.toThrow(TypeError);
-    await expect(cache.set('key', 5 as never, HOUR)).rejects.toThrow(TypeError);
-    await expect(cache.lock('key', 0)).rejects.toThrow(TypeError);
-    await expect(cache.lock('key', Number.NaN)).rejects.toThrow(TypeError);
-    close();
-  });
-
-  it('lets the lock of a holder that died lapse', async () => {
-    const [dies, waits] = [await open(), await open()];
-    const key = randomUUID();
-    expect(await dies.cache.lock(key, 300)).toBeTypeOf('function');
-    dies.close();
-    expect(await waits.cache.lock(key, HOUR)).toBeUndefined();
-    await vi.waitFor(async () => expect(await waits.cache.lock(key, HOUR)).toBeDefined());
-    waits.close();
-  });
-
-  it('does not free the lock of another, when it is given back too late', async () => {
-    const [slow, quick] = [await open(), await open()];
-    const key = randomUUID();
-    const late = await slow.cache.lock(key, 20);
-    const release = await vi.waitFor(async () => {
-      const taken = await quick.cache.lock(key, HOUR);
-      expect(taken).toBeDefined();
-      return taken;
-    });
-    await late?.();
-    expect(await slow.cache.lock(key, HOUR)).toBeUndefined();
-    await release?.();
-    expect(await slow.cache.lock(key, HOUR)).toBeDefined();
-    slow.close();
-    quick.close();
-  });
+  it('drops the value of a key that is set without time to live', () =>
+    clients.each(async ({ client }) => {
+      const cache = new RedisCache({ client, prefix: `${randomUUID()}:`, timeout });
+      await cache.set('key', 'old', HOUR);
+      await cache.set('key', 'new', 0);
+      expect(await cache.get('key')).toBeUndefined();
+      // Redis takes whole milliseconds only.
+      await cache.set('key', 'value', 0.5);
+    }));
 
   it('gives back a lock that it got only when nobody waited any more', async () => {
-    const [hasty, patient] = [await open(kind, 20), await open()];
     const key = randomUUID();
-    await vi.waitFor(() => hasty.cache.get(key));
-    server.freeze();
-    await expect(hasty.cache.lock(key, HOUR)).rejects.toThrow('did not answer within 20 ms');
-    server.thaw();
-    // Taken by the one who gave up, and free again all the same.
-    await vi.waitFor(async () => expect(await patient.cache.lock(key, HOUR)).toBeDefined());
-    hasty.close();
-    patient.close();
+    await clients.onServers((server) => server.freeze());
+    try {
+      await clients.each(async ({ client }, kind) => {
+        const hasty = new RedisCache({ client, prefix: kind, timeout: 20 });
+        await expect(hasty.lock(key, HOUR)).rejects.toThrow('store_unavailable');
+      });
+    } finally {
+      await clients.onServers((server) => server.thaw());
+    }
+    await clients.each(async ({ client }, kind) => {
+      const patient = new RedisCache({ client, prefix: kind, timeout });
+      await vi.waitFor(async () => expect(await patient.lock(key, HOUR)).toBeDefined(), SOON);
+    });
   });
 
-  it('holds locks apart from values in Redis, under the prefix', async () => {
-    const { client, close } = await CLIENTS[kind](server.url);
-    const prefix = `${randomUUID()}:`;
-    const cache = new RedisCache({ client, prefix, timeout: 2000 });
-    await cache.set('key', 'value', HOUR);
-    await cache.lock('key', HOUR);
-    const keys = await server.command('KEYS', `${prefix}*`);
-    expect(keys).toHaveLength(2);
-    expect(keys).toEqual(expect.arrayContaining([`${prefix}value:key`, `${prefix}lock:key`]));
-    for (const key of [`${prefix}value:key`, `${prefix}lock:key`]) {
-      expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
-    }
-    close();
+  it('stores values and locks under the prefix, apart, and with an expiry', async () => {
+    const prefix = randomUUID();
+    await clients.each(async ({ client }, kind) => {
+      const cache = new RedisCache({ client, prefix: `${prefix}:${kind}:`, timeout });
+      await cache.set('key', 'value', HOUR);
+      await cache.lock('key', HOUR);
+    });
+    await clients.onServers(async (server) => {
+      const keys = (await server.command('KEYS', `${prefix}*`)) as string[];
+      expect(keys).toHaveLength(4);
+      for (const key of keys) {
+        expect(key).toMatch(/:(value|lock):key$/);
+        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
+      }
+    });
   });
 });

@@ -1,52 +1,80 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisTokenStore } from 'marketgate/redis';
 import { describeSharedCache, describeTokenStore } from 'marketgate/testing';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
-  anyRedis,
   CLIENT_KINDS,
   CLIENTS,
   isClusterKind,
+  type RedisServer,
   redisIsMissing,
-  startRedis,
+  SOON,
+  sharedRedis,
 } from '../../support/redis-server.js';
 
-// Side by side, for some of them wait for Redis to forget.
-const runner = { describe, it: it.concurrent };
+// Enough for a machine that is busy with other tests.
+const timeout = 10_000;
+const HOUR = 3_600_000;
 
-describe.skipIf(redisIsMissing()).concurrent.each(CLIENT_KINDS)('with %s', (kind) => {
+describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('with %s', (kind) => {
   const prefix = `test:${randomUUID()}:`;
-  let server: { url: string; stop(): Promise<void> };
+  let server: RedisServer;
+  let here: Awaited<ReturnType<(typeof CLIENTS)[typeof kind]>>;
+  let there: typeof here;
+  let passed = 0;
+  const time = {
+    clock: () => Date.now() + passed,
+    advance: async (milliseconds: number) => {
+      passed += milliseconds;
+      await server.pass(milliseconds);
+    },
+  };
 
   beforeAll(async () => {
-    server = isClusterKind(kind) ? await startRedis({ cluster: true }) : await anyRedis();
+    server = await sharedRedis({ cluster: isClusterKind(kind) });
+    [here, there] = await Promise.all([CLIENTS[kind](server.url), CLIENTS[kind](server.url)]);
   });
-  afterAll(() => server?.stop());
+  afterAll(() => {
+    here?.close();
+    there?.close();
+  });
 
-  describeTokenStore(
-    'RedisTokenStore',
-    async () => {
-      const { client, close } = await CLIENTS[kind](server.url);
-      return { store: new RedisTokenStore({ client, prefix }), close };
-    },
-    runner,
-  );
+  const storeOf = ({ client }: typeof here) =>
+    new RedisTokenStore({ client, prefix, timeout, clock: time.clock });
+  const cacheOf = ({ client }: typeof here) => new RedisCache({ client, prefix, timeout });
 
+  describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here), ...time }), {
+    describe,
+    it,
+  });
   describeSharedCache(
     'RedisCache',
-    async () => {
-      const [one, two] = await Promise.all([CLIENTS[kind](server.url), CLIENTS[kind](server.url)]);
-      // Many tests at once, in one process, can make Redis seem slow.
-      const cacheOf = ({ client }: typeof one) => new RedisCache({ client, prefix, timeout: 2000 });
-      return {
-        cache: cacheOf(one),
-        peer: cacheOf(two),
-        close: () => {
-          one.close();
-          two.close();
-        },
-      };
-    },
-    runner,
+    () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
+    { describe, it },
   );
+
+  it('expires values, locks, tokens and claims by the time of Redis', async () => {
+    const store = new RedisTokenStore({ client: here.client, prefix, timeout, clock: () => 0 });
+    const [cache, peer] = [cacheOf(here), cacheOf(there)];
+    const key = randomUUID();
+    const late = await cache.lock(key, 40);
+    await cache.set(key, 'value', 40);
+    await store.set('anna', { value: 'token', issuedAt: 0, expiresAt: 40 });
+    await store.claim(key, 40);
+    const taken = await vi.waitFor(async () => {
+      const unlock = await peer.lock(key, HOUR);
+      expect(unlock).toBeDefined();
+      return unlock;
+    }, SOON);
+    await vi.waitFor(async () => {
+      expect(await peer.get(key)).toBeUndefined();
+      expect(await store.get('anna')).toBeUndefined();
+      expect(await store.claim(key, HOUR)).toBe(true);
+    }, SOON);
+    // The holder that was too slow does not free the lock of the next one.
+    await late?.();
+    expect(await cache.lock(key, HOUR)).toBeUndefined();
+    await taken?.();
+    expect(await cache.lock(key, HOUR)).toBeDefined();
+  });
 });

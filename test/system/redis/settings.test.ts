@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { RedisCache, type RedisClient, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
 import { createClient, RESP_TYPES } from 'redis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, redisIsMissing, startRedis } from '../../support/redis-server.js';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
 import { HOUR, tokenOf } from '../../unit/stores/support.js';
 
 interface Opened {
@@ -54,14 +54,13 @@ const SETTINGS: Record<string, (url: string) => Opened | Promise<Opened>> = {
 describe.skipIf(redisIsMissing())('all of it works with', () => {
   let server: RedisServer;
   beforeAll(async () => {
-    server = await startRedis();
+    server = await sharedRedis();
   });
-  afterAll(() => server?.stop());
 
   it.each(Object.entries(SETTINGS))('%s', async (_what, open) => {
     const { client, close } = await open(server.url);
     const prefix = `${randomUUID()}:`;
-    const timeout = 2000;
+    const timeout = 10_000;
     const store = new RedisTokenStore({ client, prefix });
     const token = { ...tokenOf(), expiresAt: Date.now() + HOUR };
     await store.set('anna', token);
@@ -80,10 +79,10 @@ describe.skipIf(redisIsMissing())('all of it works with', () => {
     await release?.();
     expect(await cache.lock('key', HOUR)).toBeDefined();
     await cache.publish('key');
-    await vi.waitFor(() => expect(heard).toEqual(['key']), { timeout: 5000 });
+    await vi.waitFor(() => expect(heard).toEqual(['key']), SOON);
     // Reconnecting is our own, whatever the app has set for its client.
     await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await vi.waitFor(() => expect(heard).toEqual(['key', undefined]), { timeout: 5000 });
+    await vi.waitFor(() => expect(heard).toEqual(['key', undefined]), SOON);
     await end();
 
     const limit = redisGuessLimit({ client, prefix, timeout });

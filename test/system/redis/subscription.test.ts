@@ -1,172 +1,166 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { RedisCache } from 'marketgate/redis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { redisCommands } from '../../../src/stores/redis/redis-client.js';
 import { Subscription } from '../../../src/stores/redis/subscription.js';
 import {
   CLIENT_KINDS,
-  CLIENTS,
-  isClusterKind,
   type RedisServer,
   redisIsMissing,
-  startRedis,
+  SOON,
 } from '../../support/redis-server.js';
 import { driftDuring } from '../../unit/stores/support.js';
+import { EveryClient, type Opened } from './support/every-client.js';
 
-const SOON = { timeout: 15_000, interval: 20 };
-const CHANNEL = 'marketgate:cache:invalidate';
+const timeout = 10_000;
 
-describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('a subscription with %s', (kind) => {
-  let server: RedisServer;
+async function subscribersOf(server: RedisServer): Promise<number> {
+  const list = await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub');
+  return `${list}`.split('\n').filter(Boolean).length;
+}
+
+describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', () => {
+  let clients: EveryClient;
+  let prefix: string;
   beforeAll(async () => {
-    server = await startRedis({ cluster: isClusterKind(kind) });
+    clients = await EveryClient.open();
   });
-  afterAll(() => server?.stop());
+  beforeEach(() => {
+    prefix = `${randomUUID()}:`;
+  });
+  afterAll(() => clients?.close());
 
-  async function open() {
-    const { client, close } = await CLIENTS[kind](server.url);
-    const cache = new RedisCache({ client, timeout: 2000 });
-    await vi.waitFor(() => cache.get('any'), SOON);
-    return { client, cache, close };
+  const cacheOf = ({ client }: Opened, kind: string) =>
+    new RedisCache({ client, prefix: `${prefix}${kind}:`, timeout });
+
+  /** A subscription, with what it has heard. */
+  async function listen(cache: RedisCache) {
+    const heard: unknown[] = [];
+    const end = await cache.subscribe((key) => heard.push(key));
+    const hears = (...expected: unknown[]) =>
+      vi.waitFor(() => expect(heard).toEqual(expected), SOON);
+    return { heard, hears, end };
   }
 
-  const subscribers = async () =>
-    `${await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub')}`.split('\n').filter(Boolean);
+  const closed = () =>
+    clients.onServers((server) =>
+      vi.waitFor(async () => expect(await subscribersOf(server)).toBe(0), SOON),
+    );
 
-  it('hears what another process publishes, and nothing that is another cache’s', async () => {
-    const [here, there] = [await open(), await open()];
-    const heard: unknown[] = [];
-    const end = await here.cache.subscribe((key) => heard.push(key));
-    const { client } = there;
-    await new RedisCache({ client, prefix: 'other:', timeout: 2000 }).publish('not this');
-    const key = randomUUID();
-    await there.cache.publish(key);
-    await there.cache.publish(undefined);
-    await vi.waitFor(() => expect(heard).toEqual([key, undefined]), SOON);
-    await end();
-    here.close();
-    there.close();
-  });
+  it('does not hear what another cache publishes', () =>
+    clients.each(async (opened, kind) => {
+      const cache = cacheOf(opened, kind);
+      const { hears, end } = await listen(cache);
+      await cacheOf(opened, 'other').publish('not this');
+      await cache.publish('this');
+      await hears('this');
+      await end();
+    }));
 
   it('takes a message of a newer version for all keys, and ignores rubbish', async () => {
-    const { cache, close } = await open();
-    const heard: unknown[] = [];
-    const end = await cache.subscribe((key) => heard.push(key));
+    const all = await clients.each((opened, kind) => listen(cacheOf(opened, kind)));
     const drift = await driftDuring(async () => {
-      for (const message of ['', '{', 'null', '"x"', '{"v":"1"}', '{"v":1,"key":5}']) {
-        await server.command('PUBLISH', CHANNEL, message);
-      }
-      await server.command('PUBLISH', CHANNEL, JSON.stringify({ v: 2, keys: ['a', 'b'] }));
-      await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
+      await clients.onServers(async (server) => {
+        const messages = ['', '{', 'null', '{"v":1,"key":5}', '{"v":2,"keys":["a","b"]}'];
+        for (const kind of CLIENT_KINDS) {
+          for (const message of messages) {
+            await server.command('PUBLISH', `${prefix}${kind}:invalidate`, message);
+          }
+        }
+      });
+      await Promise.all(all.map(({ hears }) => hears(undefined)));
     });
-    // Once an hour is enough to know that somebody puts rubbish there.
-    expect(drift).toHaveLength(1);
-    await end();
-    close();
+    // One report an hour of each is enough.
+    expect(drift).toHaveLength(all.length);
+    await Promise.all(all.map(({ end }) => end()));
   });
 
-  it('invalidates all keys when the connection was away, and hears again', async () => {
-    const { cache, close } = await open();
-    const heard: unknown[] = [];
-    const end = await cache.subscribe((key) => heard.push(key));
-    for (const _time of [1, 2]) {
-      heard.length = 0;
-      await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
-      await cache.publish('after');
-      await vi.waitFor(() => expect(heard).toEqual([undefined, 'after']), SOON);
-      expect(await subscribers()).toHaveLength(1);
+  it('invalidates all keys each time its connection was lost, and hears again', async () => {
+    const all = await clients.each(async (opened, kind) => {
+      const cache = cacheOf(opened, kind);
+      return { cache, ...(await listen(cache)) };
+    });
+    for (const time of [1, 2]) {
+      await clients.onServers((server) => server.command('CLIENT', 'KILL', 'TYPE', 'pubsub'));
+      await Promise.all(
+        all.map(async ({ cache, heard, hears }) => {
+          await hears(undefined);
+          await cache.publish(`after ${time}`);
+          await hears(undefined, `after ${time}`);
+          heard.length = 0;
+        }),
+      );
+      await clients.onServers(async (server) => expect(await subscribersOf(server)).toBe(2));
     }
-    await end();
-    close();
+    await Promise.all(all.map(({ end }) => end()));
+    await closed();
   });
 
-  it('goes on when Redis was killed and comes back', async () => {
-    const { cache, close } = await open();
-    const heard: unknown[] = [];
-    const end = await cache.subscribe((key) => heard.push(key));
-    await server.kill();
-    await server.restart();
-    await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
-    await vi.waitFor(() => cache.publish('after'), SOON);
-    await vi.waitFor(() => expect(heard).toContain('after'), SOON);
-    await end();
-    close();
-  });
-
-  it('can begin while Redis is down', async () => {
-    const { cache, close } = await open();
-    const heard: unknown[] = [];
-    await server.kill();
-    const end = await cache.subscribe((key) => heard.push(key));
-    expect(heard).toEqual([]);
-    await server.restart();
-    await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
-    await vi.waitFor(() => cache.publish('after'), SOON);
-    await vi.waitFor(() => expect(heard).toContain('after'), SOON);
-    await end();
-    close();
-  });
-
-  it('closes its connection at the end, also in the middle of an outage', async () => {
-    const { cache, close } = await open();
-    const ends = [await cache.subscribe(() => {}), await cache.subscribe(() => {})];
-    expect(await subscribers()).toHaveLength(2);
-    await ends[0]?.();
-    await vi.waitFor(async () => expect(await subscribers()).toHaveLength(1), SOON);
-    await server.kill();
-    await ends[1]?.();
-    await ends[1]?.();
-    await server.restart();
-    await vi.waitFor(() => cache.get('any'), SOON);
-    expect(await subscribers()).toHaveLength(0);
-    close();
+  it('goes on after an outage, and can begin and end during one', async () => {
+    const before = await clients.each(async (opened, kind) => {
+      const cache = cacheOf(opened, kind);
+      return { cache, earlier: await listen(cache), ending: await listen(cache) };
+    });
+    await clients.onServers((server) => server.kill());
+    const all = await Promise.all(
+      before.map(async ({ cache, earlier, ending }) => {
+        const [later] = await Promise.all([listen(cache), ending.end(), ending.end()]);
+        expect(later.heard).toEqual([]);
+        return { cache, ending, both: [earlier, later] };
+      }),
+    );
+    await clients.onServers((server) => server.restart());
+    await Promise.all(
+      all.map(async ({ cache, both, ending }) => {
+        await Promise.all(both.map(({ hears }) => hears(undefined)));
+        await vi.waitFor(() => cache.publish('after'), SOON);
+        await Promise.all(both.map(({ hears }) => hears(undefined, 'after')));
+        expect(ending.heard).toEqual([]);
+      }),
+    );
+    // Of two kinds of clients on each server.
+    await clients.onServers(async (server) => expect(await subscribersOf(server)).toBe(4));
+    await Promise.all(all.flatMap(({ both }) => both.map(({ end }) => end())));
+    await closed();
   });
 
   it('notices a connection on which nothing is answered any more', async () => {
-    const { client, close } = await open();
-    const heard: unknown[] = [];
-    const commands = redisCommands('test', client, 2000);
-    const connections = vi.spyOn(commands, 'listener');
-    const times = { heartbeat: 30, patience: 200 };
-    const subscription = new Subscription(commands, CHANNEL, (key) => heard.push(key), times);
-    await subscription.listening;
-    // A living one is kept, over many heartbeats.
-    const pings = async () =>
-      Number(
-        `${await server.command('INFO', 'commandstats')}`.match(/cmdstat_ping:calls=(\d+)/)?.[1],
-      );
-    await vi.waitFor(async () => expect(await pings()).toBeGreaterThan(5), SOON);
-    expect(connections).toHaveBeenCalledTimes(1);
-    server.freeze();
-    await vi.waitFor(() => expect(connections.mock.calls.length).toBeGreaterThan(1), SOON);
-    server.thaw();
-    await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
-    await vi.waitFor(async () => expect(await subscribers()).toHaveLength(1), SOON);
-    subscription.close();
-    close();
+    const times = { heartbeat: 20, patience: 1000 };
+    const all = await clients.each(async ({ client }, kind) => {
+      const heard: unknown[] = [];
+      const commands = redisCommands('test', client, timeout);
+      const connect = commands.listener.bind(commands);
+      const seen = { connections: 0, pings: 0 };
+      commands.listener = async (...args) => {
+        seen.connections++;
+        const listener = await connect(...args);
+        const ping = () => {
+          seen.pings++;
+          return listener.ping();
+        };
+        return { ...listener, ping };
+      };
+      const onInvalidate = (key: unknown) => heard.push(key);
+      const channel = `${prefix}${kind}`;
+      const subscription = new Subscription(commands, channel, onInvalidate, times);
+      await subscription.listening;
+      return { subscription, seen, heard };
+    });
+    // One that lives is kept, over many heartbeats.
+    for (const { seen } of all) {
+      await vi.waitFor(() => expect(seen.pings).toBeGreaterThan(5), SOON);
+      expect(seen.connections).toBe(1);
+    }
+    await clients.onServers((server) => server.freeze());
+    try {
+      for (const { seen } of all) {
+        await vi.waitFor(() => expect(seen.connections).toBeGreaterThan(1), SOON);
+      }
+    } finally {
+      await clients.onServers((server) => server.thaw());
+    }
+    for (const { heard } of all) await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
+    for (const { subscription } of all) subscription.close();
+    await closed();
   });
-});
-
-it.skipIf(redisIsMissing())('hears what a real other process publishes', async () => {
-  const server = await startRedis();
-  const { client, close } = await CLIENTS['node-redis'](server.url);
-  const cache = new RedisCache({ client, timeout: 2000 });
-  const heard: unknown[] = [];
-  const end = await cache.subscribe((key) => heard.push(key));
-  const script = `
-    import { Redis } from 'ioredis';
-    import { RedisCache } from './src/stores/redis/index.ts';
-    const client = new Redis(process.argv[1]);
-    await new RedisCache({ client, timeout: 5000 }).publish('from afar');
-    client.disconnect();`;
-  await new Promise<void>((resolve, reject) => {
-    const args = ['--import', 'tsx', '--input-type=module', '-e', script, server.url];
-    execFile(process.execPath, args, (error) => (error ? reject(error) : resolve()));
-  });
-  await vi.waitFor(() => expect(heard).toEqual(['from afar']), SOON);
-  await end();
-  close();
-  await server.stop();
 });
