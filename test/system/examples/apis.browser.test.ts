@@ -26,12 +26,14 @@ async function openMarketplace() {
   return { sandbox, service, keyApi, loginApi, code };
 }
 
-/** A site as visitors see it: at localhost, while the marketplace is at 127.0.0.1. */
-async function visit(origin: string): Promise<Page> {
+async function visit(url: string): Promise<Page> {
   const page = await (await newContext()).newPage();
-  await page.goto(origin.replace('127.0.0.1', 'localhost'));
+  await page.goto(url);
   return page;
 }
+
+/** The same server by another name: to the browser, another site than the marketplace at 127.0.0.1. */
+const named = (origin: string): string => origin.replace('127.0.0.1', 'localhost');
 
 async function logIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Mira Solheim' }).click();
@@ -53,7 +55,7 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
   it('json-api: the front page logs in, downloads, says what is wrong, and logs out', async () => {
     const { sandbox, service, keyApi, loginApi, code } = await openMarketplace();
     let app: ReturnType<typeof createJsonApi> | undefined;
-    const origin = (await listen((req, res) => app?.(req, res))).replace('127.0.0.1', 'localhost');
+    const origin = named(await listen((req, res) => app?.(req, res)));
     sandbox.redirectUrl = `${origin}/callback`;
     const config = { cookieSecrets: [SECRET], production: false, publicUrl: origin };
     const mediaOrigin = new URL(service.baseUrl).origin;
@@ -96,16 +98,14 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
         answered: 7,
         upstream,
       }));
-      const origin = await listen(
-        createFleet(
-          {
-            ...{ service, redisUrl: redis.url, sessionSecret: SECRET, tokenKeys: [] },
-            ...{ production: false, host: '127.0.0.1', port: 0 },
-          },
-          { keyApi, loginApi, client, askTally: async () => workers },
-        ),
-      );
-      sandbox.redirectUrl = `${origin.replace('127.0.0.1', 'localhost')}/callback`;
+      const config = {
+        ...{ service, redisUrl: redis.url, sessionSecret: SECRET, tokenKeys: [] },
+        ...{ production: false, host: '127.0.0.1', port: 0 },
+      };
+      const askTally = async () => workers;
+      const app = createFleet(config, { keyApi, loginApi, client, askTally });
+      const origin = named(await listen(app));
+      sandbox.redirectUrl = `${origin}/callback`;
 
       const page = await visit(origin);
       await page.getByRole('link', { name: 'Log in with the marketplace' }).click();

@@ -60,12 +60,12 @@ describe('npm run demo', () => {
     expect(await running.prints(/on the marketplace: (\S+)/)).toBe(`${origin}/callback`);
 
     const front = statusOf(origin);
-    await vi.waitFor(() => expect(wasAsked).toBe(true), { timeout: 5000, interval: 5 });
+    await vi.waitFor(() => expect(wasAsked).toBe(true), { timeout: 15_000, interval: 5 });
     running.child.kill('SIGTERM');
     // It takes no new visitors …
     await vi.waitFor(
       () => expect(statusOf(`${origin}/assets/icon.svg`)).rejects.toThrow('ECONNREFUSED'),
-      5000,
+      15_000,
     );
     openGate();
     // … and the one inside gets the page.
