@@ -1,43 +1,40 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
-import { KeyApi, type KeyApiOptions } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { rejection } from '../../support/errors.js';
-import { json, startUpstream } from '../../support/upstream.js';
-import { account, CODE, item, KEY, purchase, success } from '../../support/wire.js';
+import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { checkCacheOptions } from '../../../src/key-api/cache/cache-options.js';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { ACCOUNT, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { page } from '../../support/service-in-memory.js';
+import { account, CODE, KEY, purchase } from '../../support/wire.js';
 
-const BASE = 'https://market.example';
-
-function keyApiOf(options: Partial<KeyApiOptions> & { baseUrl: string }): KeyApi {
-  const keyApi = new KeyApi({ apiKey: KEY, retries: 0, ...options });
-  onTestFinished(() => keyApi.close());
-  return keyApi;
-}
+const good = { baseUrl: 'https://market.example', apiKey: KEY };
 
 describe('options of KeyApi', () => {
   it.each<[string, object]>([
-    ['baseUrl', { apiKey: KEY }],
-    ['baseUrl', { apiKey: KEY, baseUrl: 'market.example' }],
-    ['baseUrl', { apiKey: KEY, baseUrl: 'http://market.example' }],
-    ['apiKey', { baseUrl: BASE }],
-    ['apiKey', { baseUrl: BASE, apiKey: '' }],
-    ['apiKey', { baseUrl: BASE, apiKey: '  ' }],
-    ['apiKey', { baseUrl: BASE, apiKey: 7 }],
-    ['timeout', { baseUrl: BASE, apiKey: KEY, timeout: 0 }],
-    ['timeout', { baseUrl: BASE, apiKey: KEY, timeout: '5s' }],
-    ['timeout', { baseUrl: BASE, apiKey: KEY, timeout: Number.NaN }],
-    ['maxResponseBytes', { baseUrl: BASE, apiKey: KEY, maxResponseBytes: -1 }],
-    ['retries', { baseUrl: BASE, apiKey: KEY, retries: -1 }],
-    ['retries', { baseUrl: BASE, apiKey: KEY, retries: 1.5 }],
-    ['allowInsecure', { baseUrl: BASE, apiKey: KEY, allowInsecure: 'false' }],
-    ['dispatcher', { baseUrl: BASE, apiKey: KEY, dispatcher: {} }],
-    ['clock', { baseUrl: BASE, apiKey: KEY, clock: 0 }],
-    ['validationEncoding', { baseUrl: BASE, apiKey: KEY, validationEncoding: 'xml' }],
-    ['timeOut', { baseUrl: BASE, apiKey: KEY, timeOut: 5000 }],
-  ])('a wrong %s is a TypeError that names it', (name, options) => {
-    const make = (): KeyApi => new KeyApi(options as KeyApiOptions);
+    ['baseUrl', { baseUrl: undefined }],
+    ['baseUrl', { baseUrl: 'market.example' }],
+    ['baseUrl', { baseUrl: 'http://market.example' }],
+    ...[undefined, null, 7, '', ' \t', {}, ['key']].map((apiKey): [string, object] => [
+      'apiKey',
+      { apiKey },
+    ]),
+    ['timeout', { timeout: 0 }],
+    ['timeout', { timeout: '5s' }],
+    ['timeout', { timeout: Number.NaN }],
+    ['maxResponseBytes', { maxResponseBytes: -1 }],
+    ['retries', { retries: -1 }],
+    ['retries', { retries: 1.5 }],
+    ['allowInsecure', { allowInsecure: 'false' }],
+    ['dispatcher', { dispatcher: {} }],
+    ['clock', { clock: 0 }],
+    ['validationEncoding', { validationEncoding: 'xml' }],
+    ['timeOut', { timeOut: 5000 }],
+    ...['on', true, null, 5, () => {}].map((cache): [string, object] => ['cache', { cache }]),
+  ])('a wrong %s is a TypeError that names it, and whose it is: %j', (name, options) => {
+    const make = (): KeyApi => new KeyApi({ ...good, ...options } as KeyApiOptions);
     expect(make).toThrow(TypeError);
-    expect(make).toThrow(`"${name}"`);
+    expect(make).toThrow(new RegExp(`^KeyApi: .*"${name}"`));
   });
 
   it.each([undefined, null, 'https://market.example', []])('%j instead of options', (options) => {
@@ -45,91 +42,164 @@ describe('options of KeyApi', () => {
   });
 
   it('undefined stands for the default', () => {
-    expect(
-      () => new KeyApi({ baseUrl: BASE, apiKey: KEY, timeout: undefined, dispatcher: undefined }),
-    ).not.toThrow();
+    const options = { timeout: undefined, dispatcher: undefined, cache: undefined };
+    expect(() => new KeyApi({ ...good, ...options })).not.toThrow();
+  });
+
+  it('a wrong api_key or cache is a TypeError that says what is wanted', () => {
+    expect(() => new KeyApi({ ...good, apiKey: '' })).toThrow(/"apiKey".*string.*function/);
+    expect(() => new KeyApi({ ...good, cache: true as never })).toThrow(/"cache".*object.*false/);
+  });
+});
+
+describe('options of the cache', () => {
+  const shared = { get() {}, set() {}, delete() {} };
+
+  it.each<[string | RegExp, object]>([
+    [/KeyApi: cache.*"tll"/, { ttl: 1, tll: 1 }],
+    ...['ttl', 'staleWhileRevalidate', 'staleIfError', 'invalidTtl', 'max', 'maxInvalid'].flatMap(
+      (name): [string, object][] => [
+        [`"cache.${name}"`, { [name]: -1 }],
+        [`"cache.${name}"`, { [name]: 1.5 }],
+        [`"cache.${name}"`, { [name]: '5m' }],
+        [`"cache.${name}"`, { [name]: Number.NaN }],
+      ],
+    ),
+    [/"cache.max".*1 or more.*cache: false/, { max: 0 }],
+    [/"cache.maxInvalid".*1 or more.*cache: false/, { maxInvalid: 0 }],
+    ['"cache.secret"', { secret: '' }],
+    ['"cache.secret"', { secret: ' ' }],
+    ['"cache.secret"', { secret: 7 }],
+    [/"cache\.shared".*RedisCache/s, { shared: 'redis' }],
+    ...['get', 'set', 'delete'].map((method): [RegExp, object] => [
+      new RegExp(`"cache\\.shared".*"${method}"`, 's'),
+      { shared: { ...shared, [method]: undefined } },
+    ]),
+    ...['lock', 'subscribe', 'publish'].map((method): [string, object] => [
+      `"cache.shared.${method}"`,
+      { shared: { ...shared, [method]: true } },
+    ]),
+  ])('a wrong one is a TypeError that says %s: %j', (says, cache) => {
+    const make = (): KeyApi => new KeyApi({ ...good, cache });
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(says);
+  });
+
+  it.each<[string, CacheOptions]>([
+    ['durations of 0', { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, invalidTtl: 0 }],
+    ['undefined', { ttl: undefined, shared: undefined, secret: undefined }],
+    ['a shared cache of three methods', { shared: shared as never }],
+    ['a shared cache and a secret', { shared: new MemorySharedCache(), secret: 's' }],
+  ])('can be %s', (_name, cache) => {
+    expect(() => new KeyApi({ ...good, cache })).not.toThrow();
+  });
+
+  it('has room for 5,000 positive and 1,000 negative answers by default', async () => {
+    const limits = { max: 5000, maxInvalid: 1000 };
+    expect(checkCacheOptions('KeyApi', undefined)).toMatchObject({ limits });
+    const service = new KeyApiService();
+    service.says = 'negative';
+    const keyApi = service.client();
+    const codes = Array.from({ length: 1001 }, (_, i) => `n${i}`);
+    await Promise.all(codes.map((code) => keyApi.validatePurchase(code)));
+    expect(['n0', 'n1'].map((code) => keyApi.peekPurchase(code))).toEqual([undefined, null]);
   });
 });
 
 describe('the api_key', () => {
-  it('is in the query of a GET and in the body of the validation', async () => {
-    const upstream = await startUpstream((request, res) =>
-      json(res, success(request.method === 'GET' ? { data: account } : { data: { purchase } })),
-    );
-    const keyApi = keyApiOf({ baseUrl: upstream.url });
+  it('is in the query of a GET, and in the body of the validation', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
     await keyApi.getAccount();
     await keyApi.validatePurchase(CODE);
-    expect(upstream.requests[0]?.query.get('api_key')).toBe(KEY);
-    expect(upstream.requests[1]?.query.size).toBe(0);
-    expect(new URLSearchParams(upstream.requests[1]?.body).get('api_key')).toBe(KEY);
+    const [get, post] = service.dispatcher.requests;
+    expect(get?.query.get('api_key')).toBe(KEY);
+    expect(post?.query.size).toBe(0);
+    expect(new URLSearchParams(post?.body).get('api_key')).toBe(KEY);
   });
 
   it.each([
     ['sync', (key: () => string) => key],
     ['async', (key: () => string) => async () => key()],
-  ])('is asked for with every call when it is a function, %s', async (_name, wrap) => {
+  ])('function is called for every request: %s', async (_name, wrap) => {
     let key = 'first-key';
-    const upstream = await startUpstream((_request, res) => json(res, success({ data: account })));
-    const keyApi = keyApiOf({ baseUrl: upstream.url, apiKey: wrap(() => key) });
+    const service = new KeyApiService();
+    const keyApi = service.client({ apiKey: wrap(() => key) });
     await keyApi.getAccount();
     key = 'second-key';
-    await keyApi.getAccount({ fresh: true });
-    expect(upstream.requests.map((request) => request.query.get('api_key'))).toEqual([
-      'first-key',
-      'second-key',
-    ]);
+    await keyApi.validatePurchase(CODE);
+    const keys = service.dispatcher.requests.map((request) => request.parameter('api_key'));
+    expect(keys).toEqual(['first-key', 'second-key']);
   });
 
-  it('function that fails is no outage of the service, and its error stays inside', async () => {
-    const keyApi = keyApiOf({
-      baseUrl: 'http://127.0.0.1:9',
-      apiKey: () => Promise.reject(new Error('vault says s.VaultToken')),
-    });
-    const error = await rejection(keyApi.getAccount());
-    expect(error.message).toContain('"apiKey"');
-    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('VaultToken');
+  it.each<[string, () => unknown, RegExp]>([
+    ...[undefined, null, 7, '', ' \t', ['key'], Promise.resolve('')].map(
+      (given): [string, () => unknown, RegExp] => [
+        `gives ${inspect(given)}`,
+        () => given,
+        /^KeyApi: .*"apiKey" did not give/,
+      ],
+    ),
+    ['rejects', () => Promise.reject(new Error('s.VaultToken')), /^KeyApi: .*"apiKey" failed/],
+    [
+      'throws',
+      () => {
+        throw new Error('s.VaultToken');
+      },
+      /^KeyApi: .*"apiKey" failed/,
+    ],
+  ])('function that %s is service_unavailable, and says where to look', async (_n, give, says) => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ apiKey: give as () => string });
+    for (const call of [keyApi.getAccount(), keyApi.validatePurchase(CODE)]) {
+      const error = await rejection(call);
+      expect(error.code).toBe('service_unavailable');
+      expect(error.message).toMatch(says);
+      expect(everythingOf(error)).not.toContain('VaultToken');
+    }
+    expect(service.asked('all')).toBe(0);
   });
 
-  it('function that gives nothing: could not find out, and says why', async () => {
-    const keyApi = keyApiOf({ baseUrl: 'http://127.0.0.1:9', apiKey: () => '' });
-    expect(await rejection(keyApi.getAccount())).toMatchObject({
-      code: 'service_unavailable',
-      message: expect.stringContaining('"apiKey"'),
-    });
+  it('function that never settles is ended by the timeout', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const keyApi = new KeyApiService().client({ apiKey: () => new Promise(() => {}) });
+    const calls = [keyApi.getAccount(), keyApi.validatePurchase(CODE)].map(rejection);
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    for (const call of calls) expect((await call).message).toMatch(/no answer within 10000 ms/);
   });
 
-  it('function that never settles is ended by the deadline', async () => {
-    const keyApi = keyApiOf({
-      baseUrl: 'http://127.0.0.1:9',
-      apiKey: () => new Promise(() => {}),
-      timeout: 50,
-    });
-    expect((await rejection(keyApi.getAccount())).code).toBe('service_unavailable');
-  });
-
-  it('is not seen when the client is looked at', () => {
-    const keyApi = keyApiOf({ baseUrl: BASE });
+  it('is not seen when the client is inspected', () => {
+    const keyApi = new KeyApi(good);
     expect(inspect(keyApi, { showHidden: true, depth: 9 })).not.toContain(KEY);
     expect(JSON.stringify(keyApi)).not.toContain(KEY);
   });
 });
 
 describe('the parameters of the validation', () => {
-  it.each(['form', 'json', 'query'] as const)('go as %s', async (validationEncoding) => {
-    const upstream = await startUpstream((_request, res) =>
-      json(res, success({ data: { purchase } })),
-    );
-    const keyApi = keyApiOf({ baseUrl: upstream.url, validationEncoding });
-    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-    const [request] = upstream.requests;
+  // Characters that each encoding has to take care of.
+  const odd = 'x&y=z+"%ü-&api_key=b';
+
+  it.each([
+    ['form', 'application/x-www-form-urlencoded'],
+    ['json', 'application/json'],
+    ['query', undefined],
+    [undefined, 'application/x-www-form-urlencoded'],
+  ] as const)('go as %s', async (validationEncoding, type) => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ validationEncoding, apiKey: 'a.b-c_1' });
+    await keyApi.validatePurchase(odd);
+    const [request] = service.dispatcher.requests;
     const sent = {
       form: () => Object.fromEntries(new URLSearchParams(request?.body)),
       json: () => JSON.parse(request?.body ?? ''),
       query: () => Object.fromEntries(request?.query ?? []),
-    }[validationEncoding]();
-    expect(sent).toEqual({ api_key: KEY, purchase_code: CODE });
-    expect(request?.method).toBe('POST');
-    expect(request?.path).toBe('/api/purchases/validation');
+    }[validationEncoding ?? 'form']();
+    expect(sent).toEqual({ api_key: 'a.b-c_1', purchase_code: odd });
+    expect(request).toMatchObject({ method: 'POST', path: VALIDATION });
+    expect(request?.headers['content-type']).toBe(type);
+    if (validationEncoding === 'query') expect(request?.body).toBe('');
+    else expect(request?.query.size).toBe(0);
   });
 
   it.each([
@@ -137,71 +207,66 @@ describe('the parameters of the validation', () => {
     ['zero-width characters', `\u200b${CODE.slice(0, 9)}\u200d${CODE.slice(9)}\ufeff`],
     ['full-width letters', CODE.replaceAll('f', '\uff46')],
     ['a soft hyphen', `${CODE.slice(0, 3)}\u00ad${CODE.slice(3)}`],
-  ])('hold the code as it was meant: %s', async (_name, pasted) => {
-    const upstream = await startUpstream((_request, res) =>
-      json(res, success({ data: { purchase } })),
-    );
-    await keyApiOf({ baseUrl: upstream.url }).validatePurchase(pasted);
-    expect(new URLSearchParams(upstream.requests[0]?.body).get('purchase_code')).toBe(CODE);
+  ])('hold the code without %s', async (_name, pasted) => {
+    const service = new KeyApiService();
+    await service.client().validatePurchase(pasted);
+    expect(service.dispatcher.requests[0]?.parameter('purchase_code')).toBe(CODE);
   });
 
-  it.each([undefined, null, 7, '', '  ', '\u200b'])('%j is no code', async (code) => {
-    const keyApi = keyApiOf({ baseUrl: BASE });
-    await expect(keyApi.validatePurchase(code as string)).rejects.toThrow(TypeError);
+  it.each([undefined, null, 7, '', '  ', '\u200b'])('%j is no code: TypeError', async (code) => {
+    const call = new KeyApi(good).validatePurchase(code as string);
+    await expect(call).rejects.toThrow(TypeError);
+    await expect(call).rejects.toThrow('KeyApi: purchase_code must be');
   });
 });
 
-describe('getItem', () => {
-  it.each([1042, '1042'])('takes %j', async (id) => {
-    const upstream = await startUpstream((_request, res) => json(res, success({ item })));
-    expect(await keyApiOf({ baseUrl: upstream.url }).getItem(id)).toEqual(item);
-    expect(upstream.requests[0]?.query.get('item_id')).toBe('1042');
+describe('a call', () => {
+  it.each([
+    ['getAccount', (keyApi: KeyApi) => keyApi.getAccount()],
+    ['validatePurchase', (keyApi: KeyApi) => keyApi.validatePurchase(CODE)],
+  ])('of %s is sent again after a failure, because it only reads', async (_name, call) => {
+    const service = new KeyApiService();
+    service.override = (_request, n) => (n === 0 ? page(503) : undefined);
+    expect(await call(service.client({ retries: 1 }))).toMatchObject({});
+    expect(service.asked('all')).toBe(2);
   });
 
-  it.each(['abc', '', '1e3', '-1', '1.5', ' 7', '99999999999999999999', Number.NaN, 1.5, null])(
-    '%j is item_id_invalid, without a call',
-    async (id) => {
-      const keyApi = keyApiOf({ baseUrl: 'http://127.0.0.1:9' });
-      expect(await rejection(keyApi.getItem(id as string))).toMatchObject({
-        code: 'item_id_invalid',
-        status: 400,
-      });
-    },
-  );
-});
-
-describe('listItems', () => {
-  it('leaves a broken item out, and reports where it was', async () => {
-    const reports: unknown[] = [];
-    const listen = (message: unknown): void => void reports.push(message);
-    subscribe('marketgate:drift', listen);
-    onTestFinished(() => void unsubscribe('marketgate:drift', listen));
-    const items = [
-      item,
-      { ...item, id: 'broken' },
-      null,
-      { ...item, id: 1043, price: { regular: 'free' } },
-      { ...item, id: 1044 },
-    ];
-    const upstream = await startUpstream((_request, res) => json(res, success({ items })));
-    const list = await keyApiOf({ baseUrl: upstream.url }).listItems();
-    expect(list.map(({ id }) => id)).toEqual([1042, 1044]);
-    expect(reports).toEqual([
-      expect.objectContaining({ kind: 'dropped', path: 'items[1].id' }),
-      expect.objectContaining({ kind: 'dropped', path: 'items[3].price.regular' }),
-    ]);
+  it('that has ended leaves no timer behind, whatever it came to', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    expect(await keyApi.getAccount()).toEqual(account);
+    service.says = 'negative';
+    expect(await keyApi.validatePurchase(CODE)).toBeNull();
+    service.says = 'outage';
+    await rejection(keyApi.listItems());
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
   });
 
-  it('of which nothing can be read is no empty catalogue', async () => {
-    const upstream = await startUpstream((_request, res) =>
-      json(res, success({ items: [{ x: 1 }] })),
-    );
-    const error = await rejection(keyApiOf({ baseUrl: upstream.url }).listItems());
-    expect(error.code).toBe('unexpected_response');
+  it('is aborted on the wire when its time is over', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const service = new KeyApiService();
+    service.says = 'silence';
+    const asked = rejection(service.client({ timeout: 700 }).validatePurchase(CODE));
+    await vi.advanceTimersByTimeAsync(0);
+    await settle();
+    await vi.advanceTimersByTimeAsync(700);
+    vi.useRealTimers();
+    expect((await asked).message).toContain(`POST ${VALIDATION}: no answer within 700 ms`);
+    expect(service.dispatcher.requests[0]?.isAborted).toBe(true);
   });
 
-  it('is empty when the list is', async () => {
-    const upstream = await startUpstream((_request, res) => json(res, success({ items: [] })));
-    expect(await keyApiOf({ baseUrl: upstream.url }).listItems()).toEqual([]);
+  it('is refused after close(), but for what is cached', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    await keyApi.close();
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    const error = await rejection(keyApi.getItem(7));
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toContain('this client was closed');
+    expect(service.asked('all')).toBe(1);
+    expect(service.asked(ACCOUNT)).toBe(0);
   });
 });

@@ -1,55 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import { apiKeySource } from '../../../src/key-api/api-key.js';
-import { itemId } from '../../../src/key-api/item-id.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../../../src/key-api/purchase-code.js';
 import { encode } from '../../../src/key-api/validation-encoding.js';
-import { everythingOf, rejection } from '../../support/errors.js';
+import { rejection } from '../../support/errors.js';
+import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 
 describe('an item id', () => {
   it.each([
-    [0, 0],
-    [1042, 1042],
-    ['0', 0],
-    ['007', 7],
-    ['1042', 1042],
-    ['9007199254740991', Number.MAX_SAFE_INTEGER],
-    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-  ])('%j is %d', (value, id) => {
-    expect(itemId(value)).toBe(id);
+    [0, '0'],
+    [1042, '1042'],
+    ['0', '0'],
+    ['007', '7'],
+    ['1042', '1042'],
+    ['9007199254740991', '9007199254740991'],
+    [Number.MAX_SAFE_INTEGER, '9007199254740991'],
+  ])('%j is requested as %s', async (id, sent) => {
+    const service = new KeyApiService();
+    expect((await service.client().getItem(id))?.id).toBe(Number(sent));
+    expect(service.dispatcher.requests[0]?.query.get('item_id')).toBe(sent);
   });
 
-  it.each([
-    -1,
-    1.5,
-    2 ** 53,
-    Number.POSITIVE_INFINITY,
-    Number.NaN,
-    '',
-    ' 7',
-    '7 ',
-    'x7',
-    '7x',
-    '7\n',
-    '+7',
-    '1e3',
-    '9007199254740992',
-    '00000000000000007',
-    true,
-    null,
-    undefined,
-    [7],
-    7n,
-  ])('%s is none, and is not repeated', (value) => {
-    expect(() => itemId(value)).toThrow(
-      expect.objectContaining({
-        code: 'item_id_invalid',
-        message: expect.stringContaining('item_id'),
-      }),
-    );
-    expect(() => itemId('not-this-one')).toThrow(/^(?!.*not-this-one)/);
+  it.each<[unknown]>(
+    [
+      ...[-1, 1.5, 2 ** 53, Number.POSITIVE_INFINITY, Number.NaN],
+      ...['', ' 7', '7 ', 'x7', '7x', '7\n', '+7', '1e3', '-1', '1.5', 'not-this-one'],
+      ...['9007199254740992', '00000000000000007', '99999999999999999999'],
+      ...[true, null, undefined, 7n],
+    ].map((id): [unknown] => [id]),
+  )('%s is item_id_invalid, without a request', async (id) => {
+    const service = new KeyApiService();
+    const error = await rejection(service.client().getItem(id as string));
+    expect(error).toMatchObject({ code: 'item_id_invalid', status: 400 });
+    expect(error.message).toContain('item_id');
+    expect(error.message).not.toContain('not-this-one');
+    expect(service.asked(ITEM)).toBe(0);
   });
 });
 
+// What guards check before they ask.
 describe('a purchase code', () => {
   it.each(['12345678', 'a'.repeat(128), 'A-b-9-----'])('can be %s', (code) => {
     expect(hasPurchaseCodeShape(code)).toBe(true);
@@ -70,29 +57,14 @@ describe('a purchase code', () => {
     ['\u200b 1234 \u200b', '1234'],
     ['ab cd', 'ab cd'],
     ['ﬁ-12345678', 'fi-12345678'],
-  ])('%j is meant as %j', (pasted, code) => {
+  ])('%j is normalized to %j', (pasted, code) => {
     expect(normalizePurchaseCode(pasted)).toBe(code);
   });
 });
 
-describe('parameters', () => {
-  const parameters = { api_key: 'a.b-c_1', purchase_code: 'x&y=z +ü' };
-  const text = 'api_key=a.b-c_1&purchase_code=x%26y%3Dz+%2B%C3%BC';
-
-  it('go as a form, as JSON or in the query, each with its type', () => {
-    expect(encode(parameters, 'form')).toEqual({
-      body: text,
-      contentType: 'application/x-www-form-urlencoded',
-    });
-    expect(encode(parameters, 'query')).toEqual({ query: text });
-    expect(encode(parameters, 'json')).toEqual({
-      body: JSON.stringify(parameters),
-      contentType: 'application/json',
-    });
-  });
-
+describe('the encoding of parameters', () => {
   it.each(['', 'plain', 'a b', '&', '=', '%', '+', '"', 'a\nb', ' lead', 'ü', 'x=y&api_key=z'])(
-    'are read as they were: %j',
+    'is read as what was sent: %j',
     (value) => {
       const { query } = encode({ first: value, second: value }, 'query');
       expect([...new URLSearchParams(query)]).toEqual([
@@ -101,50 +73,4 @@ describe('parameters', () => {
       ]);
     },
   );
-
-  it('of none are nothing', () => {
-    expect(encode({}, 'query')).toEqual({ query: '' });
-  });
-});
-
-describe('the source of the api_key', () => {
-  it('is the string itself, at once', () => {
-    expect(apiKeySource('KeyApi', 'key')()).toBe('key');
-  });
-
-  it.each([undefined, null, 7, '', ' \t', {}, ['key']])('is not %j', (option) => {
-    expect(() => apiKeySource('KeyApi', option)).toThrow(TypeError);
-    expect(() => apiKeySource('KeyApi', option)).toThrow(/KeyApi.*"apiKey".*string.*function/);
-  });
-
-  it('is a function that is asked each time', async () => {
-    let n = 0;
-    const source = apiKeySource('KeyApi', () => `key-${n++}`);
-    expect([await source(), await source()]).toEqual(['key-0', 'key-1']);
-  });
-
-  it.each([undefined, null, 7, '', ' \t', ['key'], Promise.resolve('')])(
-    'function that gives %j gives none, and says where to look',
-    async (given) => {
-      const source = apiKeySource('KeyApi', () => given);
-      const error = await rejection(Promise.resolve(source()));
-      expect(error.code).toBe('service_unavailable');
-      expect(error.message).toMatch(/^KeyApi: .*"apiKey" did not give/);
-    },
-  );
-
-  it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('s.VaultToken');
-      },
-    ],
-    ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
-  ])('function that %s keeps its error to itself', async (_name, option) => {
-    const error = await rejection(Promise.resolve(apiKeySource('KeyApi', option)()));
-    expect(error.code).toBe('service_unavailable');
-    expect(error.message).toMatch(/^KeyApi: .*"apiKey" failed/);
-    expect(everythingOf(error)).not.toContain('VaultToken');
-  });
 });

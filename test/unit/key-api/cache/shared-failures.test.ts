@@ -38,7 +38,7 @@ const pass = async (milliseconds: number): Promise<void> => {
 /** Milliseconds until something holds, looked at in small steps. */
 async function until(holds: () => boolean, atMost = 10_000): Promise<number> {
   const begun = performance.now();
-  for (await settle(); !holds() && performance.now() - begun < atMost; ) await pass(1);
+  for (await settle(); !holds() && performance.now() - begun < atMost; ) await pass(5);
   return performance.now() - begun;
 }
 
@@ -66,7 +66,7 @@ describe('a shared cache that hangs', () => {
     const found = join().validatePurchase(CODE);
     const waited = await until(() => service.asked() === 1);
     expect(waited).toBeGreaterThanOrEqual(milliseconds);
-    expect(waited).toBeLessThanOrEqual(milliseconds * 1.02 + 2);
+    expect(waited).toBeLessThanOrEqual(milliseconds + 10);
     expect(await found).toEqual(purchase);
   });
 
@@ -125,7 +125,7 @@ describe('a shared cache that hangs', () => {
     const closed = one.close().then(() => {
       isClosed = true;
     });
-    expect(await until(() => isClosed)).toBeLessThanOrEqual(101);
+    expect(await until(() => isClosed)).toBeLessThanOrEqual(105);
     await closed;
   });
 
