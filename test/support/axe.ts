@@ -9,6 +9,21 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
+/** What {@link faultsOf} finds on a page that is wide and light, and on one that is narrow and dark. */
+export async function faultsInBothLooks(page: Page, narrow = 320): Promise<string[]> {
+  const found: string[] = [];
+  // No page has colours that depend on its width: each scheme and each width is looked at once.
+  for (const [width, colorScheme] of [
+    [1280, 'light'],
+    [narrow, 'dark'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    found.push(...(await faultsOf(page)).map((fault) => `${colorScheme}, ${width}: ${fault}`));
+  }
+  return found;
+}
+
 /** What axe finds on the page as it stands, best practices too, and whether the page is too wide. */
 export async function faultsOf(page: Page): Promise<string[]> {
   // Evaluated, and not added as a script: the policy of the pages rightly forbids that.
