@@ -24,6 +24,7 @@ const SOURCES = ['src', 'examples'];
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = join(FOLDER, `${process.pid}`);
   await removeAbandoned();
+  await rm(folder, { recursive: true, force: true });
   let builtAt = 0;
   const buildIfStale = async (): Promise<void> => {
     const newest = lastChange();

@@ -78,6 +78,8 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
   afterAll(() => running.end());
 
   it('asks once for all workers', async () => {
+    // One after the other first: workers that have just started are slow.
+    for (let n = 0; n < 6; n++) expect((await shop.download()).status).toBe(200);
     expect(await shop.downloads(30)).toEqual(Array(30).fill(200));
     const workers = await vi.waitFor(async () => {
       await shop.download();
@@ -137,7 +139,8 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
     expect(await running.ended).toBe(0);
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
     await expect(ask(shop.origin)).rejects.toThrow();
-    expect(running.errors()).toBe('');
+    // A ping to Redis can be in progress when its client is destroyed.
+    expect(running.errors().replaceAll('Redis: Disconnects client\n', '')).toBe('');
   });
 
   it('serves downloads while Redis is away, and logins when it is back', async () => {

@@ -14,7 +14,7 @@ async function statusOf(url: string): Promise<number> {
   return statusCode;
 }
 
-describe('npm run demo', () => {
+describe('npm run demo', { timeout: 40_000 }, () => {
   it('needs no build: says where to click, serves it, and ends on Ctrl-C', async () => {
     const running = runSources(`examples/${SERVER}`, { PORT: '0' });
     const origin = await running.prints(/(http:\/\/localhost:\d+)\/ {2}the catalogue/);
