@@ -29,19 +29,6 @@ const STATUSES: Record<MarketgateErrorCode, number> = {
 const codes = Object.entries(STATUSES) as [MarketgateErrorCode, number][];
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-describe('options of errorHandler', () => {
-  it.each<[string, unknown]>([
-    ['"loginPath"', { loginPath: 'https://evil.example' }],
-    ['"loginPath"', { loginPath: '//evil.example' }],
-    ['"loginPath"', { loginPath: 7 }],
-    ['"login"', { login: '/login' }],
-  ])('a wrong one is a TypeError that names %s', (name, options) => {
-    const make = (): unknown => errorHandler(options as object);
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
-
 it('the table holds no other code', () => {
   expect(Object.keys(ERROR_CODES).sort()).toEqual(Object.keys(STATUSES).sort());
 });

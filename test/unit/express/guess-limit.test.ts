@@ -16,24 +16,6 @@ import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
 
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
-describe('options of guessLimit', () => {
-  it.each<[string, unknown]>([
-    ['"guessLimit"', 10],
-    ['"guessLimit"', true],
-    ['"guessLimit"', null],
-    ['"max"', { max: 10 }],
-    ['"limit"', { limit: 0 }],
-    ['"limit"', { limit: 2.5 }],
-    ['"window"', { window: -1 }],
-    ['"by"', { by: 'ip' }],
-  ])('a wrong one is a TypeError that names %s', (name, guessLimit) => {
-    const make = () =>
-      requirePurchase({ validatePurchase: vi.fn() }, { guessLimit } as RequirePurchaseOptions);
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
-
 describe('who is counted together', () => {
   it.each([
     ['10.1.2.3', '10.1.2.3'],

@@ -1,21 +1,9 @@
-import { errorHandler, type KeyApi, loadItem, loadItems } from 'marketgate';
+import { errorHandler, loadItem, loadItems } from 'marketgate';
 import type { SandboxOptions } from 'marketgate/sandbox';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { countEndings, openShop } from '../../support/shop.js';
-
-describe('options', () => {
-  it.each<[string, () => unknown]>([
-    ['"keyApi"', () => loadItems({} as KeyApi)],
-    ['"keyApi"', () => loadItem(undefined as unknown as KeyApi)],
-    ['"id"', () => loadItem({ getItem: vi.fn() }, { id: 7 as never })],
-    ['"ids"', () => loadItem({ getItem: vi.fn() }, { ids: () => 7 } as never)],
-  ])('a wrong one is a TypeError that names %s', (name, make) => {
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
 
 describe.each(expressVersions)('loadItems and loadItem on %s', (_version, express) => {
   async function open(sandboxOptions: SandboxOptions = {}) {

@@ -2,7 +2,6 @@ import session from 'express-session';
 import {
   errorHandler,
   LoginApi as Login,
-  type LoginApi,
   loadUser,
   MemoryTokenStore,
   requireAccessToken,
@@ -19,26 +18,6 @@ import { userInfo } from '../../support/wire.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const HOUR = 3_600_000;
-const tokenStore = new MemoryTokenStore();
-
-describe('options', () => {
-  it.each<[string, () => unknown]>([
-    ['"loginPath"', () => requireLogin({ loginPath: '//evil.example' })],
-    ['"loginPath"', () => requireLogin({ loginPath: 'login' })],
-    ['"path"', () => requireLogin({ path: '/login' } as object)],
-    ['"tokenStore"', () => requireAccessToken(undefined as never)],
-    ['"tokenStore"', () => requireAccessToken({} as never)],
-    ['"get"', () => requireAccessToken({ tokenStore: { set() {}, delete() {} } as never })],
-    ['"userId"', () => requireAccessToken({ tokenStore, userId: 'id' as never })],
-    ['"loginPath"', () => requireAccessToken({ tokenStore, loginPath: 'https://evil.example' })],
-    ['"loginApi"', () => loadUser({} as LoginApi, { tokenStore })],
-    ['"tokenStore"', () => loadUser({ getUser: vi.fn() }, {} as never)],
-    ['"userId"', () => loadUser({ getUser: vi.fn() }, { tokenStore, userId: 7 as never })],
-  ])('a wrong one is a TypeError that names %s', (name, make) => {
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
 
 describe.each(expressVersions)('on %s', (_version, express) => {
   type App = ReturnType<typeof express>;

@@ -1,5 +1,11 @@
 import {
   errorHandler,
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromParams,
+  fromQuery,
+  fromSession,
   loadAccount,
   loadItem,
   loadItems,
@@ -20,126 +26,128 @@ const tokenStore = new MemoryTokenStore();
 const keyApi = { validatePurchase: vi.fn(), getItem: vi.fn() };
 const loginApi = { getUser: vi.fn() };
 
+/** One option of requirePurchase, or of its guessLimit, with a value. */
+const guard = (name: string) => (wrong: unknown) =>
+  requirePurchase(keyApi, { [name]: wrong } as never);
+const limit = (name: string) => (wrong: unknown) => guard('guessLimit')({ [name]: wrong });
+const access = (name: string) => (wrong: unknown) =>
+  requireAccessToken({ tokenStore, [name]: wrong } as never);
+const handler = (name: string) => (wrong: unknown) => errorHandler({ [name]: wrong });
+const gate = (name: string) => (wrong: unknown) => requireLogin({ [name]: wrong });
+
+type Complaint = [
+  owner: string,
+  option: string,
+  expected: string,
+  make: (wrong: unknown) => unknown,
+  ...wrong: unknown[],
+];
+const RP = 'requirePurchase';
+const COMPLAINTS: Complaint[] = [
+  [RP, 'keyApi', 'a KeyApi', (wrong) => requirePurchase(wrong as never), {}, undefined, 'key'],
+  [RP, 'licenceType', 'known are', guard('licenceType'), 'Extended'],
+  [RP, 'code', 'function', guard('code'), 'x-purchase-code'],
+  [RP, 'item', 'whole number', guard('item'), -1, 'abc', [], [1, '2'], Number.NaN],
+  [RP, 'licenseType', 'ext', guard('licenseType'), '', 7],
+  [RP, 'licenseType', 'several', guard('licenseType'), [], ['Extended', ''], ['Extended', 7]],
+  [RP, 'supported', 'true or false', guard('supported'), 1, 'yes'],
+  [RP, 'accept', 'function', guard('accept'), 1, true],
+  [RP, 'onUnknown', '"deny", "allow"', guard('onUnknown'), 'maybe'],
+  [RP, 'onDenied', 'function', guard('onDenied'), 1, {}],
+  [RP, 'guessLimit', 'limit, window, by', guard('guessLimit'), 7, true, null],
+  [`${RP}: guessLimit`, 'max', 'known are', limit('max'), 10],
+  [`${RP}: guessLimit`, 'limit', 'codes', limit('limit'), 0],
+  [`${RP}: guessLimit`, 'limit', 'whole number', limit('limit'), 1.5],
+  [`${RP}: guessLimit`, 'window', 'milliseconds', limit('window'), 0, -1],
+  [`${RP}: guessLimit`, 'by', 'function', limit('by'), 'ip'],
+  ['loadPurchase', 'keyApi', 'validatePurchase', (wrong) => loadPurchase(wrong as never), {}],
+  [
+    'loadPurchase',
+    'onUnknown',
+    'known are code, item, licenseType, supported, accept, guessLimit',
+    (onUnknown) => loadPurchase(keyApi, { onUnknown } as never),
+    'deny',
+  ],
+  ['loadItem', 'keyApi', 'getItem', (wrong) => loadItem(wrong as never), {}],
+  ['loadItem', 'keyApi', 'a KeyApi', (wrong) => loadItem(wrong as never), undefined],
+  ['loadItem', 'id', 'function', (id) => loadItem(keyApi, { id } as never), 7],
+  ['loadItem', 'ids', 'known are', (ids) => loadItem(keyApi, { ids } as never), () => 7],
+  ['loadItems', 'keyApi', 'listItems', (wrong) => loadItems(wrong as never), {}],
+  ['loadAccount', 'keyApi', 'getAccount', (wrong) => loadAccount(wrong as never), {}],
+  ['loadUser', 'loginApi', 'a LoginApi', (wrong) => loadUser(wrong as never, { tokenStore }), {}],
+  ['loadUser', 'loginApi', 'getUser', (wrong) => loadUser(wrong as never, { tokenStore }), {}],
+  ['loadUser', 'tokenStore', 'token store', (wrong) => loadUser(loginApi, wrong as never), {}],
+  [
+    'loadUser',
+    'userId',
+    'function',
+    (userId) => loadUser(loginApi, { tokenStore, userId } as never),
+    7,
+  ],
+  ['loadUser', 'clock', 'tokenStore, userId', (clock) => loadUser(loginApi, { clock } as never), 7],
+  [
+    'requireAccessToken',
+    'tokenStore',
+    'token store',
+    (wrong) => requireAccessToken(wrong as never),
+    {},
+    undefined,
+  ],
+  ['requireAccessToken', 'get', 'missing', access('tokenStore'), { set() {}, delete() {} }],
+  [
+    'requireAccessToken',
+    'loginPath',
+    'path on this site',
+    access('loginPath'),
+    '//evil',
+    'https://evil.example',
+  ],
+  ['requireAccessToken', 'userId', 'function', access('userId'), 7, 'id'],
+  ['requireAccessToken', 'clock', 'function', access('clock'), 7],
+  ['requireLogin', 'loginPath', 'path on this site', gate('loginPath'), 'x', '//evil.example'],
+  ['requireLogin', 'path', 'loginPath', gate('path'), '/login'],
+  [
+    'errorHandler',
+    'loginPath',
+    'path on this site',
+    handler('loginPath'),
+    'x',
+    'https://evil.example',
+    '//evil.example',
+    7,
+  ],
+  ['errorHandler', 'login', 'loginPath', handler('login'), '/login'],
+];
+
 describe('a complaint about an option', () => {
-  it.each<[owner: string, option: string, make: () => unknown, expected: string]>([
-    ['requirePurchase', 'keyApi', () => requirePurchase({} as never), 'a KeyApi'],
-    ['requirePurchase', 'code', () => requirePurchase(keyApi, { code: 'x' as never }), 'function'],
-    ['requirePurchase', 'item', () => requirePurchase(keyApi, { item: -1 }), 'whole number'],
-    ['requirePurchase', 'licenseType', () => requirePurchase(keyApi, { licenseType: '' }), 'ext'],
-    [
-      'requirePurchase',
-      'licenseType',
-      () => requirePurchase(keyApi, { licenseType: ['Extended', ''] }),
-      'several',
-    ],
-    [
-      'requirePurchase',
-      'licenseType',
-      () => requirePurchase(keyApi, { licenseType: ['Extended', 7 as never] }),
-      'several',
-    ],
-    [
-      'requirePurchase',
-      'supported',
-      () => requirePurchase(keyApi, { supported: 1 as never }),
-      'true or false',
-    ],
-    [
-      'requirePurchase',
-      'accept',
-      () => requirePurchase(keyApi, { accept: 1 as never }),
-      'function',
-    ],
-    [
-      'requirePurchase',
-      'onUnknown',
-      () => requirePurchase(keyApi, { onUnknown: 'x' as never }),
-      '"deny", "allow"',
-    ],
-    [
-      'requirePurchase',
-      'onDenied',
-      () => requirePurchase(keyApi, { onDenied: 1 as never }),
-      'function',
-    ],
-    [
-      'requirePurchase',
-      'guessLimit',
-      () => requirePurchase(keyApi, { guessLimit: 7 as never }),
-      'limit, window, by',
-    ],
-    [
-      'requirePurchase: guessLimit',
-      'limit',
-      () => requirePurchase(keyApi, { guessLimit: { limit: 0 } }),
-      'codes',
-    ],
-    [
-      'requirePurchase: guessLimit',
-      'limit',
-      () => requirePurchase(keyApi, { guessLimit: { limit: 1.5 } }),
-      'whole number',
-    ],
-    [
-      'requirePurchase: guessLimit',
-      'window',
-      () => requirePurchase(keyApi, { guessLimit: { window: 0 } }),
-      'milliseconds',
-    ],
-    [
-      'requirePurchase: guessLimit',
-      'by',
-      () => requirePurchase(keyApi, { guessLimit: { by: 'ip' as never } }),
-      'function',
-    ],
-    ['loadPurchase', 'keyApi', () => loadPurchase({} as never), 'validatePurchase'],
-    [
-      'loadPurchase',
-      'onUnknown',
-      () => loadPurchase(keyApi, { onUnknown: 'deny' } as never),
-      'known are code, item, licenseType, supported, accept, guessLimit',
-    ],
-    ['loadItem', 'keyApi', () => loadItem({} as never), 'getItem'],
-    ['loadItem', 'id', () => loadItem(keyApi, { id: 7 as never }), 'function'],
-    ['loadItems', 'keyApi', () => loadItems({} as never), 'listItems'],
-    ['loadAccount', 'keyApi', () => loadAccount({} as never), 'getAccount'],
-    ['loadUser', 'loginApi', () => loadUser({} as never, { tokenStore }), 'a LoginApi'],
-    ['loadUser', 'loginApi', () => loadUser({} as never, { tokenStore }), 'getUser'],
-    ['loadUser', 'tokenStore', () => loadUser(loginApi, {} as never), 'token store'],
-    [
-      'loadUser',
-      'userId',
-      () => loadUser(loginApi, { tokenStore, userId: 7 as never }),
-      'function',
-    ],
-    ['loadUser', 'clock', () => loadUser(loginApi, { clock: 7 } as never), 'tokenStore, userId'],
-    ['requireAccessToken', 'tokenStore', () => requireAccessToken({} as never), 'token store'],
-    [
-      'requireAccessToken',
-      'loginPath',
-      () => requireAccessToken({ tokenStore, loginPath: '//evil' }),
-      'path on this site',
-    ],
-    [
-      'requireAccessToken',
-      'userId',
-      () => requireAccessToken({ tokenStore, userId: 7 as never }),
-      'function',
-    ],
-    [
-      'requireAccessToken',
-      'clock',
-      () => requireAccessToken({ tokenStore, clock: 7 as never }),
-      'function',
-    ],
-    ['requireLogin', 'loginPath', () => requireLogin({ loginPath: 'x' }), 'path on this site'],
-    ['requireLogin', 'path', () => requireLogin({ path: '/' } as never), 'loginPath'],
-    ['errorHandler', 'loginPath', () => errorHandler({ loginPath: 'x' }), 'path on this site'],
-    ['errorHandler', 'path', () => errorHandler({ path: '/' } as never), 'loginPath'],
-  ])('is %s’s, names "%s", and says what is right', (owner, option, make, expected) => {
+  it.each(COMPLAINTS)(
+    'is %s’s, names "%s", and says what is right: %s',
+    (owner, option, expected, make, ...wrong) => {
+      for (const value of wrong) {
+        const attempt = () => make(value);
+        expect(attempt).toThrow(TypeError);
+        expect(attempt).toThrow(new RegExp(`^${owner}: .*"${option}"`));
+        expect(attempt).toThrow(new RegExp(expected, 'i'));
+      }
+    },
+  );
+
+  it.each(['x', null])('%j is no object of options', (wrong) => {
+    expect(() => requirePurchase(keyApi, wrong as never)).toThrow(TypeError);
+    expect(() => requirePurchase(keyApi, wrong as never)).toThrow('options');
+  });
+
+  it.each<[string, () => unknown]>([
+    ['fromHeader', () => fromHeader('')],
+    ['fromQuery', () => fromQuery(7 as unknown as string)],
+    ['fromParams', () => fromParams('')],
+    ['fromSession', () => fromSession('')],
+    ['fromBody', () => fromBody('')],
+    ['firstOf', () => firstOf()],
+    ['firstOf', () => firstOf('x' as never)],
+  ])('%s checks its own', (name, make) => {
     expect(make).toThrow(TypeError);
-    expect(make).toThrow(new RegExp(`^${owner}: .*"${option}"`));
-    expect(make).toThrow(new RegExp(expected, 'i'));
+    expect(make).toThrow(name);
   });
 });
 

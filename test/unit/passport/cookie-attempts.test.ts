@@ -1,4 +1,4 @@
-import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
+import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { cookieBrowser, drive, fakeLoginApi } from '../../support/strategy-harness.js';
 
@@ -13,25 +13,6 @@ function strategyOf(
   const strategy = new MarketplaceStrategy({ loginApi, loginAttempts: { cookieSecret } }, verify);
   return { strategy, exchanged };
 }
-
-describe('options', () => {
-  const { loginApi } = fakeLoginApi();
-  it.each<[string, unknown]>([
-    ['"loginAttempts"', 'cookie'],
-    ['"loginAttempts"', null],
-    ['"secret"', { secret: 'x' }],
-    ['cookieSecret', {}],
-    ['cookieSecret', { cookieSecret: [] }],
-    ['cookieSecret', { cookieSecret: '' }],
-    ['cookieSecret', { cookieSecret: ['good', ' '] }],
-    ['cookieSecret', { cookieSecret: 7 }],
-  ])('a wrong one is a TypeError that names %s', (name, loginAttempts) => {
-    const options = { loginApi, loginAttempts } as MarketplaceStrategyOptions;
-    const make = () => new MarketplaceStrategy(options, verify);
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
 
 describe('login attempts in a cookie', () => {
   it('need no session', async () => {

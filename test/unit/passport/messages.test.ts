@@ -1,6 +1,7 @@
 import {
   MarketplaceStrategy,
   type MarketplaceStrategyOptions,
+  MemoryTokenStore,
   type MarketplaceStrategy as Strategy,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
@@ -19,19 +20,53 @@ describe('a complaint about an option', () => {
         own as typeof verify,
       );
 
-  it.each<[string, object, string]>([
-    ['loginApi', { loginApi: {} }, 'a LoginApi'],
-    ['tokenStore', { tokenStore: {} }, '"get" is missing'],
-    ['state', { state: 'yes' }, 'true or false'],
-    ['confirm', { confirm: 1 }, 'true or false'],
-    ['passReqToCallback', { passReqToCallback: 'yes' }, 'true or false'],
-    ['clock', { clock: 7 }, 'a function'],
-    ['loginAttempts', { loginAttempts: 'cookie' }, 'cookieSecret'],
-    ['loginAttempts.cookieSecret', { loginAttempts: { cookieSecret: [] } }, 'a secret'],
-  ])('names the strategy, and "%s", and says what it must be', (name, options, expected) => {
-    expect(make(options)).toThrow(/^MarketplaceStrategy: /);
-    expect(make(options)).toThrow(`"${name}"`);
-    expect(make(options)).toThrow(expected);
+  const cookie = (...secrets: unknown[]) => secrets.map((cookieSecret) => ({ cookieSecret }));
+  it.each<[string, string, unknown[], named?: string]>([
+    ['loginApi', 'a LoginApi', [{}, undefined]],
+    ['loginApi', 'missing', [{ loginUrl: () => '' }], 'exchange'],
+    ['tokenStore', '"get" is missing', [{}, new Set()]],
+    ['tokenStore', 'a token store', ['redis']],
+    ['tokenStore', '"claim"', [Object.assign(new MemoryTokenStore(), { claim: true })]],
+    ['state', 'true or false', ['yes']],
+    ['confirm', 'true or false', [1]],
+    ['passReqToCallback', 'true or false', ['yes']],
+    ['clock', 'a function', [7]],
+    ['callbackURL', 'unknown option', ['/callback']],
+    ['loginAttempts', 'cookieSecret', ['cookie', null]],
+    [
+      'loginAttempts',
+      'a secret',
+      [{}, ...cookie([], '', ['good', ' '], 7)],
+      'loginAttempts.cookieSecret',
+    ],
+  ])('names the strategy, and "%s", and says %j', (name, expected, wrong, named = name) => {
+    for (const value of wrong) {
+      expect(make({ [name]: value })).toThrow(TypeError);
+      expect(make({ [name]: value })).toThrow(/^MarketplaceStrategy: /);
+      expect(make({ [name]: value })).toThrow(`"${named}"`);
+      expect(make({ [name]: value })).toThrow(expected);
+    }
+  });
+
+  it('is raised also where there are no options', () => {
+    expect(() => new MarketplaceStrategy(undefined as never, verify)).toThrow('"loginApi"');
+  });
+
+  it.each<[string, object, unknown]>([
+    ['is missing', {}, undefined],
+    ['takes 2 arguments', {}, (_a: unknown, _b: unknown) => {}],
+    ['takes 3 arguments', {}, (_a: unknown, _b: unknown, _c: unknown) => {}],
+    [
+      'takes 4 arguments beside the request',
+      { passReqToCallback: true },
+      (_a: 1, _b: 1, _c: 1, _d: 1) => {},
+    ],
+  ])('names verify where it %s', (_what, options, own) => {
+    // `undefined` would be the default of the helper.
+    const attempt = () =>
+      new MarketplaceStrategy({ loginApi, ...options } as never, own as typeof verify);
+    expect(attempt).toThrow(TypeError);
+    expect(attempt).toThrow('verify');
   });
 
   it('says where an unknown one stands', () => {
