@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, redisIsMissing, startRedis } from '../../support/redis-server.js';
+import { redisIsMissing, sharedRedis } from '../../support/redis-server.js';
 import { purchase } from '../../support/wire.js';
-import { TestFleet } from './support/fleet.js';
+import { Bench } from './support/bench.js';
 import { legible, RedisSpy } from './support/redis-spy.js';
-import { CountingService, INVALID } from './support/service.js';
+import { INVALID } from './support/service.js';
 import { until } from './support/until.js';
 
 const API_KEY = 'sentinel-api-key-8c1f0b7d9a3e5f42';
@@ -19,25 +19,26 @@ const SECRETS = [
 ];
 
 describe.skipIf(redisIsMissing())('everything that Redis sees', () => {
-  let redis: RedisServer;
-  let service: CountingService;
-  let fleet: TestFleet;
+  let bench: Bench;
   let spy: RedisSpy;
 
   beforeAll(async () => {
-    [redis, service] = await Promise.all([startRedis(), CountingService.start()]);
-    spy = await RedisSpy.start(redis);
-    const settings = { serviceUrl: service.url, apiKey: API_KEY, guessLimit: 5, limits: {} };
-    fleet = await TestFleet.start({ ...settings, tokenKey: TOKEN_KEY }, [redis.url, redis.url]);
-  }, 30_000);
+    spy = await RedisSpy.start(await sharedRedis());
+    bench = await Bench.start({
+      processes: 2,
+      isPatient: true,
+      apiKey: API_KEY,
+      tokenKey: TOKEN_KEY,
+    });
+  });
   afterAll(async () => {
-    await fleet?.stop();
+    await bench?.stop();
     spy?.close();
-    service?.close();
-    await redis?.stop();
   });
 
-  it('holds no secret in clear', { timeout: 15_000 }, async () => {
+  it('holds no secret in clear', async () => {
+    const { fleet } = bench;
+    const messages = spy.messages.length;
     const [one, two] = fleet.workers;
     await fleet.ask(CODE, 5);
     await fleet.ask(WRONG, 5, 'guard');
@@ -48,7 +49,7 @@ describe.skipIf(redisIsMissing())('everything that Redis sees', () => {
     for (const code of [CODE, WRONG]) await one?.do('invalidate', { code });
     await fleet.ask(CODE, 5);
     await fleet.ask(CODE, 5, 'guard');
-    await until('the messages were heard', () => spy.messages.length >= 4);
+    await until('the messages were heard', () => spy.messages.length >= messages + 4);
 
     const everything = await spy.everything();
     // It saw all of them: answers, locks, a token, a claim, guesses and invalidations.

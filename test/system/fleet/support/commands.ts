@@ -1,19 +1,24 @@
 import type { ClientKind } from '../../../support/redis-server.js';
 
-/** What one process of the fleet is told when it starts. */
-export interface WorkerSettings {
+/** How one process of the fleet is made. */
+export interface MemberSettings {
   readonly redisUrl: string;
   readonly client: Extract<ClientKind, 'node-redis' | 'ioredis'>;
   readonly serviceUrl: string;
   readonly apiKey: string;
   /** Of KeyApi's cache, in milliseconds. */
   readonly limits: Readonly<Record<string, number>>;
-  /** Milliseconds that Redis may take for one call of the cache; default: the package's own. */
-  readonly redisTimeout?: number;
   /** Base64, 32 bytes. Without it tokens are kept as they are. */
   readonly tokenKey?: string;
-  /** How many wrong codes the fleet allows one visitor in a minute. */
+  /** How many failed attempts the fleet allows one visitor in a minute. */
   readonly guessLimit: number;
+  /**
+   * Time stands still in the process, so that no call to Redis is too late: what is tested is not what
+   * a process does when it cannot reach the shared cache, as happens on a busy machine.
+   */
+  readonly isPatient?: boolean;
+  /** Locks live that many times longer, for the same reason. */
+  readonly lockFactor?: number;
 }
 
 /** How a number of lookups ended. */
@@ -37,6 +42,12 @@ export type TokenAnswer = { value?: string; error?: string; milliseconds: number
 
 /** What a process of the fleet can be asked to do: each with what it takes and what it gives. */
 export interface Commands {
+  /** Makes a new member in this process. */
+  begin: [input: MemberSettings, output: undefined];
+  /** Closes it. */
+  end: [input: object, output: undefined];
+  /** Moves the time of all deadlines and rests. */
+  pass: [input: { milliseconds: number }, output: undefined];
   ask: [input: { code: string; times: number; via: 'client' | 'guard' }, output: Outcomes];
   /** Asks for each of the codes, some at once, at a moment of the simulated time. */
   traffic: [input: { now: number; codes: string[] }, output: Outcomes];

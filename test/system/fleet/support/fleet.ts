@@ -1,40 +1,33 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { builtWorker } from './built-worker.js';
 import type {
   CommandName,
   Input,
+  MemberSettings,
   Order,
   Outcomes,
   Output,
   Reply,
-  WorkerSettings,
 } from './commands.js';
 import { sum } from './outcomes.js';
-
-const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /** One process of the fleet, seen from the test. */
 export class Worker {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (reply: Reply) => void>();
-  readonly ready: Promise<void>;
   #last = 0;
+  #end: string | undefined;
 
-  constructor(settings: WorkerSettings) {
-    this.#child = fork(WORKER, [JSON.stringify(settings)], {
-      cwd: ROOT,
-      execArgv: ['--import', 'tsx'],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    this.ready = new Promise((resolve, reject) => {
-      this.#waiting.set(0, () => resolve());
-      this.#child.once('exit', (code, signal) => {
-        const error = `the process ended: ${code ?? signal}`;
-        reject(new Error(error));
-        for (const [id, settle] of this.#waiting) settle({ id, error });
-      });
+  constructor(program: string) {
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+    this.#child = fork(program, { stdio: [...stdio] });
+    // It does not keep the process of the tests from ending, and ends with it.
+    this.#child.unref();
+    this.#child.channel?.unref();
+    this.#child.once('exit', (code, signal) => {
+      this.#end = `the process ended: ${code ?? signal}`;
+      for (const [id, settle] of this.#waiting) settle({ id, error: this.#end });
     });
     this.#child.on('message', (message) => {
       const reply = message as Reply;
@@ -45,6 +38,7 @@ export class Worker {
 
   do<K extends CommandName>(name: K, input: Input<K>): Promise<Output<K>> {
     const order: Order = { id: ++this.#last, name, input };
+    if (this.#end !== undefined) return Promise.reject(new Error(`${name}: ${this.#end}`));
     return new Promise((resolve, reject) => {
       this.#waiting.set(order.id, ({ error, output }) => {
         if (error === undefined) resolve(output as Output<K>);
@@ -56,39 +50,41 @@ export class Worker {
     });
   }
 
+  get isAlive(): boolean {
+    return this.#end === undefined;
+  }
+
   /** SIGKILL: it cannot tidy up. */
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (!this.isAlive) return;
+    this.#child.ref();
     this.#child.kill('SIGKILL');
     await once(this.#child, 'exit');
   }
 }
 
+/** Processes without a member: they are started once for all files of a worker. */
+const idle: Worker[] = [];
+
 /** Processes that share a Redis, every other one with the other library. */
 export class TestFleet {
-  readonly workers: readonly Worker[];
+  private constructor(readonly workers: readonly Worker[]) {}
 
-  private constructor(workers: readonly Worker[]) {
-    this.workers = workers;
-  }
-
-  /** @param urls of Redis, one for each process; they may be proxies. */
+  /** @param urls of Redis, one for each process; they can be proxies. */
   static async start(
-    settings: Omit<WorkerSettings, 'redisUrl' | 'client'>,
+    settings: Omit<MemberSettings, 'redisUrl' | 'client'>,
     urls: readonly string[],
   ): Promise<TestFleet> {
-    const fleet = new TestFleet(
-      urls.map(
-        (redisUrl, n) =>
-          new Worker({ ...settings, redisUrl, client: n % 2 === 0 ? 'node-redis' : 'ioredis' }),
-      ),
+    const program = await builtWorker();
+    const fleet = new TestFleet(urls.map(() => idle.pop() ?? new Worker(program)));
+    const begin = fleet.workers.map((worker, n) =>
+      worker.do('begin', {
+        ...settings,
+        redisUrl: urls[n] ?? '',
+        client: n % 2 === 0 ? 'node-redis' : 'ioredis',
+      }),
     );
-    try {
-      await Promise.all(fleet.workers.map((worker) => worker.ready));
-    } catch (error) {
-      await fleet.stop();
-      throw error;
-    }
+    await Promise.all(begin);
     return fleet;
   }
 
@@ -102,7 +98,10 @@ export class TestFleet {
     return sum(await this.all('ask', { code, times, via }));
   }
 
+  /** Leaves the processes to the next fleet. */
   async stop(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.kill()));
+    const alive = this.workers.filter(({ isAlive }) => isAlive);
+    await Promise.all(alive.map((worker) => worker.do('end', {})));
+    idle.push(...alive);
   }
 }

@@ -1,5 +1,5 @@
 import { isMarketgateError, type KeyApi, type TokenStore } from 'marketgate';
-import type { LoadOutcomes } from './commands.js';
+import { type LoadOutcomes, machineTime } from './commands.js';
 import { noOutcomes, note } from './outcomes.js';
 
 const VISITORS = 4;
@@ -53,7 +53,7 @@ export class Load {
   async #readTokens(user: string): Promise<void> {
     const { tokens } = this.outcomes;
     while (this.#isOn) {
-      const begun = performance.now();
+      const begun = machineTime();
       try {
         if ((await this.#tokens.get(user)) === undefined) tokens.missing++;
         else tokens.found++;
@@ -61,7 +61,7 @@ export class Load {
         const isRefusal = isMarketgateError(error) && error.code === 'store_unavailable';
         tokens[isRefusal ? 'refused' : 'other']++;
       }
-      tokens.slowest = Math.max(tokens.slowest, performance.now() - begun);
+      tokens.slowest = Math.max(tokens.slowest, machineTime() - begun);
       await pause();
     }
   }

@@ -8,10 +8,15 @@ import {
   requirePurchase,
   type TokenStore,
 } from 'marketgate';
-import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import {
+  RedisCache,
+  type RedisCacheOptions,
+  RedisTokenStore,
+  redisGuessLimit,
+} from 'marketgate/redis';
 import { Agent } from 'undici';
 import { CLIENTS } from '../../../support/redis-server.js';
-import type { WorkerSettings } from './commands.js';
+import type { MemberSettings } from './commands.js';
 
 /** What a process of the fleet is made of: as an app would put it together. */
 export interface Member {
@@ -21,23 +26,36 @@ export interface Member {
   readonly url: string;
   /** Takes the place of the clock, from then on. */
   setNow(now: number): void;
+  close(): Promise<void>;
 }
 
-export async function createMember(settings: WorkerSettings): Promise<Member> {
-  const { client } = await CLIENTS[settings.client](settings.redisUrl);
+/** A cache whose locks outlive a holder that is slow because the machine is busy. */
+class LongLocks extends RedisCache {
+  readonly #factor: number;
+
+  constructor(options: RedisCacheOptions, factor: number) {
+    super(options);
+    this.#factor = factor;
+  }
+
+  override lock(key: string, ttl: number) {
+    return super.lock(key, ttl * this.#factor);
+  }
+}
+
+export async function createMember(settings: MemberSettings): Promise<Member> {
+  const { client, close } = await CLIENTS[settings.client](settings.redisUrl);
   let now: number | undefined;
-  const timeout = settings.redisTimeout;
+  // Many connections, or the requests of a crowd would wait for each other and not for Redis.
+  const dispatcher = new Agent({ connections: 64 });
   const keyApi = new KeyApi({
     baseUrl: settings.serviceUrl,
     apiKey: settings.apiKey,
     clock: () => now ?? Date.now(),
     retries: 0,
-    // Many connections, or the questions of a crowd would wait for each other and not for Redis.
-    dispatcher: new Agent({ connections: 64 }),
-    cache: {
-      shared: new RedisCache({ client, ...(timeout !== undefined && { timeout }) }),
-      ...settings.limits,
-    },
+    ...(settings.isPatient && { timeout: 60_000 }),
+    dispatcher,
+    cache: { shared: new LongLocks({ client }, settings.lockFactor ?? 1), ...settings.limits },
   });
   const plain = new RedisTokenStore({ client });
   const app = express();
@@ -64,6 +82,13 @@ export async function createMember(settings: WorkerSettings): Promise<Member> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/guarded`,
     setNow(time) {
       now = time;
+    },
+    async close() {
+      await keyApi.close();
+      await dispatcher.destroy();
+      server.closeAllConnections();
+      server.close();
+      close();
     },
   };
 }

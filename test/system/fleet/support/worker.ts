@@ -6,7 +6,6 @@ import {
   type Order,
   type Reply,
   type TokenAnswer,
-  type WorkerSettings,
 } from './commands.js';
 import { Load } from './load.js';
 import { createMember, type Member } from './member.js';
@@ -18,7 +17,24 @@ process.once('disconnect', () => process.exit());
 /** Requests of mixed traffic at once. */
 const AT_ONCE = 10;
 
-function handlersOf({ keyApi, tokens, url, setNow }: Member): Handlers {
+const realNow = performance.now.bind(performance);
+/** Milliseconds by which time is ahead, and when it stopped, if it has. */
+let ahead = 0;
+let stoppedAt: number | undefined;
+performance.now = () => (stoppedAt ?? realNow()) + ahead;
+
+let handlers: Partial<Handlers> = {
+  async begin(settings) {
+    stoppedAt = settings.isPatient ? realNow() : undefined;
+    handlers = { ...handlers, ...handlersOf(await createMember(settings)) };
+  },
+  async pass({ milliseconds }) {
+    ahead += milliseconds;
+  },
+};
+
+function handlersOf(member: Member): Partial<Handlers> {
+  const { keyApi, tokens, url, setNow } = member;
   const crowd = new Pool(new URL(url).origin, { connections: 250 });
   const load = new Load(keyApi, tokens);
 
@@ -40,6 +56,11 @@ function handlersOf({ keyApi, tokens, url, setNow }: Member): Handlers {
   };
 
   return {
+    async end() {
+      await load.stop();
+      await crowd.destroy();
+      await member.close();
+    },
     async ask({ code, times, via }) {
       const outcomes = noOutcomes();
       const look = via === 'client' ? askClient : askGuard;
@@ -89,8 +110,8 @@ function handlersOf({ keyApi, tokens, url, setNow }: Member): Handlers {
 }
 
 async function timed(run: () => Promise<string | undefined>): Promise<TokenAnswer> {
-  const begun = performance.now();
-  const took = () => performance.now() - begun;
+  const begun = machineTime();
+  const took = () => machineTime() - begun;
   try {
     const value = await run();
     return { ...(value !== undefined && { value }), milliseconds: took() };
@@ -101,9 +122,6 @@ async function timed(run: () => Promise<string | undefined>): Promise<TokenAnswe
 
 const nextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
-const settings = JSON.parse(process.argv[2] ?? '{}') as WorkerSettings;
-const handlers = handlersOf(await createMember(settings));
-
 process.on('message', (message) => {
   const { id, name, input } = message as Order;
   const handle = handlers[name] as (given: unknown) => Promise<unknown>;
@@ -113,4 +131,3 @@ process.on('message', (message) => {
     (error: unknown) => reply({ error: wordsFor(error) }),
   );
 });
-process.send?.({ id: 0 });

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { type RedisServer, sharedRedis } from '../../../support/redis-server.js';
+import type { MemberSettings } from './commands.js';
+import { TestFleet } from './fleet.js';
+import { CountingService } from './service.js';
+import { TcpProxy } from './tcp-proxy.js';
+import { until } from './until.js';
+
+/** How a fleet is made; see {@link MemberSettings} for the rest. */
+interface BenchOptions extends Partial<Omit<MemberSettings, 'redisUrl' | 'client' | 'serviceUrl'>> {
+  readonly processes?: number;
+  /** How many proxies stand between the processes and Redis; each serves every n-th process. */
+  readonly proxies?: number;
+}
+
+/** A service, a Redis and the processes that share it. */
+export class Bench {
+  private constructor(
+    readonly redis: RedisServer,
+    readonly service: CountingService,
+    readonly proxies: readonly TcpProxy[],
+    readonly fleet: TestFleet,
+  ) {}
+
+  /** The processes are connected, and hear invalidations. */
+  static async start({ processes = 4, proxies: count = 0, ...options }: BenchOptions) {
+    const [redis, service] = await Promise.all([sharedRedis(), CountingService.start()]);
+    const { port } = redis;
+    const proxies = await Promise.all(Array.from({ length: count }, () => TcpProxy.start(port)));
+    const given = { apiKey: 'key-of-the-shop', guessLimit: 5, limits: {}, ...options };
+    const fleet = await TestFleet.start(
+      { ...given, serviceUrl: service.url },
+      Array.from({ length: processes }, (_, n) => (proxies[n % count] ?? redis).url),
+    );
+    const bench = new Bench(redis, service, proxies, fleet);
+    await bench.allShare();
+    return bench;
+  }
+
+  /** Looks up one code in one process. */
+  async ask(n: number, code: string) {
+    const outcomes = await this.fleet.workers[n]?.do('ask', { code, times: 1, via: 'client' });
+    return outcomes?.yes;
+  }
+
+  /** Makes the service wait with the answer to a code that a process looks up; gives the way out. */
+  async askHeldUp(n: number, code: string) {
+    let open = (): void => {};
+    this.service.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const answer = this.ask(n, code).catch(() => 'killed');
+    await until('the service is asked', () => this.service.calls(code) === 1);
+    this.service.gate = undefined;
+    return { answer, open };
+  }
+
+  /** Waits until all processes share answers and hear invalidations. */
+  async allShare(): Promise<void> {
+    const { fleet, service } = this;
+    let code = '';
+    await until('all share', async () => {
+      // A shared cache that failed is left alone for five seconds at most.
+      await fleet.all('pass', { milliseconds: 5000 });
+      code = `probe-${randomUUID()}`;
+      await fleet.ask(code);
+      return service.calls(code) === 1;
+    });
+    await until('all hear', async () => {
+      await fleet.workers.at(-1)?.do('invalidate', { code });
+      return (await fleet.all('peek', { code })).every((known) => known === 'nothing');
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.fleet.stop();
+    for (const proxy of this.proxies) proxy.close();
+    this.service.close();
+  }
+}
