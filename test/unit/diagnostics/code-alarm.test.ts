@@ -1,52 +1,51 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type CodesInvalidMessage, KeyApi, type KeyApiOptions } from 'marketgate';
-import type { Sandbox } from 'marketgate/sandbox';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { CodesInvalidMessage, KeyApiOptions } from 'marketgate';
+import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
+import { KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { openShop } from '../../support/shop.js';
+import { json } from '../../support/service-in-memory.js';
+import { KEY, refusal } from '../../support/wire.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+/** A key that the service knows, and that knows none of the codes. */
+const KEY_OF_ANOTHER = 'b2'.repeat(32);
 
-/** The alarms that are raised until the test is over. */
-function hearAlarms(): CodesInvalidMessage[] {
-  const alarms: CodesInvalidMessage[] = [];
-  const listen = (message: unknown): void => {
-    if ((message as CodesInvalidMessage).kind === 'codes-invalid') {
-      alarms.push(message as CodesInvalidMessage);
-    }
-  };
-  subscribe('marketgate:drift', listen);
-  onTestFinished(() => void unsubscribe('marketgate:drift', listen));
-  return alarms;
-}
-
-const sell = (sandbox: Sandbox, count: number): string[] =>
-  Array.from({ length: count }, () => sandbox.data.addPurchase({ item_id: 1042 }).purchase_code);
+const hearAlarms = (): CodesInvalidMessage[] => hear('drift');
 
 const guesses = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `guess-${i}-x`);
 
-async function shop(options: Partial<KeyApiOptions> = {}) {
-  const key = { now: '' };
-  const opened = await openShop({ apiKey: () => key.now, ...options });
-  const { sandbox, apiKey, keyApi } = opened;
-  key.now = apiKey;
-  const ask = async (codes: string[]): Promise<boolean[]> => {
-    const answers: boolean[] = [];
-    for (const code of codes) answers.push((await keyApi.validatePurchase(code)) !== null);
-    return answers;
+/** A shop whose customers buy and are refunded. */
+function shop(options: Partial<KeyApiOptions> = {}) {
+  const service = new KeyApiService();
+  const valid = new Set<string>();
+  service.override = (request) => {
+    if (request.path !== VALIDATION || service.says !== 'positive') return undefined;
+    const isOurs = request.parameter('api_key') === KEY;
+    const isValid = isOurs && valid.has(request.parameter('purchase_code') ?? '');
+    return isValid ? undefined : json(refusal('Invalid purchase code'), 404);
   };
-  return { ...opened, key, ask, customers: (count: number) => sell(sandbox, count) };
-}
-
-/** The key of another account: account/details answers it, and it knows none of the codes. */
-function keyOfAnother(sandbox: Sandbox, apiKey: string): string {
-  const other = sandbox.data.workspaces.find(({ api_key }) => api_key && api_key !== apiKey);
-  if (other?.api_key === undefined) throw new Error('the sandbox has one workspace only');
-  return other.api_key;
+  const key = { now: KEY };
+  const keyApi = service.client({ apiKey: () => key.now, ...options });
+  return {
+    service,
+    valid,
+    key,
+    keyApi,
+    async ask(codes: string[]): Promise<boolean[]> {
+      const answers: boolean[] = [];
+      for (const code of codes) answers.push((await keyApi.validatePurchase(code)) !== null);
+      return answers;
+    },
+    customers(count: number): string[] {
+      const codes = Array.from({ length: count }, (_, i) => `sold-code-${valid.size + i}`);
+      for (const code of codes) valid.add(code);
+      return codes;
+    },
+  };
 }
 
 const wereValid = (codes: number) => ({
@@ -62,11 +61,12 @@ const UNCACHED = { cache: false } as const;
 
 describe('the alarm that all codes are suddenly invalid', () => {
   it('is raised by the third customer, when the key of another account was put in', async () => {
-    const { ask, customers, key, sandbox, apiKey } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers, key } = self;
     const alarms = hearAlarms();
     const codes = customers(5);
     await ask(codes);
-    key.now = keyOfAnother(sandbox, apiKey);
+    key.now = KEY_OF_ANOTHER;
     expect(await ask(codes.slice(0, 2))).toEqual([false, false]);
     expect(alarms).toEqual([]);
     await ask(codes.slice(2));
@@ -74,24 +74,27 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised where the answers are cached: by what the refreshes erase', async () => {
-    const { ask, customers, key, sandbox, apiKey } = await shop();
+    const self = shop();
+    const { ask, customers, key } = self;
     const codes = customers(4);
     await ask(codes);
     // Nobody listened yet: that these codes were valid is known from the cache.
     const alarms = hearAlarms();
-    key.now = keyOfAnother(sandbox, apiKey);
-    sandbox.clock.advance(6 * MINUTE);
+    key.now = KEY_OF_ANOTHER;
+    self.service.now += 6 * MINUTE;
     await ask(codes);
-    await vi.waitFor(() => expect(alarms).toHaveLength(1));
+    await settle();
+    expect(alarms).toHaveLength(1);
     expect(alarms[0]).toMatchObject({ reason: 'were-valid' });
   });
 
   it('is raised at once when the service does not know the key any more', async () => {
-    const { customers, sandbox, keyApi } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { customers, keyApi } = self;
     const alarms = hearAlarms();
     const [code = ''] = customers(1);
     await keyApi.validatePurchase(code);
-    sandbox.data.revokeApiKey(sandbox.data.workspaces[0]?.id ?? '');
+    self.service.keys = new Set();
     expect((await rejection(keyApi.validatePurchase(code))).code).toBe('api_key_rejected');
     expect(alarms).toEqual([
       {
@@ -106,9 +109,10 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised by the twentieth first code, when none was ever valid', async () => {
-    const { ask, customers, key, sandbox, apiKey } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers, key } = self;
     const alarms = hearAlarms();
-    key.now = keyOfAnother(sandbox, apiKey);
+    key.now = KEY_OF_ANOTHER;
     const codes = customers(20);
     await ask(codes.slice(0, 19));
     await ask(codes.slice(0, 19));
@@ -119,34 +123,36 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised once an hour, for as long as it lasts', async () => {
-    const { ask, customers, key, sandbox, apiKey } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers, key } = self;
     const alarms = hearAlarms();
     const codes = customers(5);
     await ask(codes);
-    key.now = keyOfAnother(sandbox, apiKey);
+    key.now = KEY_OF_ANOTHER;
     await ask(codes);
-    sandbox.clock.advance(HOUR - MINUTE);
+    self.service.now += HOUR - MINUTE;
     await ask(codes);
     expect(alarms).toEqual([wereValid(3)]);
-    sandbox.clock.advance(MINUTE);
+    self.service.now += MINUTE;
     await ask(codes);
     expect(alarms).toEqual([wereValid(3), wereValid(5)]);
-    key.now = apiKey;
+    key.now = KEY;
     await ask(codes);
-    sandbox.clock.advance(HOUR);
+    self.service.now += HOUR;
     await ask(guesses(3));
     expect(alarms).toHaveLength(2);
   });
 
   it('holds no code and no key', async () => {
-    const { ask, customers, key, sandbox, apiKey } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers, key } = self;
     const alarms = hearAlarms();
     const codes = customers(3);
     await ask(codes);
-    key.now = keyOfAnother(sandbox, apiKey);
+    key.now = KEY_OF_ANOTHER;
     await ask(codes);
     expect(alarms).toHaveLength(1);
-    for (const secret of [...codes, apiKey, key.now]) {
+    for (const secret of [...codes, KEY, key.now]) {
       expect(JSON.stringify(alarms)).not.toContain(secret);
     }
   });
@@ -154,7 +160,8 @@ describe('the alarm that all codes are suddenly invalid', () => {
 
 describe('the alarm is not raised', () => {
   it('for guessers, once there was a customer', async () => {
-    const { ask, customers } = await shop();
+    const self = shop();
+    const { ask, customers } = self;
     const alarms = hearAlarms();
     await ask(customers(1));
     await ask(guesses(200));
@@ -162,7 +169,8 @@ describe('the alarm is not raised', () => {
   });
 
   it('for guessers in a process whose customers came before anybody listened', async () => {
-    const { ask, customers } = await shop();
+    const self = shop();
+    const { ask, customers } = self;
     await ask(customers(1));
     const alarms = hearAlarms();
     await ask(guesses(30));
@@ -171,67 +179,72 @@ describe('the alarm is not raised', () => {
 
   it('for guessers in a process of a fleet whose customers were answered by others', async () => {
     const shared = new MemorySharedCache();
-    const { keyApi, baseUrl, apiKey, sandbox, customers } = await shop({ cache: { shared } });
+    const self = shop({ cache: { shared } });
+    const { keyApi, customers } = self;
     const [code = ''] = customers(1);
     await keyApi.validatePurchase(code);
-    await vi.waitFor(() => expect(shared.values.size).toBe(1));
+    await settle();
     const alarms = hearAlarms();
-    const other = new KeyApi({ baseUrl, apiKey, cache: { shared }, clock: sandbox.clock });
-    onTestFinished(() => other.close());
+    const other = self.service.client({ cache: { shared } });
     expect(await other.validatePurchase(code)).not.toBeNull();
     for (const guess of guesses(30)) await other.validatePurchase(guess);
     expect(alarms).toEqual([]);
   });
 
   it('for refunds of two codes, however often they are tried', async () => {
-    const { ask, customers, sandbox } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers } = self;
     const alarms = hearAlarms();
     const codes = customers(3);
     await ask(codes);
     const refunded = codes.slice(0, 2);
-    for (const code of refunded) sandbox.data.refundPurchase(code);
+    for (const code of refunded) self.valid.delete(code);
     for (let i = 0; i < 5; i++) await ask([...refunded, ...guesses(5)]);
     expect(alarms).toEqual([]);
   });
 
   it('for three refunds with a valid code in between', async () => {
-    const { ask, customers, sandbox } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers } = self;
     const alarms = hearAlarms();
     const [a = '', b = '', c = '', d = ''] = customers(4);
     await ask([a, b, c, d]);
-    for (const code of [a, b, c]) sandbox.data.refundPurchase(code);
+    for (const code of [a, b, c]) self.valid.delete(code);
     await ask([a, b, d, c]);
     expect(alarms).toEqual([]);
   });
 
   it('for three refunds in as many days', async () => {
-    const { ask, customers, sandbox } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers } = self;
     const alarms = hearAlarms();
     const codes = customers(3);
     await ask(codes);
     for (const code of codes) {
-      sandbox.data.refundPurchase(code);
+      self.valid.delete(code);
       await ask([code]);
-      sandbox.clock.advance(DAY);
+      self.service.now += DAY;
     }
     expect(alarms).toEqual([]);
   });
 
   it('for an outage, which says nothing about codes', async () => {
-    const { ask, customers, sandbox, keyApi } = await shop(UNCACHED);
+    const self = shop(UNCACHED);
+    const { ask, customers, keyApi } = self;
     const alarms = hearAlarms();
     const codes = customers(4);
     await ask(codes);
-    sandbox.faults.errorRate = 1;
+    self.service.says = 'outage';
     for (const code of codes) await rejection(keyApi.validatePurchase(code));
     expect(alarms).toEqual([]);
   });
 
   it('when the function that gives the key fails', async () => {
-    const { keyApi } = await shop({
+    const self = shop({
       ...UNCACHED,
       apiKey: () => Promise.reject(new Error('vault')),
     });
+    const { keyApi } = self;
     const alarms = hearAlarms();
     for (const guess of guesses(25)) await rejection(keyApi.validatePurchase(guess));
     expect(alarms).toEqual([]);

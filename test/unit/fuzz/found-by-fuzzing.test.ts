@@ -1,32 +1,25 @@
-import { KeyApi, LoginApi } from 'marketgate';
+import { LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { json, startUpstream } from '../../support/upstream.js';
-import { account, CODE, item, KEY, purchase, success, userInfo } from '../../support/wire.js';
+import { ITEM, KeyApiService } from '../../support/key-api-service.js';
+import { json, ServiceInMemory, text, type WireAnswer } from '../../support/service-in-memory.js';
+import { CODE, item, purchase, success, userInfo } from '../../support/wire.js';
 
 const APP_SECRET = 'app/secret of+many~kinds&of characters';
 
-async function keyApiOf(
-  answer: Parameters<typeof startUpstream>[0],
-  options: Partial<ConstructorParameters<typeof KeyApi>[0]> = {},
-) {
-  const upstream = await startUpstream((request, res, n) =>
-    request.path === '/api/account/details'
-      ? json(res, success({ data: account }))
-      : answer(request, res, n),
-  );
-  const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY, retries: 0, ...options });
-  onTestFinished(() => keyApi.close());
-  return { keyApi, upstream };
+function keyApiOf(answer: WireAnswer, options: object = {}) {
+  const service = new KeyApiService();
+  service.override = () => answer;
+  return { keyApi: service.client(options), service };
 }
 
-async function loginApiOf(answer: Parameters<typeof startUpstream>[0]) {
-  const upstream = await startUpstream(answer);
+function loginApiOf(answer: WireAnswer) {
   const loginApi = new LoginApi({
-    authUrl: upstream.url,
+    authUrl: 'https://market.example',
     appId: 'app-7',
     appSecret: APP_SECRET,
     retries: 0,
+    dispatcher: new ServiceInMemory(() => answer),
   });
   onTestFinished(() => loginApi.close());
   return loginApi;
@@ -41,25 +34,19 @@ describe('a 429 or 5xx whose body cannot be read', () => {
   ])(
     '%s, HTTP %d: was no outage, and its Retry-After was lost',
     async (_why, status, headers, body) => {
-      const { keyApi, upstream } = await keyApiOf(
-        (_request, res) => {
-          res.writeHead(status, { 'retry-after': '40', ...headers });
-          res.end(body);
-        },
+      const { keyApi, service } = keyApiOf(
+        text(body, status, { 'retry-after': '40', ...headers }),
         { maxResponseBytes: 1000 },
       );
       const error = await rejection(keyApi.validatePurchase(CODE));
       expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 40 });
       expect((await rejection(keyApi.getItem(7))).retryAfter).toBeGreaterThan(0);
-      expect(upstream.count('/api/items/item')).toBe(0);
+      expect(service.asked(ITEM)).toBe(0);
     },
   );
 
   it('is still refused when the status does not explain it', async () => {
-    const { keyApi } = await keyApiOf((_request, res) => {
-      res.writeHead(200, { 'content-encoding': 'gzip' });
-      res.end('x');
-    });
+    const { keyApi } = keyApiOf(text('x', 200, { 'content-encoding': 'gzip' }));
     expect((await rejection(keyApi.getItem(7))).code).toBe('unexpected_response');
   });
 });
@@ -68,9 +55,7 @@ describe('a byte order mark', () => {
   it.each(['\n\uFEFF', '\uFEFF\uFEFF', '\uFEFF\r\n\uFEFF '])(
     'behind a line break, or a second one (%j), made an outage of an answer',
     async (ahead) => {
-      const { keyApi } = await keyApiOf((_request, res) =>
-        res.end(ahead + JSON.stringify(success({ item }))),
-      );
+      const { keyApi } = keyApiOf(text(ahead + JSON.stringify(success({ item }))));
       expect(await keyApi.getItem(1042)).toEqual(item);
     },
   );
@@ -83,8 +68,8 @@ describe('a purchase', () => {
   ])(
     'whose "downloaded" is %s was taken for one, or threw a TypeError',
     async (_what, downloaded) => {
-      const { keyApi } = await keyApiOf((_request, res) =>
-        json(res, success({ data: { purchase: { ...purchase, downloaded } } })),
+      const { keyApi } = keyApiOf(
+        json(success({ data: { purchase: { ...purchase, downloaded } } })),
       );
       expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('unexpected_response');
     },
@@ -92,10 +77,10 @@ describe('a purchase', () => {
 
   it('with a field nested deeper than the stack ended in a RangeError', async () => {
     const depth = 100_000;
-    const text = JSON.stringify(success({ data: { purchase } }));
+    const body = JSON.stringify(success({ data: { purchase } }));
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-    const { keyApi } = await keyApiOf((_request, res) =>
-      res.end(text.replace('"purchase_code"', `"trace":${deep},"purchase_code"`)),
+    const { keyApi } = keyApiOf(
+      text(body.replace('"purchase_code"', `"trace":${deep},"purchase_code"`)),
     );
     expect(await keyApi.validatePurchase(CODE)).toMatchObject({ purchase_code: CODE });
   });
@@ -105,11 +90,8 @@ describe('__proto__ as a name in an answer', () => {
   const odd = '"__proto__":{"isAdmin":true},';
   const escaped = '"__pr\\u006fto__":{"isAdmin":true},';
   it.each([odd, escaped])('was handed on without a cache: %s', async (name) => {
-    const { keyApi } = await keyApiOf(
-      (_request, res) =>
-        res.end(
-          JSON.stringify(success({ data: { purchase } })).replace('"price"', `${name}"price"`),
-        ),
+    const { keyApi } = keyApiOf(
+      text(JSON.stringify(success({ data: { purchase } })).replace('"price"', `${name}"price"`)),
       { cache: false },
     );
     const found = await keyApi.validatePurchase(CODE);
@@ -117,8 +99,8 @@ describe('__proto__ as a name in an answer', () => {
   });
 
   it.each([odd, escaped])('was handed on in a profile: %s', async (name) => {
-    const loginApi = await loginApiOf((_request, res) =>
-      res.end(JSON.stringify({ user_info: userInfo }).replace('"user_name"', `${name}"user_name"`)),
+    const loginApi = loginApiOf(
+      text(JSON.stringify({ user_info: userInfo }).replace('"user_name"', `${name}"user_name"`)),
     );
     expect(Object.assign({}, await loginApi.getUser('some-token'))).not.toHaveProperty('isAdmin');
   });
@@ -126,16 +108,16 @@ describe('__proto__ as a name in an answer', () => {
 
 describe('a secret that the service repeats', () => {
   it('was shown in part when what is read of a sentence ended in its middle', async () => {
-    const loginApi = await loginApiOf((_request, res) =>
-      json(res, { error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }),
+    const loginApi = loginApiOf(
+      json({ error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }),
     );
     const { message } = await rejection(loginApi.exchange('some-auth-key'));
     expect(message).not.toContain(APP_SECRET.slice(0, 8));
   });
 
   it('was shown when it was the app_secret in an answer to get_user_info', async () => {
-    const loginApi = await loginApiOf((_request, res) =>
-      json(res, { error: true, message: `app with ${APP_SECRET} is blocked` }),
+    const loginApi = loginApiOf(
+      json({ error: true, message: `app with ${APP_SECRET} is blocked` }),
     );
     expect((await rejection(loginApi.getUser('some-token'))).message).not.toContain(APP_SECRET);
   });

@@ -15,7 +15,7 @@ describe('sameJson', () => {
         const isSame = JSON.stringify(JSON.parse(a)) === JSON.stringify(JSON.parse(b));
         expect(sameJson(JSON.parse(a), JSON.parse(b))).toBe(isSame);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

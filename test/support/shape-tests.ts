@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import {
+  COERCED,
+  RECORDS,
+  REFUSED,
+  type RecordName,
+  type ShapeRow,
+  UNCHANGED,
+  withPlace,
+} from '../oracle/shape-rows.js';
+import { hear } from './hear.js';
+
+/** The record as a client gives it; an `Error` that names the path where it is refused. */
+export type ReadRecord = (sent: object) => Promise<object | Error>;
+
+const show = (value: unknown): string => JSON.stringify(value) ?? 'absent';
+
+/** What is read of a record: by the rows of the oracle, which check the oracle as well. */
+export function describeShape(name: RecordName, read: ReadRecord): void {
+  const { record, readsAs, needed, optional, objects } = RECORDS[name];
+  const rows = (all: readonly ShapeRow[]) =>
+    all
+      .filter((row) => row.record === name)
+      .map((row) => [row.path, show(row.sent), show(row.read), row] as const);
+
+  describe(`a record of ${name}`, () => {
+    it('as documented is read as it is, and is no drift', async () => {
+      const drift = hear('drift');
+      expect(readsAs(record)).toBe('yes');
+      expect(await read(record)).toEqual(record);
+      expect(drift).toEqual([]);
+    });
+
+    it.each(['', ...objects])('keeps fields that nobody knows, in "%s"', async (path) => {
+      const more = withPlace(record, path === '' ? 'trace' : `${path}.trace`, { deep: [7] });
+      expect(await read(more)).toEqual(more);
+    });
+
+    it.each([...needed, ...optional])('is refused with something odd in %s', async (path) => {
+      const odd = withPlace(record, path, [{ odd: true }]);
+      expect(readsAs(odd)).toBe('no');
+      expect(String(await read(odd))).toContain(`.${path}`);
+    });
+
+    it.each(needed)('is refused without %s, and with null there', async (path) => {
+      for (const nothing of [undefined, null]) {
+        expect(readsAs(withPlace(record, path, nothing))).not.toBe('yes');
+        expect(await read(withPlace(record, path, nothing))).toBeInstanceOf(Error);
+      }
+    });
+
+    it.each(optional)('is read without %s, and null there is absent', async (path) => {
+      const without = withPlace(record, path, undefined);
+      expect(readsAs(without)).not.toBe('no');
+      expect(await read(without)).toStrictEqual(without);
+      expect(await read(withPlace(record, path, null))).toStrictEqual(without);
+    });
+
+    it.each(rows(COERCED))('%s: %s is read as %s, and reported', async (path, _s, _r, row) => {
+      const drift = hear('drift');
+      const sent = withPlace(record, path, row.sent);
+      expect(readsAs(sent)).not.toBe('no');
+      const before = structuredClone(sent);
+      expect(await read(sent)).toStrictEqual(withPlace(record, path, row.read));
+      expect(sent).toEqual(before);
+      expect(JSON.stringify(drift)).toContain(`.${path}`);
+      expect(drift[0]).toMatchObject({ kind: 'mended', expected: expect.stringMatching(/^\w+$/) });
+    });
+
+    const unchanged = rows(UNCHANGED);
+    if (unchanged.length > 0) {
+      it.each(unchanged)('%s: %s is read as it is', async (path, _sent, _read, row) => {
+        const sent = withPlace(record, path, row.sent);
+        expect(readsAs(sent)).toBe('yes');
+        expect(await read(sent)).toStrictEqual(sent);
+      });
+    }
+
+    const refused = REFUSED.filter((row) => row.record === name);
+    it.each(refused.map((row) => [row.path, show(row.sent), row] as const))(
+      '%s: %s is refused, with its path and without its value',
+      async (path, _sent, row) => {
+        const sent = withPlace(record, path, row.sent);
+        expect(readsAs(sent)).not.toBe('yes');
+        const error = String(await read(sent));
+        expect(error).toContain(`.${row.names ?? path}: `);
+        expect(error).not.toContain('secret-key');
+      },
+    );
+  });
+}
