@@ -56,9 +56,9 @@ describe('what is known of deployments', () => {
   });
 
   it.each([
-    ['A', KEY_API_FACTS],
-    ['B', LOGIN_API_FACTS],
-  ])('interface %s: the sandbox stands where nothing is switched', (_name, facts) => {
+    ['key API', KEY_API_FACTS],
+    ['login API', LOGIN_API_FACTS],
+  ])('%s: the sandbox stands where nothing is switched', (_name, facts) => {
     const { dialect } = createSandbox();
     for (const name of namesOf(facts)) {
       const first = facts.find((fact) => fact.name === name)?.value;
@@ -67,9 +67,9 @@ describe('what is known of deployments', () => {
   });
 
   it.each([
-    ['A', KEY_API_FACTS],
-    ['B', LOGIN_API_FACTS],
-  ])('interface %s: the sandbox takes every value', (_name, facts) => {
+    ['key API', KEY_API_FACTS],
+    ['login API', LOGIN_API_FACTS],
+  ])('%s: the sandbox takes every value', (_name, facts) => {
     const { dialect } = createSandbox();
     for (const { name, value, setting } of facts) {
       if (OPTIONS.has(name)) continue;

@@ -7,6 +7,7 @@ import { SUPPORT_OVER } from '../facts/key-api-facts.js';
 /** The service with all that the cases ask about, and what it says by the specification's word. */
 export interface KeyApiWorld {
   readonly sandbox: Sandbox;
+  readonly agent: Agent;
   /** A client of its own for each case: no pause or breaker of another case stands in its way. */
   client(key: keyof typeof KEYS, options: Partial<KeyApiOptions>): KeyApi;
   readonly codes: Readonly<
@@ -58,7 +59,7 @@ export async function openKeyApiWorld(): Promise<KeyApiWorld> {
     },
   });
   const { baseUrl } = await sandbox.listen();
-  const dispatcher = new Agent();
+  const agent = new Agent();
   const keys = { ...KEYS };
   keys.many = sandbox.data.workspaces[0]?.api_key ?? '';
   keys.other = sandbox.data.workspaces[1]?.api_key ?? '';
@@ -86,6 +87,7 @@ export async function openKeyApiWorld(): Promise<KeyApiWorld> {
     (await read('/api/purchases/validation', { purchase_code }, 'POST')).data?.purchase ?? {};
   return {
     sandbox,
+    agent,
     codes,
     documented: {
       account: (await read('/api/account/details', {})).data ?? {},
@@ -106,11 +108,11 @@ export async function openKeyApiWorld(): Promise<KeyApiWorld> {
         // Small, for each case has one of its own.
         cache: { max: 50, maxInvalid: 50 },
         clock: sandbox.clock,
-        dispatcher,
+        dispatcher: agent,
         ...options,
       }),
     async close() {
-      await dispatcher.close();
+      await agent.close();
       await sandbox.close();
     },
   };

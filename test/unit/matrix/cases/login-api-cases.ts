@@ -10,6 +10,7 @@ const GONE = 100;
 /** The service, its users' browsers, and what it says of the users by the specification's word. */
 export interface LoginApiWorld {
   readonly sandbox: Sandbox;
+  readonly agent: Agent;
   readonly url: string;
   client(options?: Partial<LoginApiOptions>): LoginApi;
   /** Logs a user in once more: a new auth_key, which ends the one before it. */
@@ -40,12 +41,13 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
     seed: { users: [...users, ...going] },
   });
   const { authUrl, appId, appSecret } = await sandbox.listen();
-  const dispatcher = new Agent();
+  const agent = new Agent();
   const browsers = new Map<string, Browser>();
   let gone = 0;
 
   const world: Omit<LoginApiWorld, 'documented'> = {
     sandbox,
+    agent,
     url: `${authUrl}/api/oauth?app_id=${appId}`,
     client: (options = {}) =>
       new LoginApi({
@@ -54,7 +56,7 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
         appSecret,
         retries: 0,
         clock: sandbox.clock,
-        dispatcher,
+        dispatcher: agent,
         authorizeMethod: sandbox.dialect.authorizeMethod,
         ...options,
       }),
@@ -77,7 +79,7 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
     },
     nextToGo: () => spare(gone++),
     async close() {
-      await dispatcher.close();
+      await agent.close();
       await sandbox.close();
     },
   };

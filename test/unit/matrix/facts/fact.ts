@@ -67,7 +67,7 @@ function factorsOf(facts: readonly Fact[]): Factor[] {
   }));
 }
 
-/** Settings for tests: all as specified, each switch alone, and every pair of switches. */
+/** Settings for tests: all as specified, and every pair of switches. */
 export function settingsOf(facts: readonly Fact[]) {
   const factors = factorsOf(facts);
   const hides: Hides = (name, value) => {
@@ -76,7 +76,6 @@ export function settingsOf(facts: readonly Fact[]) {
   };
   const initial = new Map(factors.map(({ name, values }) => [name, values[0] as Value]));
   const specified: Row = Object.fromEntries(initial);
-  const alone = facts.filter(({ name, value }) => value !== initial.get(name));
   const named = (rows: Row[]): [string, Fact[]][] =>
     rows.map((row) => {
       const switched = Object.entries(row).filter(([name, value]) => value !== initial.get(name));
@@ -85,7 +84,7 @@ export function settingsOf(facts: readonly Fact[]) {
     });
   const pairs = allPairs(factors, hides);
   return {
-    alone: named([specified, ...alone.map(({ name, value }) => ({ ...specified, [name]: value }))]),
+    specified: named([specified]),
     pairs: named(pairs),
     /** How many pairs there are, and how many of them some setting shows. */
     count: {

@@ -23,7 +23,7 @@ const OUTAGE = 'service_unavailable';
 const NONSENSE = 'unexpected_response';
 
 /** Long enough to reach the service on a busy machine, and short enough to wait for. */
-const IMPATIENT = { timeout: 600 };
+const IMPATIENT = { timeout: 400 };
 /** More than any true answer, and less than what the faults send. */
 const SMALL = { maxResponseBytes: 256 * 1024 };
 
@@ -35,7 +35,7 @@ export const FAULT_FACTS: readonly FaultFact[] = [
     faults: { latency: 60_000 },
     ends: OUTAGE,
     tries: 1,
-    says: /no answer within 600 ms/,
+    says: /no answer within 400 ms/,
     options: IMPATIENT,
   },
   {
@@ -43,7 +43,7 @@ export const FAULT_FACTS: readonly FaultFact[] = [
     faults: { hang: true },
     ends: OUTAGE,
     tries: 1,
-    says: /no answer within 600 ms/,
+    says: /no answer within 400 ms/,
     options: IMPATIENT,
   },
 
@@ -116,7 +116,7 @@ export const FAULT_FACTS: readonly FaultFact[] = [
     faults: { endless: 'slow' },
     ends: OUTAGE,
     tries: 1,
-    says: /no answer within 600 ms/,
+    says: /no answer within 400 ms/,
     options: IMPATIENT,
   },
   {

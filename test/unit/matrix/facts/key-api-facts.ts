@@ -7,7 +7,7 @@ const itemWithoutNulls = (item: Documented): Documented =>
   without(item, 'options', 'version', 'demo_link', 'sub_category');
 
 /**
- * Interface A, switch by switch: the notes about deployments, and what the contract makes of each. The
+ * The key API, switch by switch: the notes about deployments, and what the contract makes of each. The
  * first fact of a switch is where it stands by itself.
  */
 export const KEY_API_FACTS: readonly Fact[] = [

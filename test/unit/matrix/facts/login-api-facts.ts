@@ -4,7 +4,7 @@ import { asSpecified, type Documented, type Fact } from './fact.js';
 const relative = (url: unknown): string => new URL(String(url)).pathname.slice(1);
 
 /**
- * Interface B, switch by switch: the notes about deployments, and what the contract makes of each. The
+ * The login API, switch by switch: the notes about deployments, and what the contract makes of each. The
  * first fact of a switch is where it stands by itself.
  */
 export const LOGIN_API_FACTS: readonly Fact[] = [
