@@ -98,7 +98,7 @@ describe('marketgate:login', () => {
   });
 });
 
-it('no message holds a code, a key or a token', async () => {
+it('no message contains a code, a key or a token', async () => {
   const { keyApi, sandbox, code } = await openShop();
   const messages = (['request', 'lookup', 'guard', 'login', 'drift'] as const).map((name) =>
     hear(name),

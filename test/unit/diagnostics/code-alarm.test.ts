@@ -73,12 +73,12 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms).toEqual([wereValid(3)]);
   });
 
-  it('is raised where the answers are cached: by what the refreshes erase', async () => {
+  it('is raised where answers are cached: by what refreshes erase', async () => {
     const self = shop();
     const { ask, customers, key } = self;
     const codes = customers(4);
     await ask(codes);
-    // Nobody listened yet: that these codes were valid is known from the cache.
+    // There was no listener yet: that these codes were valid is known from the cache.
     const alarms = hearAlarms();
     key.now = KEY_OF_ANOTHER;
     self.service.now += 6 * MINUTE;
@@ -88,7 +88,7 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms[0]).toMatchObject({ reason: 'were-valid' });
   });
 
-  it('is raised at once when the service does not know the key any more', async () => {
+  it('is raised at once when the service no longer knows the key', async () => {
     const self = shop(UNCACHED);
     const { customers, keyApi } = self;
     const alarms = hearAlarms();
@@ -143,7 +143,7 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms).toHaveLength(2);
   });
 
-  it('holds no code and no key', async () => {
+  it('contains neither code nor key', async () => {
     const self = shop(UNCACHED);
     const { ask, customers, key } = self;
     const alarms = hearAlarms();
@@ -168,7 +168,7 @@ describe('the alarm is not raised', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('for guessers in a process whose customers came before anybody listened', async () => {
+  it('for guessers in a process whose customers came before there was a listener', async () => {
     const self = shop();
     const { ask, customers } = self;
     await ask(customers(1));
@@ -228,7 +228,7 @@ describe('the alarm is not raised', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('for an outage, which says nothing about codes', async () => {
+  it('for an outage', async () => {
     const self = shop(UNCACHED);
     const { ask, customers, keyApi } = self;
     const alarms = hearAlarms();
@@ -239,7 +239,7 @@ describe('the alarm is not raised', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('when the function that gives the key fails', async () => {
+  it('when the apiKey function fails', async () => {
     const self = shop({
       ...UNCACHED,
       apiKey: () => Promise.reject(new Error('vault')),

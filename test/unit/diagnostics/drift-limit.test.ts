@@ -24,8 +24,8 @@ const tagsMended = (index: number) => ({
   expected: 'list',
 });
 
-describe('drift that was coped with', () => {
-  it('is told once for a list of 2,000 items that all have it, with the first place', async () => {
+describe('drift that was coerced', () => {
+  it('is reported once for a list of 2,000 items that all have it, with the first place', async () => {
     const items = Array.from({ length: 2000 }, (_, id) => ({ id, name: 'a', media: {} }));
     const { keyApi, self } = driftingService(items);
     self.items = items.map((each, i) => (i >= 7 ? { ...each, tags: 'a,b' } : each));
@@ -34,7 +34,7 @@ describe('drift that was coped with', () => {
     expect(messages).toEqual([tagsMended(7)]);
   });
 
-  it('is told again after an hour by the clock of the client, and not before', async () => {
+  it('is reported again after an hour by the clock of the client, and not before', async () => {
     const { keyApi, self } = driftingService([{ ...item, tags: 'a,b' }]);
     const messages = hear('drift');
     await keyApi.listItems();
@@ -46,7 +46,7 @@ describe('drift that was coped with', () => {
     expect(messages).toEqual([tagsMended(0), tagsMended(0)]);
   });
 
-  it('is told again when the clock was set back', async () => {
+  it('is reported again after the clock stepped back', async () => {
     const { keyApi, self } = driftingService([{ ...item, tags: 'a,b' }]);
     const messages = hear('drift');
     await keyApi.listItems();
@@ -55,7 +55,7 @@ describe('drift that was coped with', () => {
     expect(messages).toHaveLength(2);
   });
 
-  it('of another field, kind or endpoint is told although the first was', async () => {
+  it('of another field, kind or endpoint is reported on its own', async () => {
     const { keyApi, self } = driftingService([{ ...item, tags: 'a,b' }]);
     const messages = hear('drift');
     await keyApi.listItems();
@@ -83,7 +83,7 @@ describe('drift that was coped with', () => {
     ]);
   });
 
-  it('is told by each client for itself', async () => {
+  it('is reported by each client on its own', async () => {
     const { keyApi, clientOf } = driftingService([{ ...item, tags: 'a,b' }]);
     const messages = hear('drift');
     await keyApi.listItems();
@@ -91,7 +91,7 @@ describe('drift that was coped with', () => {
     expect(messages).toHaveLength(2);
   });
 
-  it('that nobody heard is told to who subscribes later', async () => {
+  it('without a listener is reported to one that subscribes later', async () => {
     const { keyApi } = driftingService([{ ...item, tags: 'a,b' }]);
     await keyApi.listItems();
     const messages = hear('drift');
@@ -99,7 +99,7 @@ describe('drift that was coped with', () => {
     expect(messages).toEqual([tagsMended(0)]);
   });
 
-  it('costs nobody an answer when the listener throws, and is not told twice for that', async () => {
+  it('costs no answer when the listener throws, and is not reported twice for that', async () => {
     const { keyApi } = driftingService([{ ...item, tags: 'a,b' }]);
     let told = 0;
     const thrown: unknown[] = [];
@@ -126,7 +126,7 @@ describe('drift that was coped with', () => {
 });
 
 describe('a store that finds unreadable rows', () => {
-  it('tells once an hour, each store for itself', async () => {
+  it('reports it once an hour, each store on its own', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const inner = new MemoryTokenStore();
@@ -146,7 +146,7 @@ describe('a store that finds unreadable rows', () => {
 });
 
 describe('what is remembered of kinds', () => {
-  it('is bounded, the longest ago being forgotten first', () => {
+  it('is bounded: the oldest is forgotten first', () => {
     let now = 0;
     const hourly = new Hourly(() => now);
     expect(hourly.isDue('first')).toBe(true);
@@ -158,7 +158,7 @@ describe('what is remembered of kinds', () => {
     expect(hourly.isDue('kind 998')).toBe(false);
   });
 
-  it('is nothing while nobody listens', async () => {
+  it('is nothing without a listener', async () => {
     expect(channel('marketgate:drift').hasSubscribers).toBe(false);
     const isDue = vi.spyOn(Hourly.prototype, 'isDue');
     onTestFinished(() => isDue.mockRestore());

@@ -32,7 +32,7 @@ describe('a 429 or 5xx whose body cannot be read', () => {
     ['too large', 429, {}, 'x'.repeat(5000)],
     ['too large', 503, {}, 'x'.repeat(5000)],
   ])(
-    '%s, HTTP %d: was no outage, and its Retry-After was lost',
+    '%s, HTTP %d: is an outage, and its Retry-After holds',
     async (_why, status, headers, body) => {
       const { keyApi, service } = keyApiOf(
         text(body, status, { 'retry-after': '40', ...headers }),
@@ -53,7 +53,7 @@ describe('a 429 or 5xx whose body cannot be read', () => {
 
 describe('a byte order mark', () => {
   it.each(['\n\uFEFF', '\uFEFF\uFEFF', '\uFEFF\r\n\uFEFF '])(
-    'behind a line break, or a second one (%j), made an outage of an answer',
+    'behind a line break, or a second one, is skipped: %j',
     async (ahead) => {
       const { keyApi } = keyApiOf(text(ahead + JSON.stringify(success({ item }))));
       expect(await keyApi.getItem(1042)).toEqual(item);
@@ -65,17 +65,12 @@ describe('a purchase', () => {
   it.each([
     ['a list', [true]],
     ['an object that cannot be made text', { toString: null, valueOf: null }],
-  ])(
-    'whose "downloaded" is %s was taken for one, or threw a TypeError',
-    async (_what, downloaded) => {
-      const { keyApi } = keyApiOf(
-        json(success({ data: { purchase: { ...purchase, downloaded } } })),
-      );
-      expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('unexpected_response');
-    },
-  );
+  ])('whose "downloaded" is %s is unexpected_response', async (_what, downloaded) => {
+    const { keyApi } = keyApiOf(json(success({ data: { purchase: { ...purchase, downloaded } } })));
+    expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('unexpected_response');
+  });
 
-  it('with a field nested deeper than the stack ended in a RangeError', async () => {
+  it('with a field nested deeper than the stack is read', async () => {
     const depth = 100_000;
     const body = JSON.stringify(success({ data: { purchase } }));
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -89,7 +84,7 @@ describe('a purchase', () => {
 describe('__proto__ as a name in an answer', () => {
   const odd = '"__proto__":{"isAdmin":true},';
   const escaped = '"__pr\\u006fto__":{"isAdmin":true},';
-  it.each([odd, escaped])('was handed on without a cache: %s', async (name) => {
+  it.each([odd, escaped])('is not in a purchase that is not cached: %s', async (name) => {
     const { keyApi } = keyApiOf(
       text(JSON.stringify(success({ data: { purchase } })).replace('"price"', `${name}"price"`)),
       { cache: false },
@@ -98,7 +93,7 @@ describe('__proto__ as a name in an answer', () => {
     expect(Object.assign({}, found)).not.toHaveProperty('isAdmin');
   });
 
-  it.each([odd, escaped])('was handed on in a profile: %s', async (name) => {
+  it.each([odd, escaped])('is not in a user: %s', async (name) => {
     const loginApi = loginApiOf(
       text(JSON.stringify({ user_info: userInfo }).replace('"user_name"', `${name}"user_name"`)),
     );
@@ -107,7 +102,7 @@ describe('__proto__ as a name in an answer', () => {
 });
 
 describe('a secret that the service repeats', () => {
-  it('was shown in part when what is read of a sentence ended in its middle', async () => {
+  it('is not shown in part where a long sentence is cut in its middle', async () => {
     const loginApi = loginApiOf(
       json({ error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }),
     );
@@ -115,7 +110,7 @@ describe('a secret that the service repeats', () => {
     expect(message).not.toContain(APP_SECRET.slice(0, 8));
   });
 
-  it('was shown when it was the app_secret in an answer to get_user_info', async () => {
+  it('is not shown when it is the app_secret, in an answer to get_user_info', async () => {
     const loginApi = loginApiOf(
       json({ error: true, message: `app with ${APP_SECRET} is blocked` }),
     );

@@ -45,7 +45,7 @@ const namesOf = (facts: readonly { name: string }[]): string[] =>
   [...new Set(facts.map(({ name }) => name))].filter((name) => !OPTIONS.has(name)).sort();
 
 describe('what is known of deployments', () => {
-  it('the sandbox has a switch for each, and no other', () => {
+  it('each is a switch of the sandbox, and there is no other', () => {
     const switches = Object.keys(createSandbox().dialect);
     expect(switches.sort()).toEqual([...new Set([...NOTED.keyApi, ...NOTED.loginApi])].sort());
   });
