@@ -2,13 +2,13 @@ import { inspect } from 'node:util';
 import { KeyApi, LoginApi } from 'marketgate';
 import { Dispatcher } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { answering, ServiceInMemory } from '../../fuzz/support/service-in-memory.js';
 import {
   expectClean,
   failureOf,
   repetitionsOf,
   SENTINEL,
 } from '../../support/secrets/support/sentinels.js';
-import { answering, ServiceInMemory } from '../../support/service-in-memory.js';
 import { startUpstream } from '../../support/upstream.js';
 
 const BASE = 'https://market.example';
