@@ -5,9 +5,9 @@ import {
   json,
   page,
   type Reply,
+  reset,
   ServiceInMemory,
   type ServiceRequest,
-  SILENCE,
   type WireAnswer,
 } from './service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from './wire.js';
@@ -37,6 +37,7 @@ export class KeyApiService {
   override: ((...given: Parameters<Answerer>) => Reply | undefined) | undefined;
   readonly dispatcher = new ServiceInMemory((request, n) => this.#hold(this.#reply(request, n)));
   readonly #held: (() => void)[] = [];
+  readonly #silent: (() => void)[] = [];
   #holds = false;
 
   /** How many requests there were, to one path (the validation) or to all. */
@@ -67,8 +68,17 @@ export class KeyApiService {
       dispatcher: this.dispatcher,
       ...options,
     });
-    onTestFinished(() => keyApi.close());
+    onTestFinished(async () => {
+      await keyApi.close();
+      await this.#end();
+    });
     return keyApi;
+  }
+
+  /** What is not answered yet must not end in a later test, by its timeout. */
+  async #end(): Promise<void> {
+    for (const cut of this.#silent.splice(0)) cut();
+    await this.release();
   }
 
   #hold(reply: Reply): Reply {
@@ -83,7 +93,9 @@ export class KeyApiService {
     if (reply !== undefined) return reply;
     if (this.says === 'outage') return page(503);
     if (this.says === 'page') return page(200);
-    if (this.says === 'silence') return SILENCE;
+    if (this.says === 'silence') {
+      return new Promise((resolve) => this.#silent.push(() => resolve(reset())));
+    }
     const { path } = request;
     const isKnown = this.keys?.has(request.parameter('api_key') ?? '') ?? true;
     const isPositive = isKnown && this.says === 'positive';

@@ -26,8 +26,6 @@ export const json = (value: unknown, status = 200, headers = {}): WireAnswer =>
 export const page = (status = 200, headers = {}): WireAnswer =>
   text('<!DOCTYPE html><html><body>Maintenance</body></html>', status, headers);
 export const reset = (): Error => Object.assign(new Error('cut'), { code: 'ECONNRESET' });
-/** No answer, ever. */
-export const SILENCE: Promise<never> = new Promise(() => {});
 
 /** One request as the service sees it. */
 export class ServiceRequest {

@@ -5,17 +5,20 @@ import request from 'supertest';
 import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
+import { KeyApiService } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { CODE } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
 
 describe('marketgate:request', () => {
   it('reports each request, and each retry, with its code', async () => {
-    const { keyApi, sandbox, code } = await openShop({ retries: 1 });
+    const service = new KeyApiService();
+    const keyApi = service.client({ retries: 1 });
     const messages = hear('request');
-    await keyApi.validatePurchase(code('supported'));
-    sandbox.faults.errorRate = 1;
+    await keyApi.validatePurchase(CODE);
+    service.says = 'outage';
     await rejection(keyApi.getItem(1042));
     const durationMs = expect.any(Number);
     expect(messages).toEqual([
