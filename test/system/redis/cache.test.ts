@@ -30,7 +30,7 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     try {
       await clients.each(async ({ client }, kind) => {
         const hasty = new RedisCache({ client, prefix: kind, timeout: 20 });
-        await expect(hasty.lock(key, HOUR)).rejects.toThrow('store_unavailable');
+        await expect(hasty.lock(key, HOUR)).rejects.toMatchObject({ code: 'store_unavailable' });
       });
     } finally {
       await clients.onServers((server) => server.thaw());

@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { builtWorker } from './built-worker.js';
 import type {
   CommandName,
@@ -12,6 +13,8 @@ import type {
 } from './commands.js';
 import { sum } from './outcomes.js';
 
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+
 /** One process of the fleet, seen from the test. */
 export class Worker {
   readonly #child: ChildProcess;
@@ -20,8 +23,13 @@ export class Worker {
   #end: string | undefined;
 
   constructor(program: string) {
-    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
-    this.#child = fork(program, { stdio: [...stdio] });
+    // From its stdin: imports are found from the working directory, and no file is left behind.
+    const args = ['--input-type=module', '-'];
+    this.#child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#child.stdin?.end(program);
     // It does not keep the process of the tests from ending, and ends with it.
     this.#child.unref();
     this.#child.channel?.unref();
