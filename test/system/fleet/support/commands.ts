@@ -38,7 +38,7 @@ export interface LoadOutcomes extends Outcomes {
   tokens: { found: number; missing: number; refused: number; other: number; slowest: number };
 }
 
-export type TokenAnswer = { value?: string; error?: string; milliseconds: number };
+export type TokenAnswer = { value?: string; error?: string };
 
 /** What a process of the fleet can be asked to do: each with what it takes and what it gives. */
 export interface Commands {
@@ -52,12 +52,12 @@ export interface Commands {
   /** Asks for each of the codes, some at once, at a moment of the simulated time. */
   traffic: [input: { now: number; codes: string[] }, output: Outcomes];
   peek: [input: { code: string }, output: 'yes' | 'no' | 'nothing'];
-  invalidate: [input: { code?: string }, output: number];
-  /** Settles when `peek` says nothing about the code any more; with the moment of it. */
-  forgotten: [input: { code: string }, output: number];
+  invalidate: [input: { code?: string }, output: unknown];
+  /** Settles when `peek` says nothing about the code any more. */
+  forgotten: [input: { code: string }, output: unknown];
   /** One guarded request of a visitor; gives the status. */
   visit: [input: { code: string; visitor: string }, output: number];
-  startLoad: [input: { name: string; hot: string[]; user: string }, output: number];
+  startLoad: [input: { name: string; hot: string[]; user: string }, output: unknown];
   load: [input: object, output: LoadOutcomes];
   stopLoad: [input: object, output: LoadOutcomes];
   setToken: [input: { user: string; value: string }, output: TokenAnswer];
@@ -83,5 +83,5 @@ export interface Reply {
   readonly error?: string;
 }
 
-/** Milliseconds of a clock that all processes of one machine share. */
+/** Milliseconds of a clock that no test stops. */
 export const machineTime = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,13 +1,8 @@
 /** Looks again and again until it is so. Fails when it never is. */
-export async function until(
-  what: string,
-  isSo: () => boolean | Promise<boolean>,
-  milliseconds = 10_000,
-): Promise<number> {
-  const begun = performance.now();
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const last = performance.now() + 15_000;
   while (!(await isSo())) {
-    if (performance.now() - begun > milliseconds) throw new Error(`never came true: ${what}`);
+    if (performance.now() > last) throw new Error(`never came true: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  return performance.now() - begun;
 }

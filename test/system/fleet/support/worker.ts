@@ -1,12 +1,6 @@
-import { isMarketgateError } from 'marketgate';
+import { type AccessToken, isMarketgateError } from 'marketgate';
 import { Pool } from 'undici';
-import {
-  type Handlers,
-  machineTime,
-  type Order,
-  type Reply,
-  type TokenAnswer,
-} from './commands.js';
+import type { Handlers, Order, Reply, TokenAnswer } from './commands.js';
 import { Load } from './load.js';
 import { createMember, type Member } from './member.js';
 import { noOutcomes, note, wordsFor } from './outcomes.js';
@@ -82,43 +76,31 @@ function handlersOf(member: Member): Partial<Handlers> {
       if (known === undefined) return 'nothing';
       return known === null ? 'no' : 'yes';
     },
-    async invalidate({ code }) {
-      const begun = machineTime();
-      await keyApi.invalidate(code);
-      return begun;
-    },
+    invalidate: ({ code }) => keyApi.invalidate(code),
     async forgotten({ code }) {
       while (keyApi.peekPurchase(code) !== undefined) await nextLook();
-      return machineTime();
     },
     visit: ({ code, visitor }) => visit(code, visitor),
     async startLoad({ name, hot, user }) {
       load.start(name, hot, user);
-      return machineTime();
     },
     load: async () => load.outcomes,
     stopLoad: () => load.stop(),
-    setToken: ({ user, value }) =>
-      timed(async () => {
-        const issuedAt = Date.now();
-        await tokens.set(user, { value, issuedAt, expiresAt: issuedAt + 3_600_000 });
-        return undefined;
-      }),
-    getToken: ({ user }) => timed(async () => (await tokens.get(user))?.value),
+    async setToken({ user, value }) {
+      const issuedAt = Date.now();
+      const token = { value, issuedAt, expiresAt: issuedAt + 3_600_000 };
+      return answerOf(tokens.set(user, token).then(() => undefined));
+    },
+    getToken: ({ user }) => answerOf(tokens.get(user)),
     claim: async ({ name }) => (await tokens.claim?.(name, 60_000)) ?? false,
   };
 }
 
-async function timed(run: () => Promise<string | undefined>): Promise<TokenAnswer> {
-  const begun = machineTime();
-  const took = () => machineTime() - begun;
-  try {
-    const value = await run();
-    return { ...(value !== undefined && { value }), milliseconds: took() };
-  } catch (error) {
-    return { error: isMarketgateError(error) ? error.code : wordsFor(error), milliseconds: took() };
-  }
-}
+const answerOf = (call: Promise<AccessToken | undefined>): Promise<TokenAnswer> =>
+  call.then(
+    (token) => (token ? { value: token.value } : {}),
+    (error: unknown) => ({ error: isMarketgateError(error) ? error.code : wordsFor(error) }),
+  );
 
 const nextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
