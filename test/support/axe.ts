@@ -26,6 +26,8 @@ export async function faultsInBothLooks(page: Page, narrow = 320): Promise<strin
 
 /** What axe finds on the page as it stands, best practices too, and whether the page is too wide. */
 export async function faultsOf(page: Page): Promise<string[]> {
+  // With its style sheet: words can be seen before that has come.
+  await page.waitForLoadState('load');
   // Evaluated, and not added as a script: the policy of the pages rightly forbids that.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE);
   const violations = (await page.evaluate(
