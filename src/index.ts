@@ -41,7 +41,7 @@ export { type RequirePurchaseOptions, requirePurchase } from './express/require-
 export type { ClientOptions } from './http/client-options.js';
 export type { Account, AccountProfile } from './key-api/account.js';
 export type { ApiKeyOption } from './key-api/api-key.js';
-export type { CacheOptions } from './key-api/cache/cache-options.js';
+export type { CacheOptions } from './cache/options.js';
 export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
 export type { Purchase } from './key-api/purchase.js';
@@ -77,5 +77,5 @@ export type {
   GuessLimitOptions,
 } from './stores/guess-limit/guess-limit.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
-export type { SharedCache } from './stores/shared-cache.js';
+export type { SharedCache, SharedRow } from './stores/shared-cache.js';
 export type { TokenStore } from './stores/token-store.js';

@@ -26,6 +26,7 @@ export class Breaker {
   #openUntil: number | undefined;
   #isProbing = false;
 
+  /** @param clock milliseconds; never goes back. */
   constructor(clock: () => number, rests = RESTS) {
     this.#clock = clock;
     this.#rests = rests;
@@ -40,8 +41,7 @@ export class Breaker {
   enter(what: string): boolean {
     if (this.#openUntil === undefined) return false;
     const left = this.#openUntil - this.#clock();
-    // More than the longest is a clock that was set back: that rest is over.
-    const rests = left > 0 && left <= this.#rests.longestRest;
+    const rests = left > 0;
     if (rests || this.#isProbing) {
       const retryAfter = rests ? Math.ceil(left / 1000) : 1;
       throw new MarketgateError(

@@ -6,6 +6,7 @@ import {
   positiveOption,
   shapedOption,
 } from '../options/check-options.js';
+import { monotonic } from '../options/monotonic.js';
 
 /** What both clients, {@link KeyApi} and {@link LoginApi}, can be told about speaking HTTP. */
 export interface ClientOptions {
@@ -49,7 +50,10 @@ export interface ClientSettings {
   readonly retries: number;
   readonly allowInsecure: boolean;
   readonly dispatcher: Dispatcher | undefined;
+  /** The present as epoch milliseconds. */
   readonly clock: () => number;
+  /** The same, but it never goes back: what durations are measured by. */
+  readonly monotonicClock: () => number;
 }
 
 // A timer of Node fires at once when it is given more.
@@ -58,6 +62,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 /** @throws TypeError that names the wrong option. */
 export function checkClientOptions(owner: string, options: ClientOptions): ClientSettings {
   const { dispatcher } = options;
+  const clock = functionOption(owner, 'clock', options.clock) ?? Date.now;
   return {
     timeout: Math.min(
       positiveOption(owner, 'timeout', options.timeout, 10_000, 'milliseconds'),
@@ -82,6 +87,7 @@ export function checkClientOptions(owner: string, options: ClientOptions): Clien
             ['dispatch'],
             'an undici Dispatcher',
           ),
-    clock: functionOption(owner, 'clock', options.clock) ?? Date.now,
+    clock,
+    monotonicClock: monotonic(clock),
   };
 }

@@ -1,4 +1,5 @@
 import { MarketgateError } from '../errors/marketgate-error.js';
+import { onAbort } from '../options/on-abort.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 /** Who must know when a call is over. An object and not a function, for one is made for every call. */
@@ -17,8 +18,7 @@ export class Deadline {
   readonly #milliseconds: number;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onAbort: (() => void) | undefined;
+  readonly #stopListening: (() => void) | undefined;
   // There is one at a time, but for rare cases: a set for each call would cost more than its timer.
   #listener: EndListener | undefined;
   #more: Set<EndListener> | undefined;
@@ -31,11 +31,9 @@ export class Deadline {
     this.#milliseconds = milliseconds;
     this.#endsAt = performance.now() + milliseconds;
     this.#timer = setTimeout(Deadline.#expire, milliseconds, this);
-    this.#signal = signal;
     if (signal === undefined) return;
-    this.#onAbort = () => this.#end(signal.reason);
     if (signal.aborted) this.#end(signal.reason);
-    else signal.addEventListener('abort', this.#onAbort, { once: true });
+    else this.#stopListening = onAbort(signal, () => this.#end(signal.reason));
   }
 
   static #expire(this: void, deadline: Deadline): void {
@@ -127,7 +125,7 @@ export class Deadline {
   /** Must be called when the call is over, or the timer holds the process. */
   dispose(): void {
     clearTimeout(this.#timer);
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#stopListening?.();
     this.#listener = undefined;
     this.#more = undefined;
   }

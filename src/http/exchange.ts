@@ -21,11 +21,12 @@ const single = (value: string | string[] | undefined): string | undefined =>
  * the body comes in, a redirect is refused before its body is read, and no stream is built.
  */
 export class Exchange implements Dispatcher.DispatchHandler, EndListener {
-  readonly #what: string;
+  readonly what: string;
   readonly #maxBytes: number;
   readonly #resolve: (answer: WireAnswer) => void;
   readonly #reject: (error: unknown) => void;
   readonly #deadline: Deadline;
+  readonly #ended: (self: Exchange) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #failure: unknown;
   #over = false;
@@ -40,8 +41,10 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     deadline: Deadline,
     resolve: (answer: WireAnswer) => void,
     reject: (error: unknown) => void,
+    ended: (self: Exchange) => void,
   ) {
-    this.#what = what;
+    this.#ended = ended;
+    this.what = what;
     this.#maxBytes = maxBytes;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -101,7 +104,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
     this.#finish();
-    this.#reject(networkFailure(this.#what, error));
+    this.#reject(networkFailure(this.what, error));
   }
 
   #tooLarge(): void {
@@ -126,7 +129,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   }
 
   #refuse(problem: string): void {
-    this.#fail(new MarketgateError(WITHOUT_ANSWER.notRead, `${this.#what}: ${problem}`));
+    this.#fail(new MarketgateError(WITHOUT_ANSWER.notRead, `${this.what}: ${problem}`));
   }
 
   #fail(reason: unknown): void {
@@ -141,5 +144,6 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   #finish(): void {
     this.#over = true;
     this.#deadline.leave(this);
+    this.#ended(this);
   }
 }

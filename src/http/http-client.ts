@@ -40,8 +40,8 @@ export class HttpClient {
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
-    this.#pause = new Pause(settings.clock);
-    this.#breaker = new Breaker(settings.clock);
+    this.#pause = new Pause(settings.monotonicClock);
+    this.#breaker = new Breaker(settings.monotonicClock);
   }
 
   /**

@@ -14,6 +14,7 @@ export class Pause {
   readonly #clock: () => number;
   #until = Number.NEGATIVE_INFINITY;
 
+  /** @param clock milliseconds; never goes back. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
@@ -28,8 +29,7 @@ export class Pause {
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, during a pause. */
   check(what: string): void {
     const left = this.#until - this.#clock();
-    // More than the longest is a clock that was set back: that pause is over.
-    if (left <= 0 || left > LONGEST * 1000) return;
+    if (left <= 0) return;
     const retryAfter = Math.ceil(left / 1000);
     throw new MarketgateError(
       WITHOUT_ANSWER.notReached,

@@ -30,6 +30,8 @@ export class Transport {
   #opening: Promise<Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
+  /** Requests that are not answered yet. */
+  readonly #exchanges = new Set<Exchange>();
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#url = url;
@@ -55,29 +57,31 @@ export class Transport {
       const what = nameOf(request);
       this.checkOpen(what);
       const { maxResponseBytes } = this.#settings;
-      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject);
+      const ended = (one: Exchange): void => void this.#exchanges.delete(one);
+      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject, ended);
       if (deadline.ended) return;
+      this.#exchanges.add(exchange);
       try {
         dispatcher.dispatch(this.#wire(request), exchange);
       } catch (error) {
-        reject(networkFailure(what, error));
+        exchange.onEnd(networkFailure(what, error));
       }
     });
   }
 
   /** @throws MarketgateError `service_unavailable` once it is closed. */
   checkOpen(what: string): void {
-    if (!this.#closed) return;
-    throw new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);
+    if (this.#closed) throw closedError(what);
   }
 
-  /** Ends the connections once what is under way is answered. A dispatcher that was passed in stays open. */
+  /** Ends the connections, with what is under way. A dispatcher that was passed in stays open. */
   close(): Promise<void> {
     this.#closed = true;
     this.#closing ??= (async () => {
+      for (const exchange of [...this.#exchanges]) exchange.onEnd(closedError(exchange.what));
       const pool = await this.#opening;
       this.#pool = undefined;
-      await pool?.close();
+      await pool?.destroy();
     })();
     return this.#closing;
   }
@@ -119,3 +123,6 @@ export class Transport {
     return this.#opening;
   }
 }
+
+const closedError = (what: string): MarketgateError =>
+  new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);

@@ -1,96 +1,100 @@
+import { Cache, type CacheParts, type LookupOptions, type Positive } from '../cache/cache.js';
+import type { CacheSettings } from '../cache/options.js';
+import { SharedTier } from '../cache/shared-tier.js';
 import { isMarketgateError } from '../errors/marketgate-error.js';
+import type { ClientSettings } from '../http/client-options.js';
 import { deepFreeze } from '../shape/deep-freeze.js';
 import type { Account } from './account.js';
-import { AnswerCache } from './cache/answer-cache.js';
-import type { Ask, FleetSpace, LookupOptions } from './cache/ask.js';
-import type { CacheSettings } from './cache/cache-options.js';
-import { Fleet } from './cache/fleet.js';
-import type { Answered, Yes } from './cache/flights.js';
 import type { Item } from './item.js';
 import type { ItemPool } from './item-pool.js';
 import type { Purchase } from './purchase.js';
+import { canonicalCode } from './purchase-code.js';
 import type { KeyService } from './service.js';
 import { SHARED_SHAPES } from './shared-shapes.js';
 
 /** The one key of what there is one of. */
 const ONLY = '';
 
-/** Answers of interface A that are kept: one cache for each kind of question. */
+/** Answers of the key API that are kept: one cache for each kind of question. */
 export class KeptAnswers {
-  readonly #account: AnswerCache<Account>;
-  readonly #list: AnswerCache<Item[]>;
-  readonly #items: AnswerCache<Item>;
-  readonly #purchases: AnswerCache<Purchase>;
+  readonly #account: Cache<Account>;
+  readonly #list: Cache<Item[]>;
+  readonly #items: Cache<Item>;
+  readonly #purchases: Cache<Purchase>;
   readonly #service: KeyService;
   readonly #pool: ItemPool;
-  readonly #fleet: Fleet | undefined;
+  readonly #shared: SharedTier | undefined;
 
   constructor(
     service: KeyService,
-    { limits, shared, secret }: CacheSettings,
-    { clock, timeout }: { readonly clock: () => number; readonly timeout: number },
+    { limits, shared, secret, scope }: CacheSettings,
+    { clock, monotonicClock, timeout }: Pick<ClientSettings, 'clock' | 'monotonicClock' | 'timeout'>,
+    baseUrl: string,
     apiKey: () => string | Promise<string>,
     pool: ItemPool,
   ) {
     this.#pool = pool;
     this.#service = service;
-    this.#fleet =
+    this.#shared =
       shared &&
-      new Fleet(shared, {
+      new SharedTier(shared, {
         limits,
-        clock,
+        clock: monotonicClock,
+        wallClock: clock,
         timeout,
         drift: service.drift,
-        shapes: SHARED_SHAPES,
         secret: () => secret ?? apiKey(),
-        onForget: (kind, key) => this.#forgetHere(kind, key),
+        context: `${baseUrl}\n${scope ?? ''}`,
+        onInvalidated: (kind, key, tombstone, isStored) =>
+          this.#cacheOf(kind)?.invalidated(key, tombstone, isStored),
+        onAllInvalidated: () => this.#clear(),
+        onMissed: () => {
+          for (const cache of this.#all()) cache.missed();
+        },
       });
-    const account: Ask<Account> = async (_key, how) => {
-      try {
-        return await service.account(how);
-      } catch (error) {
-        // For account/details this is the no: it erases a yes, as any other does.
-        const isNo = isMarketgateError(error) && error.code === 'api_key_rejected';
-        if (isNo) this.#account.forget(ONLY);
-        throw error;
-      }
-    };
-    this.#account = new AnswerCache(
-      'account',
-      limits,
-      clock,
-      account,
-      deepFreeze,
-      this.#space('account'),
-    );
-    this.#list = new AnswerCache(
-      'items',
-      limits,
-      clock,
-      (_key, how) => service.items(how),
-      (list) => pool.internList(list),
-      this.#space('items'),
-    );
-    this.#items = new AnswerCache(
-      'item',
-      limits,
-      clock,
-      (id, how) => service.item(Number(id), how),
-      (item) => pool.intern(item),
-      this.#space('item'),
-    );
-    this.#purchases = new AnswerCache(
-      'purchase',
-      limits,
-      clock,
-      (code, how) => service.purchase(code, how),
-      (purchase, code) => settled(purchase, code, pool),
-      this.#space('purchase'),
-    );
+    const cacheOf = <T extends object>(
+      what: CacheParts<T>['what'],
+      parts: Pick<CacheParts<T>, 'request' | 'freeze' | 'onShared'>,
+    ): Cache<T> =>
+      new Cache<T>({
+        what,
+        limits,
+        clock: monotonicClock,
+        isShape: SHARED_SHAPES[what],
+        shared: this.#shared,
+        ...parts,
+      });
+    this.#account = cacheOf<Account>('account', {
+      request: async (_key, how) => {
+        try {
+          return await service.account(how);
+        } catch (error) {
+          // For account/details this is the negative answer: it withdraws a positive one, as any other does.
+          const isNegative = isMarketgateError(error) && error.code === 'api_key_rejected';
+          if (isNegative) this.#account.forget(ONLY);
+          throw error;
+        }
+      },
+      freeze: deepFreeze,
+    });
+    this.#list = cacheOf<Item[]>('items', {
+      request: (_key, how) => service.items(how),
+      freeze: (list) => pool.internList(list),
+    });
+    this.#items = cacheOf<Item>('item', {
+      request: (id, how) => service.item(Number(id), how),
+      freeze: (item) => pool.intern(item),
+    });
+    this.#purchases = cacheOf<Purchase>('purchase', {
+      request: (code, how) => service.purchase(code, how),
+      freeze: (purchase) => frozen(purchase, pool),
+      // Another process's positive answer tells as much about the api_key as one of our own.
+      onShared: (code) => service.alarm.yes(code),
+    });
   }
 
   async account(options: LookupOptions): Promise<Account> {
-    // Never null: the no of account/details is an exception, `api_key_rejected`.
+    // Never null: the negative answer of account/details is an exception, `api_key_rejected`.
     return (await this.#account.get(ONLY, options)) ?? this.#service.account(options);
   }
 
@@ -100,7 +104,7 @@ export class KeptAnswers {
 
   async item(id: number, options: LookupOptions): Promise<Item | null> {
     if (options.fresh) return this.#ask(id, options);
-    const listed = this.#listed(id, this.#list.lookFresh(ONLY));
+    const listed = this.#listed(id, this.#list.fresh(ONLY));
     if (listed !== undefined) {
       this.#items.served(listed);
       return listed.value;
@@ -110,9 +114,9 @@ export class KeptAnswers {
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // The list is still served, so what is in it must be as well.
-      const last = this.#listed(id, this.#list.lastResort(ONLY, error));
+      const last = this.#listed(id, this.#list.staleIfError(ONLY, error));
       if (last === undefined) throw error;
-      this.#items.servedLast(last);
+      this.#items.servedStale(last);
       return last.value;
     }
   }
@@ -124,69 +128,50 @@ export class KeptAnswers {
   }
 
   purchase(code: string, options: LookupOptions): Promise<Purchase | null> {
-    return this.#purchases.get(code, options);
+    return this.#purchases.get(canonicalCode(code), options, code);
   }
 
   peekPurchase(code: string): Purchase | null | undefined {
-    return this.#purchases.peek(code)?.value;
+    return this.#purchases.peek(canonicalCode(code), code)?.value;
   }
 
   /** Forgets one code, in the whole fleet. */
-  async forgetPurchase(code: string): Promise<void> {
-    this.#purchases.forget(code);
-    await this.#fleet?.forget('purchase', code);
+  forgetPurchase(code: string): Promise<void> {
+    return this.#purchases.invalidate(canonicalCode(code));
   }
 
   /** Forgets everything, in the whole fleet. */
   async forgetAll(): Promise<void> {
-    this.#forgetHere('', undefined);
-    await this.#fleet?.forgetAll();
+    this.#clear();
+    await this.#shared?.invalidateAll();
   }
 
-  async close(): Promise<void> {
+  close(): void {
     for (const cache of this.#all()) cache.close();
-    await this.#fleet?.close();
+    this.#shared?.close();
   }
 
-  #all(): AnswerCache<Account | Item[] | Item | Purchase>[] {
-    return [this.#account, this.#list, this.#items, this.#purchases] as AnswerCache<
-      Account | Item[] | Item | Purchase
-    >[];
+  #clear(): void {
+    for (const cache of this.#all()) cache.clear();
   }
 
-  #forgetHere(kind: string, key: string | undefined): void {
-    if (key === undefined) {
-      for (const cache of this.#all()) cache.forget();
-    } else if (kind === 'purchase') {
-      this.#purchases.forget(key);
-    } else if (kind === 'item') {
-      this.#items.forget(key);
-    } else if (kind === 'items') {
-      this.#list.forget(key);
-    } else if (kind === 'account') {
-      this.#account.forget(key);
-    }
+  #all(): Cache<never>[] {
+    return [this.#account, this.#list, this.#items, this.#purchases] as unknown as Cache<never>[];
   }
 
-  #space<T extends object>(kind: string): FleetSpace<T> | undefined {
-    const fleet = this.#fleet;
-    return (
-      fleet && {
-        answer: async (key, ask, keep) => {
-          const found = await fleet.answer<T>(kind, key, ask, keep);
-          // Another process's yes tells as much about the api_key as one of our own.
-          if (kind === 'purchase' && found.value !== null) this.#service.alarm.yes(key);
-          return found;
-        },
-        tell: (key, answered) => fleet.tell(kind, key, answered),
-        erase: (key, no) => fleet.erase(kind, key, no),
-      }
-    );
+  #cacheOf(kind: string): Cache<never> | undefined {
+    const caches: Record<string, unknown> = {
+      account: this.#account,
+      items: this.#list,
+      item: this.#items,
+      purchase: this.#purchases,
+    };
+    return Object.hasOwn(caches, kind) ? (caches[kind] as Cache<never>) : undefined;
   }
 
   /** The item in a list, unless the service was asked about the item itself since. */
-  #listed(id: number, list: Answered<Item[]> | undefined): Yes<Item> | undefined {
-    if (!list?.value) return undefined;
+  #listed(id: number, list: Positive<Item[]> | undefined): Listed | undefined {
+    if (list === undefined) return undefined;
     // What the service said of the item itself since: also a no that is not served any more. In the same
     // millisecond as well, for a no must not be overruled.
     if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at)
@@ -204,10 +189,15 @@ export class KeptAnswers {
   }
 }
 
-/** A purchase that shares its item with all others of it, and its code with the cache's own key. */
-function settled(purchase: Purchase, code: string, pool: ItemPool): Purchase {
+/** An item out of a list, and when the list was asked for. */
+interface Listed {
+  readonly value: Item;
+  readonly at: number;
+}
+
+/** A purchase that shares its item with all others of it. */
+function frozen(purchase: Purchase, pool: ItemPool): Purchase {
   if (Object.isFrozen(purchase)) return purchase;
   purchase.item = pool.intern(purchase.item);
-  if (purchase.purchase_code === code) purchase.purchase_code = code;
   return deepFreeze(purchase);
 }

@@ -7,7 +7,7 @@ import { serviceUrl } from '../http/service-url.js';
 import { choiceOption, knownOptions } from '../options/check-options.js';
 import type { Account } from './account.js';
 import { type ApiKeyOption, apiKeySource } from './api-key.js';
-import { type CacheOptions, checkCacheOptions } from './cache/cache-options.js';
+import { type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import type { Item } from './item.js';
 import { itemId } from './item-id.js';
 import { ItemPool } from './item-pool.js';
@@ -76,15 +76,25 @@ export class KeyApi {
     const cache = checkCacheOptions(owner, given.cache);
     const apiKey = apiKeySource(owner, given.apiKey);
     const pool = cache ? new ItemPool() : undefined;
+    const url = serviceUrl(owner, 'baseUrl', given.baseUrl, settings.allowInsecure);
     this.#service = new KeyService(
-      serviceUrl(owner, 'baseUrl', given.baseUrl, settings.allowInsecure),
+      url,
       settings,
       apiKey,
       choiceOption(owner, 'validationEncoding', given.validationEncoding, ENCODINGS, 'form'),
       pool,
     );
     this.#kept =
-      cache && pool ? new KeptAnswers(this.#service, cache, settings, apiKey, pool) : undefined;
+      cache && pool
+        ? new KeptAnswers(
+            this.#service,
+            cache,
+            settings,
+            `${url.origin}${url.basePath}`,
+            apiKey,
+            pool,
+          )
+        : undefined;
   }
 
   /**
@@ -135,8 +145,10 @@ export class KeyApi {
   }
 
   /**
-   * Forgets what is kept of one code, or without a code everything, so that the next call asks the
-   * service.
+   * Forgets what is cached for one code, in any spelling, or without a code everything, so that the next
+   * call asks the service. With a shared cache it settles when that knows, for all processes.
+   * @throws MarketgateError `store_unavailable` when the shared cache cannot be told. This process has
+   * forgotten it all the same, and goes on telling the others.
    */
   async invalidate(code?: string): Promise<void> {
     if (code === undefined) await this.#kept?.forgetAll();
@@ -144,11 +156,11 @@ export class KeyApi {
   }
 
   /**
-   * Ends connections and background refreshes, once what is waited for is answered. Later calls are
-   * refused, but for what is kept.
+   * Ends connections, subscriptions and all requests under way, which reject with
+   * `service_unavailable`; waits for none of them. Later calls are refused, but for what is cached.
    */
   async close(): Promise<void> {
-    await this.#kept?.close();
+    this.#kept?.close();
     await this.#service.close();
   }
 }

@@ -14,3 +14,9 @@ export function normalizePurchaseCode(pasted: string): string {
 
 /** Whether a normalised code can be one at all: 8 to 128 letters, digits and dashes. */
 export const hasPurchaseCodeShape = (code: string): boolean => SHAPE.test(code);
+
+/**
+ * What all spellings of one code have in common: services may ignore letter case, so that hundreds of
+ * spellings are one purchase.
+ */
+export const canonicalCode = (code: string): string => code.toLowerCase();

@@ -34,8 +34,8 @@ export interface AskOptions {
   signal?: AbortSignal | undefined;
   /** Whether a no would erase a yes: then the key is checked anew before it is believed. */
   isGrave?: boolean | undefined;
-  /** Milliseconds of the call's time that are gone already. */
-  spent?: number | undefined;
+  /** Milliseconds of the call's time that have elapsed. */
+  elapsed?: number | undefined;
 }
 
 /**
@@ -68,7 +68,7 @@ export class KeyService {
     this.#apiKey = apiKey;
     this.#encoding = encoding;
     this.#http = new HttpClient(url, settings);
-    this.#keyCheck = new KeyCheck(settings.clock, (key) => this.#askAboutKey(key));
+    this.#keyCheck = new KeyCheck(settings.monotonicClock, (key) => this.#askAboutKey(key));
   }
 
   account(options: AskOptions): Promise<Account> {
@@ -142,8 +142,8 @@ export class KeyService {
     }
   }
 
-  #deadline({ method, path }: Endpoint<unknown>, { signal, spent = 0 }: AskOptions): Deadline {
-    return new Deadline(`${method} ${path}`, Math.max(1, this.#settings.timeout - spent), signal);
+  #deadline({ method, path }: Endpoint<unknown>, { signal, elapsed = 0 }: AskOptions): Deadline {
+    return new Deadline(`${method} ${path}`, Math.max(1, this.#settings.timeout - elapsed), signal);
   }
 
   async #key(): Promise<string> {

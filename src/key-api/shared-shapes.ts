@@ -8,7 +8,9 @@ const isText = (value: unknown): boolean => value === undefined || typeof value 
  * package. It was validated by the process that put it there, and sealed; but that may have been another
  * version, while a fleet is being updated. So only what guards and caches rest on is looked at.
  */
-export const SHARED_SHAPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+export const SHARED_SHAPES: Readonly<
+  Record<'account' | 'item' | 'items' | 'purchase', (value: unknown) => boolean>
+> = {
   account: (value) => isObject(value) && typeof value.username === 'string',
   item: isItem,
   items: (value) => Array.isArray(value) && value.every(isItem),

@@ -36,6 +36,21 @@ export function textOption(owner: string, name: string, value: unknown): string 
   return value;
 }
 
+/** Characters that a secret of the app's choosing has at least. */
+const SHORTEST_SECRET = 32;
+
+/** A secret of the app's choosing. The error never shows it. */
+export function secretOption(owner: string, name: string, value: unknown): string {
+  if (typeof value !== 'string' || value.trim().length < SHORTEST_SECRET) {
+    throw wrongOption(
+      owner,
+      name,
+      `must be a secret of at least ${SHORTEST_SECRET} characters, as "openssl rand -base64 32" makes one`,
+    );
+  }
+  return value;
+}
+
 /** A finite number above zero. */
 export function positiveOption(
   owner: string,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { wrongOption } from '../options/check-options.js';
+import { secretOption, wrongOption } from '../options/check-options.js';
 import {
   ATTEMPT_LIFETIME,
   type LoginAttempt,
@@ -86,13 +86,13 @@ const nameFor = (req: Request): string => `${req.secure ? '__Host-' : ''}marketg
 
 /** @throws TypeError that names the option. */
 export function cookieSecrets(owner: string, option: unknown): readonly [string, ...string[]] {
-  const secrets = [option].flat();
-  if (secrets.length === 0 || !secrets.every((s) => typeof s === 'string' && s.trim() !== '')) {
-    throw wrongOption(
-      owner,
-      'loginAttempts.cookieSecret',
-      'must be a secret (a non-empty string), or several of which the first signs',
-    );
+  const name = 'loginAttempts.cookieSecret';
+  const [first, ...others] = [option].flat();
+  if (first === undefined) {
+    throw wrongOption(owner, name, 'must be a secret, or several of which the first signs');
   }
-  return secrets as [string, ...string[]];
+  return [first, ...others].map((secret) => secretOption(owner, name, secret)) as [
+    string,
+    ...string[],
+  ];
 }

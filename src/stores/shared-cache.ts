@@ -24,4 +24,31 @@ export interface SharedCache {
   subscribe?(onInvalidate: (key: string | undefined) => void): Promise<() => Promise<void>>;
   /** Tells every subscriber, in every process, to forget a key; `undefined` stands for all keys. */
   publish?(key: string | undefined): Promise<void>;
+  /**
+   * A value that {@link write} keeps, with what the order of answers needs. A cache that has `read` and
+   * `write` keeps a late answer from replacing a newer one, whichever process asked for it.
+   */
+  read?(key: string): Promise<SharedRow>;
+  /**
+   * Keeps a value for `ttl` milliseconds, unless one of the same or a later `order` is there. Looks and
+   * writes in one step.
+   *
+   * @returns whether it was kept.
+   */
+  write?(key: string, value: string, ttl: number, order: number): Promise<boolean>;
+}
+
+/** What {@link SharedCache.read} finds. */
+export interface SharedRow {
+  /** `undefined`: there is none. */
+  readonly value: string | undefined;
+  /** The order it was written with; 0 when there is none. */
+  readonly order: number;
+  /** Milliseconds until it expires. */
+  readonly ttl: number;
+  /**
+   * The order of something that begins now: microseconds by the cache's own clock, which is one for all
+   * processes. Theirs can differ by minutes.
+   */
+  readonly now: number;
 }

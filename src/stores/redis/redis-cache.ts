@@ -1,5 +1,5 @@
 import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
-import type { SharedCache } from '../shared-cache.js';
+import type { SharedCache, SharedRow } from '../shared-cache.js';
 import { checkTtl } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';
 import { encodeInvalidation } from './invalidation-message.js';
@@ -22,6 +22,17 @@ export interface RedisCacheOptions {
 }
 
 const OWNER = 'RedisCache';
+
+/** A row, how long it lives, and the time by Redis's own clock. Written by no script: it runs on a full Redis. */
+const READ = `local time = redis.call('TIME')
+return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), time[1], time[2]}`;
+
+/** Looks and writes in one step, or a later row could come in between and be lost. */
+const WRITE = `local row = redis.call('GET', KEYS[1])
+local order = row and tonumber(string.match(row, '^(%d+):'))
+if order and order >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
+return 1`;
 
 /** What `subscribe` waits for its connection, in milliseconds, before it goes on behind. */
 const FIRST_CONNECTION = 1000;
@@ -70,6 +81,43 @@ export class RedisCache implements SharedCache {
   }
 
   /**
+   * A row that {@link write} keeps, with its order.
+   *
+   * @throws MarketgateError `store_unavailable`.
+   */
+  async read(key: string): Promise<SharedRow> {
+    const reply = await this.#redis.call('read', (redis) => redis.run(READ, this.#rowKey(key), []));
+    const [row, ttl, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    const [, order, value] = (typeof row === 'string' && /^(\d{1,16}):(.*)$/s.exec(row)) || [];
+    return {
+      value,
+      order: Number(order ?? 0),
+      ttl: Math.max(0, Number(ttl)),
+      now: Number(seconds) * 1e6 + Number(micros),
+    };
+  }
+
+  /**
+   * Keeps a row, unless one of the same or a later order is there.
+   *
+   * @throws TypeError when `value` is no string, or `ttl` or `order` no finite number.
+   * @throws MarketgateError `store_unavailable`.
+   */
+  async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
+    if (typeof value !== 'string') throw new TypeError(`${OWNER}.write: "value" must be a string`);
+    if (!Number.isSafeInteger(order) || order < 0) {
+      throw new TypeError(`${OWNER}.write: "order" must be a whole number, 0 or more`);
+    }
+    const life = checkTtl(`${OWNER}.write`, ttl);
+    if (life <= 0) return false;
+    const args = [String(order), value, String(life)];
+    const reply = await this.#redis.call('write', (redis) =>
+      redis.run(WRITE, this.#rowKey(key), args),
+    );
+    return Number(reply) === 1;
+  }
+
+  /**
    * Takes the lock of a key, unless another holds it. It lapses after `ttl`, also when its holder
    * dies; what gives it back is harmless after that, and rejects when Redis cannot be asked.
    *
@@ -109,6 +157,10 @@ export class RedisCache implements SharedCache {
   /** Values and locks begin with words of their own, so that no key makes one look like the other. */
   #valueKey(key: string): string {
     return `${this.#prefix}value:${key}`;
+  }
+
+  #rowKey(key: string): string {
+    return `${this.#prefix}row:${key}`;
   }
 
   #channel(): string {

@@ -2,11 +2,12 @@ import {
   countOption,
   functionOption,
   knownOptions,
+  secretOption,
   shapedOption,
   textOption,
   wrongOption,
-} from '../../options/check-options.js';
-import type { SharedCache } from '../../stores/shared-cache.js';
+} from '../options/check-options.js';
+import type { SharedCache } from '../stores/shared-cache.js';
 
 /** How {@link KeyApi} keeps answers. */
 export interface CacheOptions {
@@ -41,20 +42,27 @@ export interface CacheOptions {
    */
   shared?: SharedCache | undefined;
   /**
-   * What seals the shared answers; the same in every process. Default: the api_key. Give one of its
-   * own to keep sharing while an api_key is being rotated.
+   * What seals the shared answers, 32 characters or more; the same in every process. Default: the
+   * api_key. Give one to keep sharing while an api_key is being rotated; it takes a `scope` with it.
    */
   secret?: string | undefined;
+  /**
+   * A name of your choosing for the account, the same in every process: two accounts that share a
+   * Redis and a `secret` never read each other's answers. Required with `secret`; without one, the
+   * api_key tells accounts apart.
+   */
+  scope?: string | undefined;
 }
 
 /** The ages and sizes of {@link CacheOptions}. */
-export type CacheLimits = Record<Exclude<keyof CacheOptions, 'shared' | 'secret'>, number>;
+export type CacheLimits = Record<Exclude<keyof CacheOptions, 'shared' | 'secret' | 'scope'>, number>;
 
 /** {@link CacheOptions}, checked and complete. */
 export interface CacheSettings {
   readonly limits: Readonly<CacheLimits>;
   readonly shared: SharedCache | undefined;
   readonly secret: string | undefined;
+  readonly scope: string | undefined;
 }
 
 const SECOND = 1000;
@@ -81,7 +89,7 @@ export function checkCacheOptions(
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(owner, 'cache', 'must be an object of options, or false');
   }
-  const given = knownOptions(`${owner}: cache`, option ?? {}, [...NAMES, 'shared', 'secret']);
+  const given = knownOptions(`${owner}: cache`, option ?? {}, [...NAMES, 'shared', 'secret', 'scope']);
   const limits = { ...DEFAULTS };
   for (const name of NAMES) {
     limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
@@ -91,11 +99,19 @@ export function checkCacheOptions(
       throw wrongOption(owner, `cache.${name}`, 'must be 1 or more (cache: false turns it off)');
     }
   }
-  const { shared, secret } = given;
+  const { shared, secret, scope } = given;
+  if (secret !== undefined && scope === undefined) {
+    throw wrongOption(
+      owner,
+      'cache.scope',
+      'must be given with "cache.secret": a name for the account, the same in every process',
+    );
+  }
   return {
     limits,
     shared: shared === undefined ? undefined : checkSharedCache(owner, shared),
-    secret: secret === undefined ? undefined : textOption(owner, 'cache.secret', secret),
+    secret: secret === undefined ? undefined : secretOption(owner, 'cache.secret', secret),
+    scope: scope === undefined ? undefined : textOption(owner, 'cache.scope', scope),
   };
 }
 
@@ -107,7 +123,7 @@ function checkSharedCache(owner: string, value: unknown): SharedCache {
     ['get', 'set', 'delete'],
     'a shared cache, as in new RedisCache({ client })',
   );
-  for (const method of ['lock', 'subscribe', 'publish'] as const) {
+  for (const method of ['lock', 'subscribe', 'publish', 'read', 'write'] as const) {
     functionOption(owner, `cache.shared.${method}`, shared[method]);
   }
   return shared;

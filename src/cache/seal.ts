@@ -1,26 +1,40 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hash,
+  hkdfSync,
+  randomBytes,
+} from 'node:crypto';
 
 /** Of the format; a process that does not know it ignores the value. */
-const PREFIX = '1.';
+const PREFIX = '2.';
 const NONCE = 12;
 const TAG = 16;
 
 /**
- * What a shared cache is shown in place of codes and purchases. Names are HMACs, and values are
- * encrypted and authenticated (AES-256-GCM) for the one name they were made for: who can read there
- * learns nothing, and who can write there can neither make up a purchase nor give one code another's.
+ * What a shared cache is shown instead of codes and purchases. Names are HMACs, and values are
+ * encrypted and authenticated (AES-256-GCM) for the one name they were made for: whoever can read there
+ * learns nothing, and whoever can write there can neither make up a purchase nor give one code another's.
  */
-export class Sealer {
+export class Seal {
+  readonly secret: string;
   readonly #nameKey: Buffer;
   readonly #valueKey: Buffer;
 
-  constructor(secret: string) {
-    const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', 'shared cache 1', 64));
+  /**
+   * @param context - binds names and values to the service's address and the account, so that two shops
+   * on one Redis never read each other's answers.
+   */
+  constructor(secret: string, context: string) {
+    this.secret = secret;
+    const info = `marketgate shared cache 2 ${hash('sha256', context, 'base64url')}`;
+    const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', info, 64));
     this.#nameKey = keys.subarray(0, 32);
     this.#valueKey = keys.subarray(32);
   }
 
-  /** The name of a key, the same in every process with this secret. */
+  /** The name of a key, the same in every process with this secret and context. */
   name(key: string): string {
     return createHmac('sha256', this.#nameKey).update(key).digest('base64url');
   }

@@ -1,0 +1,57 @@
+import { onAbort } from '../options/on-abort.js';
+
+/**
+ * A request in progress that several callers wait for. One caller's abort does not fail the others; the
+ * request itself ends when the last caller has left.
+ */
+export class InFlight<T> {
+  readonly #controller = new AbortController();
+  readonly #answer: Promise<T>;
+  #callers = 0;
+  /** Whether a caller waits that cannot leave. */
+  #isPinned = false;
+
+  /** When it was sent to the service, in the order of the questions; infinite before that. */
+  asked = Number.POSITIVE_INFINITY;
+
+  /** Set when an answer was invalidated, or a newer one arrived: this one must not be cached. */
+  isOutdated = false;
+
+  constructor(request: (signal: AbortSignal, self: InFlight<T>) => Promise<T>) {
+    this.#answer = request(this.#controller.signal, this);
+    // Every caller can have left when it fails.
+    this.#answer.catch(() => {});
+  }
+
+  /** Whether its last caller has left. */
+  get isAborted(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** Settles when the request has ended, whoever waits for it. */
+  get ended(): Promise<unknown> {
+    return this.#answer.catch(() => {});
+  }
+
+  /** Waits for the answer, but not longer than the signal allows. */
+  join(signal: AbortSignal | undefined): Promise<T> {
+    if (signal === undefined) {
+      this.#isPinned = true;
+      return this.#answer;
+    }
+    this.#callers++;
+    return new Promise<T>((resolve, reject) => {
+      const stop = onAbort(signal, () => {
+        this.#callers--;
+        reject(signal.reason);
+        if (this.#callers === 0 && !this.#isPinned) this.abort(signal.reason);
+      });
+      this.#answer.then(resolve, reject).finally(stop);
+    });
+  }
+
+  /** Ends the request, for all its callers. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+}
