@@ -1,3 +1,4 @@
+export type { CacheOptions } from './cache/options.js';
 export type { CodesInvalidMessage } from './diagnostics/code-alarm.js';
 export type { DriftMessage } from './diagnostics/drift.js';
 export type { GuardMessage } from './diagnostics/guard.js';
@@ -41,7 +42,6 @@ export { type RequirePurchaseOptions, requirePurchase } from './express/require-
 export type { ClientOptions } from './http/client-options.js';
 export type { Account, AccountProfile } from './key-api/account.js';
 export type { ApiKeyOption } from './key-api/api-key.js';
-export type { CacheOptions } from './cache/options.js';
 export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
 export type { Purchase } from './key-api/purchase.js';

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type LookupMessage, lookupChannel } from '../diagnostics/lookup.js';
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { hasUnreadable } from '../shape/unreadable.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import type { SharedAnswer, SharedTier, Tombstone } from './shared-tier.js';
@@ -377,7 +378,8 @@ export class Cache<T extends object> {
     this.#negative.delete(key);
     this.#tombstones.delete(key);
     this.#positive.set(key, positive);
-    if (shared === undefined || order === undefined) return positive;
+    if (shared === undefined || order === undefined || hasUnreadable(positive.value))
+      return positive;
     const kept = await shared.share(this.#subject(key), value, { variant: asked, at, order });
     if (kept === 'lost' && this.#positive.peek(key) === positive) this.#positive.delete(key);
     return kept === 'lost' ? undefined : positive;

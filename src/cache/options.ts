@@ -55,7 +55,10 @@ export interface CacheOptions {
 }
 
 /** The ages and sizes of {@link CacheOptions}. */
-export type CacheLimits = Record<Exclude<keyof CacheOptions, 'shared' | 'secret' | 'scope'>, number>;
+export type CacheLimits = Record<
+  Exclude<keyof CacheOptions, 'shared' | 'secret' | 'scope'>,
+  number
+>;
 
 /** {@link CacheOptions}, checked and complete. */
 export interface CacheSettings {
@@ -89,7 +92,12 @@ export function checkCacheOptions(
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(owner, 'cache', 'must be an object of options, or false');
   }
-  const given = knownOptions(`${owner}: cache`, option ?? {}, [...NAMES, 'shared', 'secret', 'scope']);
+  const given = knownOptions(`${owner}: cache`, option ?? {}, [
+    ...NAMES,
+    'shared',
+    'secret',
+    'scope',
+  ]);
   const limits = { ...DEFAULTS };
   for (const name of NAMES) {
     limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);

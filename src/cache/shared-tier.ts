@@ -180,7 +180,8 @@ export class SharedTier {
     // What could not be withdrawn there yet is not believed.
     if (sealed === undefined || this.#unsent.has(subject)) return { ...none, order };
     const text = seal.open(`${name} ${row.order}`, sealed);
-    const answer = text === undefined ? undefined : readAnswer(text, row, this.#options.wallClock());
+    const answer =
+      text === undefined ? undefined : readAnswer(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
     return { answer, order, release: nothing };
   }

@@ -4,6 +4,8 @@ import { MarketgateError } from '../errors/marketgate-error.js';
 import { itemId } from '../key-api/item-id.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
+import { parseTimestamp } from '../shape/timestamp.js';
+import { wasUnreadable } from '../shape/unreadable.js';
 import { isPromise } from './code-sources.js';
 
 /** What a valid purchase must satisfy beyond being valid. */
@@ -40,6 +42,12 @@ export function checkConditions(
   conditions: PurchaseConditions,
   clock: () => number,
 ): ConditionCheck {
+  for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
+    // `item: config.itemId` with nothing configured must not open the door.
+    if (Object.hasOwn(conditions, name) && conditions[name] === undefined) {
+      throw wrongOption(owner, name, 'is given, but undefined; leave it out for no such condition');
+    }
+  }
   const itemsFor = itemsOption(owner, conditions.item);
   const licenses = licensesOption(owner, conditions.licenseType);
   const supported = flagOption(owner, 'supported', conditions.supported);
@@ -50,12 +58,14 @@ export function checkConditions(
       if (items !== undefined && !items.includes(purchase.item.id)) {
         return denial('purchase_item_mismatch', 'the purchase code is valid, but for another item');
       }
+      if (licenses !== undefined) checkReadable(purchase, 'license_type');
       if (licenses !== undefined && !licenses.includes(purchase.license_type)) {
         return denial(
           'license_type_mismatch',
           'the purchase code is valid, but its licence is of another kind',
         );
       }
+      if (supported) checkReadable(purchase, 'supported_until');
       if (supported && !isSupported(purchase, clock())) {
         return denial(
           'support_expired',
@@ -74,12 +84,19 @@ const unlessAccepted = (accepted: boolean): MarketgateError | undefined =>
     ? undefined
     : denial('purchase_not_accepted', 'the purchase code is valid, but "accept" refused it');
 
-/** Whether support runs at this moment. A timestamp without a zone is UTC, as all of the service's are. */
+/** Whether support runs at this moment. */
 export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
-  if (until === undefined) return false;
-  // With a zone of its own it makes no sense as this, and is read as it is.
-  const end = Date.parse(`${until.replace(' ', 'T')}Z`);
-  return (Number.isNaN(end) ? Date.parse(until) : end) > now;
+  const end = until === undefined ? undefined : parseTimestamp(until);
+  return end !== undefined && end > now;
+}
+
+/** @throws MarketgateError `unexpected_response` when a condition needs a field that could not be read. */
+function checkReadable(purchase: Purchase, field: 'license_type' | 'supported_until'): void {
+  if (!wasUnreadable(purchase, field)) return;
+  throw new MarketgateError(
+    'unexpected_response',
+    `the service sent a "${field}" that cannot be read, and this guard needs it; see the diagnostics channel marketgate:drift`,
+  );
 }
 
 function itemsOption(owner: string, item: unknown): ConditionCheck['itemsFor'] {

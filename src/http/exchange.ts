@@ -57,10 +57,14 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     this.#fail(reason);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Dispatcher.DispatchController, context?: unknown): void {
     // The call can have ended while the request was still waiting for a connection.
     if (this.#over) controller.abort(new Error('the call has ended'));
-    else this.#controller = controller;
+    else if (hasFollowed(context)) {
+      // Nothing is sent to the other host yet.
+      this.#controller = controller;
+      this.#refuseRedirect('redirected by the dispatcher');
+    } else this.#controller = controller;
   }
 
   onResponseStart(
@@ -73,9 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     this.#retryAfter = single(headers['retry-after']);
     const encoding = single(headers['content-encoding']) ?? 'identity';
     if (status >= 300 && status < 400) {
-      this.#refuse(
-        `was redirected (HTTP ${status}), and redirects are never followed; check the URL that was configured`,
-      );
+      this.#refuseRedirect(`HTTP ${status}`);
     } else if (encoding.trim().toLowerCase() !== 'identity' && encoding.trim() !== '') {
       this.#leaveUnread('the answer is compressed, although that was not asked for');
     } else if (Number(single(headers['content-length'])) > this.#maxBytes) {
@@ -105,6 +107,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     if (this.#over) return;
     this.#finish();
     this.#reject(networkFailure(this.what, error));
+  }
+
+  #refuseRedirect(how: string): void {
+    this.#refuse(
+      `was redirected (${how}), and redirects are never followed; check the URL that was configured`,
+    );
   }
 
   #tooLarge(): void {
@@ -147,3 +155,9 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     this.#ended(this);
   }
 }
+
+/** Whether a redirect interceptor of undici has followed one: it tells where it was before. */
+const hasFollowed = (context: unknown): boolean => {
+  const history: unknown = (context as { history?: unknown } | undefined)?.history;
+  return Array.isArray(history) && history.length > 0;
+};

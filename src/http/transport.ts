@@ -97,6 +97,8 @@ export class Transport {
       // The deadline of the call ends it; undici's own clocks of 300 seconds would only be more timers.
       headersTimeout: 0,
       bodyTimeout: 0,
+      // Switches off a redirect interceptor that a dispatcher was composed with.
+      ...{ maxRedirections: 0 },
     };
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../shape/timestamp-schema.js';
 
 /**
  * The account that an api_key belongs to (specification: interface A, "Account"). Names are as on the
@@ -69,5 +70,5 @@ export const accountSchema = z.looseObject({
     social_links: z.record(z.string(), z.string()).optional(),
     media: z.looseObject({ avatar: text, cover: text }),
   }),
-  registered_at: text,
+  registered_at: timestamp,
 });

@@ -20,6 +20,14 @@ export interface Endpoint<T> {
   readonly noStatuses: readonly number[];
   /** The payload, if the body has one where this endpoint puts it. A promise where it is long. */
   readonly payload: (body: Body, reading: Judging) => Shaped<T> | Promise<Shaped<T>> | undefined;
+  /** Whether an answer is about what was asked for. Default: it is. */
+  isAbout?(value: T, asked: Asked): boolean;
+}
+
+/** What an endpoint takes beside the api_key. */
+export interface Asked {
+  readonly item_id?: string;
+  readonly purchase_code?: string;
 }
 
 export const accountDetails: Endpoint<Account> = {
@@ -35,7 +43,10 @@ export const accountDetails: Endpoint<Account> = {
 /** account/details, when only the account's being there counts. */
 export const anyAccount: Endpoint<Body> = {
   ...accountDetails,
-  payload: ({ data }) => (isObject(data) ? { ok: true, value: data } : undefined),
+  payload: ({ data }) =>
+    isObject(data) && data.username !== undefined && data.username !== null
+      ? { ok: true, value: data }
+      : undefined,
 };
 
 export const itemsAll: Endpoint<Item[]> = {
@@ -55,6 +66,7 @@ export const itemsItem: Endpoint<Item> = {
   noStatuses: [404],
   payload: ({ item }, { readers, drift }) =>
     isObject(item) ? readers.readItem(item, itemsItem.path, 'item', drift) : undefined,
+  isAbout: ({ id }, { item_id }) => String(id) === item_id,
 };
 
 export const purchasesValidation: Endpoint<Purchase> = {
@@ -71,4 +83,9 @@ export const purchasesValidation: Endpoint<Purchase> = {
       ? readers.readPurchase(purchase, purchasesValidation.path, at, drift)
       : undefined;
   },
+  isAbout: ({ purchase_code: code }, { purchase_code: asked = '' }) =>
+    MASKED.test(code) || code.trim().toLowerCase() === asked.toLowerCase(),
 };
+
+/** A code that is shown in part names none. */
+const MASKED = /[*\u2026]/;

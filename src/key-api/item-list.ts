@@ -103,5 +103,8 @@ class ListReader {
 function asArray(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'object' || value === null) return undefined;
-  return Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : undefined;
+  const keys = Object.keys(value);
+  // `{}` is an empty map, and no list.
+  const isList = keys.length > 0 && keys.every((key) => /^\d+$/.test(key));
+  return isList ? Object.values(value) : undefined;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../shape/timestamp-schema.js';
 
 /**
  * An item of the account's catalogue (specification: interface A, "Item"). Names are as on the wire.
@@ -83,7 +84,7 @@ export const purchasedItemSchema = z.looseObject({
     .looseObject({ regular: z.number().optional(), extended: z.number().optional() })
     .optional(),
   currency: text,
-  published_at: text,
+  published_at: timestamp,
 });
 
 /** An item of the catalogue: one without a name cannot be shown, and counts as broken. */

@@ -44,7 +44,7 @@ function judgeBody<T>(
   payload: Shaped<T> | undefined,
   secrets: readonly string[],
 ): T | typeof NO {
-  if (payload?.ok) return payload.value;
+  if (payload?.ok && !(isEmptyList(payload.value) && isNotNow(answer))) return payload.value;
   const kind = kindOf(endpoint, answer, body, payload);
   const meaning = MEANINGS[kind][endpoint.column];
   if (meaning === 'no') return NO;
@@ -54,9 +54,12 @@ function judgeBody<T>(
       ? `the service refused (HTTP ${answer.status}): "${clean(body?.msg)}"`
       : kind === 'no'
         ? 'the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"'
-        : describeUnusable(answer, payload && clean(payload.problem));
+        : describeUnusable(answer, payload?.ok === false ? clean(payload.problem) : undefined);
   throw new MarketgateError(meaning, `${endpoint.method} ${endpoint.path}: ${problem}`);
 }
+
+/** At a status that says "not now", an empty list is none of the catalogue. */
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function kindOf(
   endpoint: Endpoint<unknown>,

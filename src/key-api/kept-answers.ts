@@ -28,7 +28,11 @@ export class KeptAnswers {
   constructor(
     service: KeyService,
     { limits, shared, secret, scope }: CacheSettings,
-    { clock, monotonicClock, timeout }: Pick<ClientSettings, 'clock' | 'monotonicClock' | 'timeout'>,
+    {
+      clock,
+      monotonicClock,
+      timeout,
+    }: Pick<ClientSettings, 'clock' | 'monotonicClock' | 'timeout'>,
     baseUrl: string,
     apiKey: () => string | Promise<string>,
     pool: ItemPool,

@@ -1,3 +1,4 @@
+import { type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import {
   CLIENT_OPTION_NAMES,
   type ClientOptions,
@@ -7,7 +8,6 @@ import { serviceUrl } from '../http/service-url.js';
 import { choiceOption, knownOptions } from '../options/check-options.js';
 import type { Account } from './account.js';
 import { type ApiKeyOption, apiKeySource } from './api-key.js';
-import { type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import type { Item } from './item.js';
 import { itemId } from './item-id.js';
 import { ItemPool } from './item-pool.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../shape/timestamp-schema.js';
 import { type Item, purchasedItemSchema } from './item.js';
 
 /** A purchase (specification: interface A, "Purchase"). Names are as on the wire. */
@@ -33,11 +34,7 @@ export const purchaseSchema = z.looseObject({
   price: z.number().optional(),
   currency: text,
   item: purchasedItemSchema,
-  // A date that cannot be read must be neither "supported" nor "support over".
-  supported_until: z
-    .string()
-    .refine((value) => !Number.isNaN(Date.parse(value)), 'expected a timestamp')
-    .optional(),
+  supported_until: timestamp,
   downloaded: z.boolean().optional(),
-  date: text,
+  date: timestamp,
 });

@@ -1,12 +1,13 @@
 import { CodeAlarm } from '../diagnostics/code-alarm.js';
 import { DriftReports } from '../diagnostics/drift.js';
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from '../http/client-options.js';
 import { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
 import type { ServiceUrl } from '../http/service-url.js';
 import type { Account } from './account.js';
 import {
+  type Asked,
   accountDetails,
   anyAccount,
   type Endpoint,
@@ -21,12 +22,6 @@ import { KeyCheck } from './key-check.js';
 import { type Judging, loadReaders, type Readers } from './load-readers.js';
 import type { Purchase } from './purchase.js';
 import { encode, type ValidationEncoding } from './validation-encoding.js';
-
-/** What an endpoint takes beside the api_key. */
-interface Parameters {
-  readonly item_id?: string;
-  readonly purchase_code?: string;
-}
 
 /** How one question is asked. */
 export interface AskOptions {
@@ -102,11 +97,7 @@ export class KeyService {
     return this.#http.close();
   }
 
-  async #ask<T>(
-    endpoint: Endpoint<T>,
-    parameters: Parameters,
-    options: AskOptions,
-  ): Promise<T | null> {
+  async #ask<T>(endpoint: Endpoint<T>, parameters: Asked, options: AskOptions): Promise<T | null> {
     const deadline = this.#deadline(endpoint, options);
     const { purchase_code: code } = parameters;
     try {
@@ -114,6 +105,12 @@ export class KeyService {
       const key = typeof given === 'string' ? given : await deadline.race(given);
       const answer = await this.#send(endpoint, key, parameters, deadline);
       if (answer !== NO) {
+        if (endpoint.isAbout?.(answer, parameters) === false) {
+          throw new MarketgateError(
+            'unexpected_response',
+            `${endpoint.method} ${endpoint.path}: the answer is about something else than was asked for; check what stands in front of the service`,
+          );
+        }
         if (code !== undefined) this.alarm.yes(code);
         return answer;
       }
@@ -170,7 +167,7 @@ export class KeyService {
   #send<T>(
     endpoint: Endpoint<T>,
     key: string,
-    parameters: Parameters,
+    parameters: Asked,
     deadline: Deadline,
   ): Promise<T | typeof NO> {
     const readers = loadReaders();
@@ -186,7 +183,7 @@ export class KeyService {
     readers: Readers,
     endpoint: Endpoint<T>,
     key: string,
-    parameters: Parameters,
+    parameters: Asked,
     deadline: Deadline,
   ): Promise<T | typeof NO> {
     const { method, path } = endpoint;

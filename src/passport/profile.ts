@@ -55,7 +55,7 @@ export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
     ...(user.user_email && { emails: [{ value: user.user_email }] }),
     ...(picture && { photos: [{ value: picture }] }),
     ...(user.user_verified !== undefined && { verified: user.user_verified === '1' }),
-    _raw: JSON.stringify(user),
+    _raw: asText(user),
     _json: user,
   };
 }
@@ -69,5 +69,15 @@ function absolute(url: string | undefined, site: string): string | undefined {
   } catch {
     // Parsed once: nearly all can be.
     return undefined;
+  }
+}
+
+/** Unknown fields can be nested deeper than the stack is; the known ones never are. */
+function asText(user: UserInfo): string {
+  try {
+    return JSON.stringify(user);
+  } catch {
+    const known = Object.entries(user).filter(([, value]) => typeof value !== 'object');
+    return JSON.stringify(Object.fromEntries(known));
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject } from './is-object.js';
+import { isZeroDate } from './timestamp.js';
 
 /** Called for each place that was mended, with its path and what the schema wants there. */
 export type OnMend = (path: string, expected: string) => void;
@@ -14,8 +15,10 @@ const at = (path: string, key: string): string => (path === '' ? key : `${path}.
  * |---|---|---|
  * | `null` | anything that may be absent | absent |
  * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
- * | number | string | its digits |
- * | boolean | string | `"1"` or `"0"`, as flags are written in strings |
+ * | number | string | its digits; of an id only a safe integer, or two people would become one |
+ * | boolean | string that may be absent | `"1"` or `"0"`, as flags are written in strings |
+ * | anything else | an object without required fields | an object with nothing in it |
+ * | `"0000-00-00 …"` | a string of a certain form that may be absent | absent |
  * | digits in a string | number | the number |
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | boolean | the boolean |
  * | `"a,b,c"` | list | its parts |
@@ -30,13 +33,14 @@ export function mend(
   value: unknown,
   path: string,
   onMend: OnMend,
+  isOptional = false,
 ): unknown {
   if (is<z.ZodOptional>(schema, 'optional')) {
-    if (value !== null) return mend(schema.unwrap(), value, path, onMend);
+    if (value !== null) return mend(schema.unwrap(), value, path, onMend, true);
     onMend(path, expectedBy(schema.unwrap()));
     return undefined;
   }
-  const mended = mendOne(schema, value);
+  const mended = mendOne(schema, value, isOptional);
   if (mended !== value) onMend(path, expectedBy(schema));
   if (is<z.ZodObject>(schema, 'object') && isObject(mended)) {
     return mendFields(schema, mended, path, onMend);
@@ -59,14 +63,15 @@ const is = <S extends z.core.$ZodType>(
 const isContainer = (schema: z.core.$ZodType): boolean =>
   is(schema, 'object') || is(schema, 'record');
 
-function mendOne(schema: z.core.$ZodType, value: unknown): unknown {
+function mendOne(schema: z.core.$ZodType, value: unknown, isOptional: boolean): unknown {
   if (isContainer(schema)) {
-    return value === null || (Array.isArray(value) && value.length === 0) ? {} : value;
+    const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
+    return isEmpty || (!isOptional && !isObject(value)) ? {} : value;
   }
   if (value === null) return undefined;
   switch (schema._zod.def.type) {
     case 'string':
-      return asText(value);
+      return asText(value, isOptional);
     case 'number':
       return asNumber(value);
     case 'boolean':
@@ -102,9 +107,10 @@ function fieldsOf(schema: z.ZodObject): readonly Field[] {
   return found;
 }
 
-function asText(value: unknown): unknown {
-  if (typeof value === 'boolean') return value ? '1' : '0';
-  return typeof value === 'number' ? String(value) : value;
+function asText(value: unknown, isOptional: boolean): unknown {
+  if (typeof value === 'boolean' && isOptional) return value ? '1' : '0';
+  const isExact = isOptional ? Number.isFinite(value) : Number.isSafeInteger(value);
+  return isExact ? String(value) : value;
 }
 
 const asNumber = (value: unknown): unknown =>
@@ -139,10 +145,11 @@ function mendFields(
   for (const { key, schema: field, settledBy } of fieldsOf(schema)) {
     const before = value[key];
     // Nearly all are as they should be, also in what is drifting elsewhere. "" can stand for nothing.
-    if (typeof before === settledBy && before !== '') continue;
+    if (typeof before === settledBy && before !== '' && !isZeroDate(before)) continue;
     if (before === undefined && !isContainer(field)) continue;
     let after = mend(field, before ?? null, at(path, key), onMend);
-    if (after === '' && is(field, 'optional') && !z.safeParse(field, '').success) {
+    const isNothing = after === '' || isZeroDate(after);
+    if (isNothing && is(field, 'optional') && !z.safeParse(field, after).success) {
       onMend(at(path, key), 'string');
       after = undefined;
     }
