@@ -54,7 +54,7 @@ export {
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
 export type { MarketplaceProfile } from './passport/profile.js';
-export { returnTo } from './passport/return-to.js';
+export { isFreshLogin, returnTo } from './passport/return-to.js';
 export type { MarketplaceStrategyOptions } from './passport/strategy-options.js';
 export type {
   AsyncVerify,

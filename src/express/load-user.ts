@@ -7,7 +7,13 @@ import { functionOption, knownOptions, shapedOption } from '../options/check-opt
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
 import { loadInto } from './load-into.js';
-import { loginError, requiredUserId, type UserIdSource, userIdOfPassport } from './login-gate.js';
+import {
+  loginError,
+  requiredUserId,
+  tokenNameOption,
+  type UserIdSource,
+  userIdOfPassport,
+} from './login-gate.js';
 
 /** Options of {@link loadUser}. */
 export interface LoadUserOptions {
@@ -15,6 +21,8 @@ export interface LoadUserOptions {
   tokenStore: TokenStore;
   /** The `user_id` of the logged-in user. Default `req.user.id`. */
   userId?: UserIdSource | undefined;
+  /** The `name` of the strategy, where that is not "marketplace". */
+  strategy?: string | undefined;
 }
 
 /**
@@ -34,29 +42,34 @@ export function loadUser(
 ): RequestHandler {
   const owner = 'loadUser';
   shapedOption<Pick<LoginApi, 'getUser'>>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
-  const given = knownOptions(owner, options, ['tokenStore', 'userId']);
+  const given = knownOptions(owner, options, ['tokenStore', 'userId', 'strategy']);
   const tokens = new GuardedTokenStore(checkTokenStore(owner, given.tokenStore));
+  const nameOf = tokenNameOption(owner, given.strategy);
   const userIdOf = functionOption(owner, 'userId', given.userId) ?? userIdOfPassport;
 
   async function load(req: Request): Promise<UserInfo> {
     const userId = requiredUserId(owner, userIdOf, req);
-    const token = await tokens.get(userId);
+    const name = nameOf(userId);
+    const token = await tokens.get(name);
     if (token === undefined) throw loginError('access_token_expired');
     try {
-      return await loginApi.getUser(token);
+      const user = await loginApi.getUser(token);
+      if (user.user_id === userId) return user;
+      // Somebody else's token: nobody is shown as the visitor who is not.
+      throw loginError('access_token_expired');
     } catch (error) {
       if (isMarketgateError(error) && error.status === 401) {
         // That it could not be deleted changes nothing for the visitor, who must log in.
-        await forget(userId, token).catch(() => {});
+        await forget(name, token).catch(() => {});
       }
       throw error;
     }
   }
 
   /** Only the token that was refused: another tab may have logged in again meanwhile. */
-  async function forget(userId: string, refused: AccessToken): Promise<void> {
-    const present = await tokens.get(userId);
-    if (present?.value === refused.value) await tokens.delete(userId);
+  async function forget(name: string, refused: AccessToken): Promise<void> {
+    const present = await tokens.get(name);
+    if (present?.value === refused.value) await tokens.delete(name);
   }
 
   return loadInto('user', load);

@@ -1,9 +1,10 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { MarketgateErrorCode } from '../errors/codes.js';
 import { MarketgateError } from '../errors/marketgate-error.js';
-import { wrongOption } from '../options/check-options.js';
+import { textOption, wrongOption } from '../options/check-options.js';
 import { safeReturnTo } from '../passport/return-to.js';
 import { saveReturnTo } from '../passport/saved-return-to.js';
+import { DEFAULT_NAME, tokenNameFor } from '../passport/token-name.js';
 import { isNavigation } from './navigation.js';
 
 /** Who the visitor is to the app: the id that tokens are stored under. */
@@ -27,6 +28,14 @@ export function requiredUserId(owner: string, source: UserIdSource, req: Request
   throw new TypeError(
     `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
   );
+}
+
+/** What a user's token is stored under: see the option `name` of MarketplaceStrategy. */
+export function tokenNameOption(
+  owner: string,
+  strategy: string | undefined,
+): (userId: string) => string {
+  return tokenNameFor(textOption(owner, 'strategy', strategy ?? DEFAULT_NAME));
 }
 
 /** Whether passport has a user for this request. */

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { isPrefetch } from '../passport/prefetch.js';
+import { isPrefetch } from '../passport/fetch-metadata.js';
 
 /**
  * Whether a browser is going to a page, so that a redirect or a page is the right answer. What a

@@ -9,6 +9,7 @@ import {
   loginPathOption,
   requiredUserId,
   sendToLogin,
+  tokenNameOption,
   type UserIdSource,
   userIdOfPassport,
 } from './login-gate.js';
@@ -21,6 +22,8 @@ export interface RequireAccessTokenOptions {
   loginPath?: string | undefined;
   /** The `user_id` of the logged-in user. Default `req.user.id`. */
   userId?: UserIdSource | undefined;
+  /** The `name` of the strategy, where that is not "marketplace". */
+  strategy?: string | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
   clock?: (() => number) | undefined;
 }
@@ -35,17 +38,24 @@ export interface RequireAccessTokenOptions {
  */
 export function requireAccessToken(options: RequireAccessTokenOptions): RequestHandler {
   const owner = 'requireAccessToken';
-  const given = knownOptions(owner, options, ['tokenStore', 'loginPath', 'userId', 'clock']);
+  const given = knownOptions(owner, options, [
+    'tokenStore',
+    'loginPath',
+    'userId',
+    'strategy',
+    'clock',
+  ]);
   const tokens = new GuardedTokenStore(checkTokenStore(owner, given.tokenStore));
   const loginPath = loginPathOption(owner, given.loginPath) ?? '/login';
   const userIdOf = functionOption(owner, 'userId', given.userId) ?? userIdOfPassport;
+  const nameOf = tokenNameOption(owner, given.strategy);
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
   async function check(req: Request): Promise<void> {
-    const userId = requiredUserId(owner, userIdOf, req);
-    const token = await tokens.get(userId);
+    const name = nameOf(requiredUserId(owner, userIdOf, req));
+    const token = await tokens.get(name);
     if (token !== undefined && clock() < token.expiresAt) return;
-    if (token !== undefined) await tokens.delete(userId);
+    if (token !== undefined) await tokens.delete(name);
     throw loginError('access_token_expired');
   }
 

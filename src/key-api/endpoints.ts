@@ -43,6 +43,7 @@ export const accountDetails: Endpoint<Account> = {
 /** account/details, when only the account's being there counts. */
 export const anyAccount: Endpoint<Body> = {
   ...accountDetails,
+  isAbout: () => true,
   payload: ({ data }) =>
     isObject(data) && data.username !== undefined && data.username !== null
       ? { ok: true, value: data }

@@ -11,6 +11,21 @@ export interface ConfirmationInput {
   readonly answer: 'continue' | 'cancel' | undefined;
 }
 
+/** What the page asks about. */
+export interface Confirmation {
+  /** The attempt that waits for the answer. */
+  readonly id: string;
+  /** The account's display name, which anybody can take. */
+  readonly name: string;
+  /** The account's own user name. */
+  readonly username: string;
+  /** Where the form goes, by GET: with `confirm` = id and `answer` = "continue" or "cancel". */
+  readonly action: string;
+}
+
+/** Answers with a page of the app's own: a form to `action`. The headers are set already. */
+export type RenderConfirmation = (confirmation: Confirmation, req: Request, res: Response) => void;
+
 /** Reads the query; `undefined` when it is not about a confirmation. */
 export function readConfirmation(req: Request): ConfirmationInput | undefined {
   const { confirm: id, answer } = (req.query ?? {}) as Record<string, unknown>;
@@ -64,12 +79,11 @@ button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
  * "Continue as NAME?". A GET form, for the app has a GET route for its callback and perhaps no other;
  * what makes the answer unforgeable is the attempt, which only this browser holds.
  */
-export function sendConfirmationPage(
-  req: Request,
-  { id, name, username }: { id: string; name: string; username: string },
-): void {
-  const { res } = req as { res?: Response };
-  if (res === undefined) throw new Error('MarketplaceStrategy: the request has no response');
+export const sendConfirmationPage: RenderConfirmation = (
+  { id, name, username, action },
+  _req,
+  res,
+) => {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -84,7 +98,7 @@ ${STYLE}
 <h1>Continue as <bdi>${name}</bdi>?</h1>
 <p class="who">User name <strong><bdi>${username}</bdi></strong></p>
 <p>You are about to log in with this marketplace account. If it is not yours, do not go on: somebody may want you to use theirs.</p>
-<form method="get" action="${confirmationPath(req, id)}">
+<form method="get" action="${action}">
 <input type="hidden" name="confirm" value="${id}">
 <button class="main" name="answer" value="continue">Continue</button>
 <button name="answer" value="cancel">Not me</button>
@@ -93,6 +107,17 @@ ${STYLE}
 </body>
 </html>
 `;
+  res.end(page.toString());
+};
+
+/** Asks the visitor, with the app's own page or ours. */
+export function askForConfirmation(
+  req: Request,
+  about: Omit<Confirmation, 'action'>,
+  render: RenderConfirmation,
+): void {
+  const { res } = req as { res?: Response };
+  if (res === undefined) throw new Error('MarketplaceStrategy: the request has no response');
   res.statusCode = 200;
   res.setHeader('Cache-Control', 'no-store');
   // Not in a frame: the visitor must see what the click is for.
@@ -101,7 +126,8 @@ ${STYLE}
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
   );
   res.setHeader('X-Frame-Options', 'DENY');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  res.end(page.toString());
+  render({ ...about, action: confirmationPath(req, about.id) }, req, res);
 }

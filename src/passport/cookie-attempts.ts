@@ -24,8 +24,14 @@ export class CookieAttempts implements LoginAttempts {
   // What was written answers later reads of the same request, whose header still has the old cookie.
   readonly #written = new WeakMap<Request, readonly LoginAttempt[]>();
 
-  /** @param secrets the first signs, all verify. */
-  constructor(secrets: readonly [string, ...string[]]) {
+  readonly #name: string;
+
+  /**
+   * @param secrets the first signs, all verify.
+   * @param scope tells the strategies of one app apart.
+   */
+  constructor(secrets: readonly [string, ...string[]], scope: string) {
+    this.#name = `marketgate.login.${scope.replace(/[^\w-]/g, '_')}`;
     this.#signing = keyOf(secrets[0]);
     this.#keys = secrets.map(keyOf);
   }
@@ -33,7 +39,7 @@ export class CookieAttempts implements LoginAttempts {
   async read(req: Request): Promise<LoginAttempt[]> {
     const written = this.#written.get(req);
     if (written !== undefined) return [...written];
-    const signed = parseCookie(req.headers.cookie ?? '')[nameFor(req)];
+    const signed = parseCookie(req.headers.cookie ?? '')[this.#nameFor(req)];
     return signed ? this.#verify(signed) : [];
   }
 
@@ -44,10 +50,17 @@ export class CookieAttempts implements LoginAttempts {
     this.#written.set(req, attempts);
     const options = { httpOnly: true, sameSite: 'lax', secure: req.secure, path: '/' } as const;
     if (attempts.length === 0) {
-      res.clearCookie(nameFor(req), options);
+      res.clearCookie(this.#nameFor(req), options);
       return;
     }
-    res.cookie(nameFor(req), await this.#sign(attempts), { ...options, maxAge: ATTEMPT_LIFETIME });
+    res.cookie(this.#nameFor(req), await this.#sign(attempts), {
+      ...options,
+      maxAge: ATTEMPT_LIFETIME,
+    });
+  }
+
+  #nameFor(req: Request): string {
+    return `${req.secure ? '__Host-' : ''}${this.#name}`;
   }
 
   async #sign(attempts: readonly LoginAttempt[]): Promise<string> {
@@ -81,8 +94,6 @@ export class CookieAttempts implements LoginAttempts {
 
 const keyOf = (secret: string): Uint8Array =>
   createHash('sha256').update(`marketgate login attempts ${secret}`).digest();
-
-const nameFor = (req: Request): string => `${req.secure ? '__Host-' : ''}marketgate.login`;
 
 /** @throws TypeError that names the option. */
 export function cookieSecrets(owner: string, option: unknown): readonly [string, ...string[]] {

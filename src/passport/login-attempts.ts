@@ -9,14 +9,19 @@ export interface LoginAttempt {
   readonly startedAt: number;
   /** Where the visitor wants to go afterwards: a path on this site. */
   readonly returnTo?: string;
+  /** Present when neither this site's own page nor the visitor began it: see `confirm: 'auto'`. */
+  readonly foreign?: true;
   /** Whose account it is, once the auth_key is spent and only the visitor's yes is missing. */
   readonly name?: string;
   /** That account's user name, which no other account has. */
   readonly username?: string;
+  /** That account's `user_id`: the visitor is logged in to this account or to none. */
+  readonly userId?: string;
 }
 
 /** An attempt whose auth_key is spent, and that only waits for the visitor's yes. */
-export type WaitingAttempt = LoginAttempt & { readonly name: string; readonly username: string };
+export type WaitingAttempt = LoginAttempt &
+  Required<Pick<LoginAttempt, 'name' | 'username' | 'userId'>>;
 
 /**
  * The attempts of one browser. The service echoes no `state`, so that a callback belongs to the
@@ -39,7 +44,9 @@ export async function beginAttempt(
   attempts: LoginAttempts,
   req: Request,
   now: number,
-  about: Partial<Pick<LoginAttempt, 'returnTo' | 'name' | 'username'>>,
+  about: {
+    readonly [K in Exclude<keyof LoginAttempt, 'id' | 'startedAt'>]?: LoginAttempt[K] | undefined;
+  },
 ): Promise<LoginAttempt> {
   const attempt: LoginAttempt = {
     id: randomBytes(16).toString('base64url'),
@@ -70,14 +77,14 @@ export function takeAttempt(
   );
 }
 
-/** Whether the browser holds an attempt that a callback could use; none is taken. */
-export async function holdsAttempt(
+/** The attempts of the browser that a callback could use; none is taken. */
+export async function openAttempts(
   attempts: LoginAttempts,
   req: Request,
   now: number,
-): Promise<boolean> {
+): Promise<LoginAttempt[]> {
   const held = await attempts.read(req);
-  return held.some((attempt) => !isWaiting(attempt) && isOpen(attempt, now));
+  return held.filter((attempt) => !isWaiting(attempt) && isOpen(attempt, now));
 }
 
 /** Takes the attempt that only waits for the visitor's yes. */
@@ -86,8 +93,9 @@ export function takeConfirmation(
   req: Request,
   now: number,
   id: string,
-): Promise<LoginAttempt | undefined> {
-  return take(attempts, req, now, (attempt) => isWaiting(attempt) && attempt.id === id);
+): Promise<WaitingAttempt | undefined> {
+  const isWanted = (attempt: LoginAttempt): boolean => isWaiting(attempt) && attempt.id === id;
+  return take(attempts, req, now, isWanted) as Promise<WaitingAttempt | undefined>;
 }
 
 /** Looks at the attempt that waits for the visitor's yes, and leaves it. */
@@ -129,7 +137,8 @@ function isAttempt(value: unknown): value is LoginAttempt {
     typeof attempt?.id === 'string' &&
     Number.isFinite(attempt.startedAt) &&
     ['string', 'undefined'].includes(typeof attempt.name) &&
-    typeof attempt.username === typeof attempt.name
+    typeof attempt.username === typeof attempt.name &&
+    typeof attempt.userId === typeof attempt.name
   );
 }
 

@@ -8,18 +8,18 @@ import {
   type PendingTokens,
   readConfirmation,
 } from './confirmation.js';
+import { isForeignStart, isPrefetch, isSubresource } from './fetch-metadata.js';
 import {
   beginAttempt,
   findConfirmation,
-  holdsAttempt,
   type LoginAttempt,
+  openAttempts,
   takeAttempt,
   takeConfirmation,
 } from './login-attempts.js';
 import { ALREADY_USED, failure, NOT_STARTED_HERE, type Outcome, orFailure } from './outcome.js';
-import { isPrefetch } from './prefetch.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
-import { leaveReturnTo, safeReturnTo } from './return-to.js';
+import { leaveReturnTo, markFreshLogin, safeReturnTo } from './return-to.js';
 import { takeSavedReturnTo } from './saved-return-to.js';
 import type { StrategySettings } from './strategy-options.js';
 import type { UsedKeys } from './used-keys.js';
@@ -30,6 +30,8 @@ export interface LoginParts extends StrategySettings {
   readonly usedKeys: UsedKeys;
   readonly pendingTokens: PendingTokens;
   readonly verify: RunVerify;
+  /** The name under which a user's token is stored: the `user_id`, for the strategy "marketplace". */
+  readonly tokenName: (userId: string) => string;
 }
 
 /**
@@ -48,6 +50,12 @@ export async function runLogin(parts: LoginParts, req: Request, wanted: unknown)
   }
   const authKey = readAuthKey(req);
   const confirmation = parts.confirm ? readConfirmation(req) : undefined;
+  if (isSubresource(req) && (authKey.kind !== 'none' || confirmation !== undefined)) {
+    throw new MarketgateError(
+      'login_failed',
+      'a callback that is no navigation was refused, as of a picture or a script, so that it spends no auth_key; follow the link instead',
+    );
+  }
   if (authKey.kind === 'none' && confirmation === undefined) return start(parts, req, wanted);
   if (authKey.kind === 'broken') {
     return failure('auth_key_rejected', `The login could not be completed: ${authKey.why}.`);
@@ -62,7 +70,8 @@ export async function runLogin(parts: LoginParts, req: Request, wanted: unknown)
 async function start(parts: LoginParts, req: Request, wanted: unknown): Promise<Outcome> {
   const saved = takeSavedReturnTo(req);
   const returnTo = safeReturnTo(wanted) ?? saved;
-  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), { returnTo });
+  const foreign = isForeignStart(req) ? true : undefined;
+  const { id } = await beginAttempt(parts.attempts, req, parts.clock(), { returnTo, foreign });
   const url = parts.loginApi.loginUrl();
   return {
     type: 'redirect',
@@ -82,10 +91,13 @@ async function callback(
     // tab's attempt is taken.
     if (isLoggedIn(req)) return passOn(req, used.returnTo);
     // Who did not start a login here does not learn what became of the key.
-    const hasStarted = await holdsAttempt(parts.attempts, req, parts.clock());
-    return hasStarted ? ALREADY_USED : NOT_STARTED_HERE;
+    const open = await openAttempts(parts.attempts, req, parts.clock());
+    return open.length > 0 ? ALREADY_USED : NOT_STARTED_HERE;
   }
 
+  // Which of several attempts a callback belongs to is not known: one that is foreign makes all so.
+  const open = await openAttempts(parts.attempts, req, parts.clock());
+  const asks = parts.confirm === 'auto' ? open.some(({ foreign }) => foreign) : parts.confirm;
   const attempt = await attemptOf(parts, req);
   if (attempt === undefined) {
     return isLoggedIn(req) ? passOn(req, safeReturnTo(wanted)) : NOT_STARTED_HERE;
@@ -103,7 +115,7 @@ async function callback(
     return isDead && isLoggedIn(req) ? passOn(req, returnTo) : found.failure;
   }
   const { token, profile } = found;
-  if (parts.confirm) return ask(parts, req, profile, token, returnTo);
+  if (asks) return ask(parts, req, profile, token, returnTo);
   return complete(parts, req, profile, token, returnTo);
 }
 
@@ -132,7 +144,7 @@ async function ask(
   const name = shown(profile.displayName ?? profile.id);
   // Anybody can take anybody's name; the user name is the account's own.
   const username = shown(profile.username ?? profile.id);
-  const about = { returnTo, name, username };
+  const about = { returnTo, name, username, userId: profile.id };
   const { id } = await beginAttempt(parts.attempts, req, parts.clock(), about);
   await parts.pendingTokens.keep(id, token);
   return { type: 'redirect', url: confirmationPath(req, id) };
@@ -162,6 +174,8 @@ async function answered(
   if (token === undefined) return NOT_STARTED_HERE;
   const found = await orFailure(async () => ({ profile: await profileFor(parts, token) }));
   if ('failure' in found) return found.failure;
+  // The visitor said yes to one account, and is logged in to no other.
+  if (found.profile.id !== attempt.userId) return NOT_STARTED_HERE;
   return complete(parts, req, found.profile, token, attempt.returnTo);
 }
 
@@ -173,19 +187,20 @@ async function profileFor(
 }
 
 async function complete(
-  { attempts, state, tokenStore, verify }: LoginParts,
+  { attempts, tokenStore, tokenName, verify }: LoginParts,
   req: Request,
   profile: MarketplaceProfile,
   token: AccessToken,
   returnTo: string | undefined,
 ): Promise<Outcome> {
-  await tokenStore?.set(profile.id, token);
+  await tokenStore?.set(tokenName(profile.id), token);
   const { user, info } = await verify({ profile, token, req });
   if (!user) return { type: 'fail', challenge: info, status: 401 };
   // What other tabs have begun ends here: a stranger's callback must not find an attempt, and move who
-  // is logged in to another account. With an echoed state each callback names its own.
-  if (!state) await attempts.write(req, []);
+  // is logged in to another account.
+  await attempts.write(req, []);
   leaveReturnTo(req, returnTo);
+  markFreshLogin(req);
   return { type: 'success', user, info: info ?? {} };
 }
 

@@ -1,14 +1,15 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import OAuth2Strategy from 'passport-oauth2';
 import { type LoginMessage, loginChannel } from '../diagnostics/login.js';
 import { asError } from '../errors/as-error.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
-import { PendingTokens, sendConfirmationPage } from './confirmation.js';
+import { askForConfirmation, PendingTokens } from './confirmation.js';
 import { type LoginParts, runLogin } from './login-flow.js';
 import type { Outcome } from './outcome.js';
 import { checkStrategyOptions, type MarketplaceStrategyOptions } from './strategy-options.js';
+import { tokenNameFor } from './token-name.js';
 import { UsedKeys } from './used-keys.js';
 import { type AsyncVerify, type Verify, verifyRunner } from './verify.js';
 import type {
@@ -24,6 +25,8 @@ import type {
 export interface MarketplaceAuthenticateOptions {
   /** Path on this site to go to after the login; read it with {@link returnTo}. */
   returnTo?: string | undefined;
+  /** Passport's own: also where a callback goes that was passed on. */
+  successRedirect?: string | undefined;
 }
 
 declare module 'passport' {
@@ -80,7 +83,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       },
       () => {},
     );
-    this.name = 'marketplace';
+    const { name } = settings;
+    this.name = name;
     const parts: LoginParts = {
       ...settings,
       usedKeys: new UsedKeys(settings.tokenStore),
@@ -89,6 +93,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
           new GuardedTokenStore(new MemoryTokenStore({ clock: settings.clock })),
       ),
       verify: run,
+      tokenName: tokenNameFor(name),
     };
     // Not enumerable, so that a strategy in a log shows nothing of it.
     Object.defineProperty(this, PARTS, { value: parts });
@@ -96,10 +101,12 @@ export class MarketplaceStrategy extends OAuth2Strategy {
 
   /** Called by passport, which has put `success`, `fail`, `redirect`, `pass` and `error` on `this`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
+    // Neither the way to the service nor what comes of a login is for a cache.
+    (req as { res?: Response }).res?.setHeader('Cache-Control', 'no-store');
     runLogin(this[PARTS], req, options.returnTo)
       .then((outcome) => {
         report(outcome.type, outcome.type === 'fail' ? outcome.challenge : undefined);
-        conclude(this, req, outcome);
+        conclude(this, req, outcome, options);
       })
       .catch((error: unknown) => {
         report('error', error);
@@ -118,7 +125,12 @@ function report(outcome: LoginMessage['outcome'], why: unknown): void {
   loginChannel.publish(message);
 }
 
-function conclude(strategy: OAuth2Strategy, req: Request, outcome: Outcome): void {
+function conclude(
+  strategy: MarketplaceStrategy,
+  req: Request,
+  outcome: Outcome,
+  { successRedirect }: MarketplaceAuthenticateOptions,
+): void {
   switch (outcome.type) {
     case 'redirect':
       strategy.redirect(outcome.url);
@@ -130,9 +142,10 @@ function conclude(strategy: OAuth2Strategy, req: Request, outcome: Outcome): voi
       strategy.fail(outcome.challenge, outcome.status);
       break;
     case 'pass':
-      strategy.pass();
+      if (successRedirect === undefined) strategy.pass();
+      else strategy.redirect(successRedirect);
       break;
     case 'ask':
-      sendConfirmationPage(req, outcome);
+      askForConfirmation(req, outcome, strategy[PARTS].renderConfirmation);
   }
 }

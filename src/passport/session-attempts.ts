@@ -2,19 +2,24 @@ import type { Request } from 'express';
 import { type LoginAttempt, type LoginAttempts, readAttempts } from './login-attempts.js';
 import { saveSession, sessionOf } from './session.js';
 
-const KEY = 'marketgate:attempts';
-
 /** Login attempts in the session of express-session or its equals. */
 export class SessionAttempts implements LoginAttempts {
+  readonly #key: string;
+
+  /** @param scope - tells the strategies of one app apart. */
+  constructor(scope: string) {
+    this.#key = `marketgate:attempts:${scope}`;
+  }
+
   async read(req: Request): Promise<LoginAttempt[]> {
-    return readAttempts(requiredSession(req)[KEY]);
+    return readAttempts(requiredSession(req)[this.#key]);
   }
 
   async write(req: Request, attempts: readonly LoginAttempt[]): Promise<void> {
     const session = requiredSession(req);
-    if (attempts.length === 0 && session[KEY] === undefined) return;
-    if (attempts.length === 0) delete session[KEY];
-    else session[KEY] = attempts;
+    if (attempts.length === 0 && session[this.#key] === undefined) return;
+    if (attempts.length === 0) delete session[this.#key];
+    else session[this.#key] = attempts;
     await saveSession(session);
   }
 }

@@ -1,16 +1,23 @@
+import { hash } from 'node:crypto';
 import type { LoginApi } from '../login-api/login-api.js';
 import {
   flagOption,
   functionOption,
   knownOptions,
   shapedOption,
+  textOption,
   wrongOption,
 } from '../options/check-options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
+import { type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
 import { CookieAttempts, cookieSecrets } from './cookie-attempts.js';
 import type { LoginAttempts } from './login-attempts.js';
 import { SessionAttempts } from './session-attempts.js';
+import { DEFAULT_NAME } from './token-name.js';
+
+/** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
+export type ConfirmWhen = 'auto' | boolean;
 
 /** Options of {@link MarketplaceStrategy}. */
 export interface MarketplaceStrategyOptions {
@@ -37,9 +44,18 @@ export interface MarketplaceStrategyOptions {
   state?: boolean | undefined;
   /**
    * Whether the visitor is asked "Continue as NAME?" before the login is completed, so that nobody
-   * is logged in to a stranger's account unawares. Default false.
+   * is logged in to a stranger's account unawares. `'auto'` (default) asks when the login was begun by
+   * neither a page of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than
+   * `same-origin` or `none`, or a `Sec-Fetch-Dest` other than `document`. With an object the page is
+   * your own.
    */
-  confirm?: boolean | undefined;
+  confirm?: ConfirmWhen | { ask?: ConfirmWhen; render?: RenderConfirmation } | undefined;
+  /**
+   * The strategy's name. Two strategies in one app need two: their attempts and their tokens are kept
+   * apart by it. Tokens of a strategy that is not named "marketplace" are stored under
+   * `name:user_id`. Default "marketplace".
+   */
+  name?: string | undefined;
   /** Whether a classic verify gets `req` as its first argument. Default false. */
   passReqToCallback?: boolean | undefined;
   /** The present as epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
@@ -51,7 +67,9 @@ export interface StrategySettings {
   readonly loginApi: LoginApi;
   readonly attempts: LoginAttempts;
   readonly state: boolean;
-  readonly confirm: boolean;
+  readonly confirm: ConfirmWhen;
+  readonly renderConfirmation: RenderConfirmation;
+  readonly name: string;
   readonly tokenStore: GuardedTokenStore | undefined;
   readonly passReqToCallback: boolean;
   readonly clock: () => number;
@@ -67,6 +85,7 @@ export function checkStrategyOptions(options: MarketplaceStrategyOptions): Strat
     'loginAttempts',
     'state',
     'confirm',
+    'name',
     'passReqToCallback',
     'clock',
   ]);
@@ -77,11 +96,16 @@ export function checkStrategyOptions(options: MarketplaceStrategyOptions): Strat
     ['loginUrl', 'exchange', 'getUser'],
     'a LoginApi',
   );
+  const name = textOption(OWNER, 'name', given.name ?? 'marketplace');
+  // Two strategies can also be registered under names that they do not know of.
+  const about = `${name} ${loginApi.loginUrl()}`;
+  const scope = name === DEFAULT_NAME ? `${hash('sha256', about, 'base64url').slice(0, 12)}` : name;
   return {
     loginApi,
-    attempts: attemptsOption(given.loginAttempts),
+    name,
+    attempts: attemptsOption(given.loginAttempts, scope),
     state: flagOption(OWNER, 'state', given.state),
-    confirm: flagOption(OWNER, 'confirm', given.confirm),
+    ...confirmOption(given.confirm),
     tokenStore:
       given.tokenStore === undefined
         ? undefined
@@ -91,8 +115,26 @@ export function checkStrategyOptions(options: MarketplaceStrategyOptions): Strat
   };
 }
 
-function attemptsOption(option: unknown): LoginAttempts {
-  if (option === undefined || option === 'session') return new SessionAttempts();
+function confirmOption(
+  option: MarketplaceStrategyOptions['confirm'],
+): Pick<StrategySettings, 'confirm' | 'renderConfirmation'> {
+  const isObject = typeof option === 'object' && option !== null;
+  const given = isObject
+    ? knownOptions(`${OWNER}: confirm`, option, ['ask', 'render'])
+    : { ask: option, render: undefined };
+  const name = isObject ? 'confirm.ask' : 'confirm';
+  const { ask = 'auto', render } = given;
+  if (ask !== 'auto' && typeof ask !== 'boolean') {
+    throw wrongOption(OWNER, name, 'must be "auto", true or false');
+  }
+  return {
+    confirm: ask,
+    renderConfirmation: functionOption(OWNER, 'confirm.render', render) ?? sendConfirmationPage,
+  };
+}
+
+function attemptsOption(option: unknown, scope: string): LoginAttempts {
+  if (option === undefined || option === 'session') return new SessionAttempts(scope);
   if (typeof option !== 'object' || option === null) {
     throw wrongOption(OWNER, 'loginAttempts', 'must be "session" or { cookieSecret: [ … ] }');
   }
@@ -101,5 +143,5 @@ function attemptsOption(option: unknown): LoginAttempts {
     option,
     ['cookieSecret'],
   );
-  return new CookieAttempts(cookieSecrets(OWNER, cookieSecret));
+  return new CookieAttempts(cookieSecrets(OWNER, cookieSecret), scope);
 }
