@@ -72,10 +72,11 @@ export {
 } from './stores/encrypted-token-store.js';
 export type { EncryptionKey } from './stores/encryption-keys.js';
 export type {
-  GuessesLeft,
   GuessLimit,
   GuessLimitOptions,
+  Reservation,
 } from './stores/guess-limit/guess-limit.js';
+export { MemoryGuessLimit } from './stores/guess-limit/memory-guess-limit.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { SharedCache, SharedRow } from './stores/shared-cache.js';
 export type { TokenStore } from './stores/token-store.js';

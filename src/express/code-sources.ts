@@ -1,5 +1,7 @@
 import type { Request } from 'express';
+import { warnOnce } from '../diagnostics/warnings.js';
 import { textOption } from '../options/check-options.js';
+import { readsHeaders, variesOn } from './cache-headers.js';
 
 /**
  * Where a visitor's purchase code is found in a request. Gives the code as it was sent, `undefined`
@@ -15,13 +17,20 @@ const field = (from: unknown, name: string): unknown =>
 /** The code in a request header. */
 export function fromHeader(name: string): CodeSource {
   const header = textOption('fromHeader', 'name', name).toLowerCase();
-  return (req) => req.headers[header];
+  return readsHeaders((req) => req.headers[header], [name]);
 }
+
+/** Whether something was sent that a body parser would read. */
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /** The code in a field of the body, as `express.urlencoded()` or `express.json()` reads it. */
 export function fromBody(name = 'purchase_code'): CodeSource {
   textOption('fromBody', 'name', name);
-  return (req) => field(req.body, name);
+  return (req) => {
+    if (req.body === undefined && hasBody(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
+    return field(req.body, name);
+  };
 }
 
 /** The code in the query. URLs are logged and shared, so nothing reads from there unless told to. */
@@ -39,7 +48,14 @@ export function fromParams(name = 'purchase_code'): CodeSource {
 /** The code that the app keeps in its session. */
 export function fromSession(name = 'purchase_code'): CodeSource {
   textOption('fromSession', 'name', name);
-  return (req) => field((req as { session?: unknown }).session, name);
+  return readsHeaders(
+    (req) => {
+      const { session } = req as { session?: unknown };
+      if (session === undefined) warnOnce('MARKETGATE_NO_SESSION');
+      return field(session, name);
+    },
+    ['Cookie'],
+  );
 }
 
 /** The first of several sources that has a code. */
@@ -49,7 +65,10 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
       'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
     );
   }
-  return (req) => pick(sources, 0, req);
+  return readsHeaders(
+    (req) => pick(sources, 0, req),
+    sources.flatMap((source) => variesOn(source)),
+  );
 }
 
 function pick(sources: readonly CodeSource[], from: number, req: Request): unknown {

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import type { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../key-api/purchase-code.js';
@@ -78,7 +78,7 @@ export function purchaseLookup(
     functionOption(owner, 'code', options.code) ??
     firstOf(fromHeader('x-purchase-code'), fromBody('purchase_code'));
   const conditions = checkConditions(owner, options, keyApi.clock ?? Date.now);
-  const gate = guessGate(owner, options.guessLimit);
+  const gate = guessGate(owner, options.guessLimit, keyApi);
   const worth = (req: Request, given: unknown) => worthOf(keyApi, conditions, gate, req, given);
 
   return (req) => {
@@ -109,7 +109,23 @@ function worthOf(
   };
   const known = keyApi.peekPurchase?.(code);
   if (known !== undefined) return judged(known);
-  return gate(req, code, (how) => keyApi.validatePurchase(code, how)).then(judged);
+  return gate(req, code, (how) =>
+    // In an async function, so that a foreign validator that throws rejects.
+    (async () => keyApi.validatePurchase(code, how))().catch((error: unknown) => {
+      if (isMarketgateError(error) && error.status >= 500) throw new CannotFindOut(error);
+      throw error;
+    }),
+  ).then(judged);
+}
+
+/** The service could not be asked about a well-formed code: the one failure that `onUnknown` is about. */
+export class CannotFindOut extends Error {
+  readonly error: MarketgateError;
+
+  constructor(error: MarketgateError) {
+    super(error.message, { cause: error });
+    this.error = error;
+  }
 }
 
 /** The code without decoration; blank for none, `undefined` for what cannot be one. */

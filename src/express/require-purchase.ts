@@ -3,9 +3,11 @@ import { type GuardMessage, guardChannel } from '../diagnostics/guard.js';
 import { asError } from '../errors/as-error.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
+import { keepPrivate, variesOn } from './cache-headers.js';
 import { isPromise } from './code-sources.js';
 import { contextOf } from './marketplace-context.js';
 import {
+  CannotFindOut,
   LOOKUP_OPTION_NAMES,
   type PurchaseLookup,
   type PurchaseLookupOptions,
@@ -46,11 +48,13 @@ export function requirePurchase(
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOOKUP_OPTION_NAMES, 'onUnknown', 'onDenied']);
   const lookUp = purchaseLookup(owner, keyApi, given);
+  const varyOn = variesOn(given.code);
   const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
   function refuse(denied: MarketgateError, req: Request, res: Response, next: NextFunction): void {
     report(false, denied);
+    res.setHeader('Cache-Control', 'no-store');
     if (onDenied === undefined) {
       next(denied);
       return;
@@ -68,6 +72,7 @@ export function requirePurchase(
       if (lookup.verdict === 'valid') {
         // A copy on top: Express's res.render writes into what it is given.
         context.purchase = { ...lookup.purchase };
+        keepPrivate(res, varyOn);
         report(true, undefined);
         next();
       } else {
@@ -75,15 +80,22 @@ export function requirePurchase(
       }
     };
     const failed = (error: unknown): void => {
-      if (!isMarketgateError(error)) {
-        next(asError(error));
-      } else if (error.status < 500) {
+      if (error instanceof CannotFindOut) {
+        contextOf(req, res).verdict = 'unknown';
+        report(onUnknown === 'allow', error.error);
+        if (onUnknown === 'allow') {
+          keepPrivate(res, varyOn);
+          next();
+        } else {
+          res.setHeader('Cache-Control', 'no-store');
+          next(error.error);
+        }
+      } else if (isMarketgateError(error) && error.status < 500) {
         if (error.code === 'too_many_attempts') contextOf(req, res).verdict = 'unknown';
         refuse(error, req, res, next);
       } else {
-        contextOf(req, res).verdict = 'unknown';
-        report(onUnknown === 'allow', error);
-        next(onUnknown === 'allow' ? undefined : error);
+        // Of the app's own functions, or of what they asked: it says nothing about the code.
+        next(asError(error));
       }
     };
     let lookup: PurchaseLookup | Promise<PurchaseLookup>;

@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import { warnOnce } from '../../diagnostics/warnings.js';
 import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
-import type { GuessesLeft, GuessLimit, GuessLimitOptions } from '../guess-limit/guess-limit.js';
 import {
   checkGuessLimitOptions,
+  type GuessLimit,
+  type GuessLimitOptions,
   type GuessLimitSettings,
-  MemoryGuessLimit,
-} from '../guess-limit/memory-guess-limit.js';
+  type Reservation,
+  TOTAL,
+} from '../guess-limit/guess-limit.js';
+import { LocalGuessLimit } from '../guess-limit/memory-guess-limit.js';
 import { wholeMilliseconds } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';
 import type { RedisClient } from './redis-client.js';
 
-/** Options of {@link redisGuessLimit}. */
+/** Options of {@link RedisGuessLimit}. */
 export interface RedisGuessLimitOptions extends GuessLimitOptions {
   /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
   client: RedisClient;
@@ -23,88 +28,98 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions {
   timeout?: number | undefined;
 }
 
-const OWNER = 'redisGuessLimit';
+const OWNER = 'RedisGuessLimit';
 
-/** Counts one, and lets a window begin with the first. In one go: a count must not stay for ever. */
-const COUNT = `local count = redis.call('INCR', KEYS[1])
+/** Counts one more or one less, and begins a window with the first. In one step: a count must not stay for ever. */
+const COUNT = `local count = redis.call('INCRBY', KEYS[1], ARGV[2])
+if count <= 0 then redis.call('DEL', KEYS[1]) end
 if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return count`;
+return {count, redis.call('PTTL', KEYS[1])}`;
 
-const LOOK = `return {tonumber(redis.call('GET', KEYS[1]) or '0'), redis.call('PTTL', KEYS[1])}`;
+const EVERYBODY = 'all';
 
-/**
- * A limit of wrong guesses that a fleet counts together: a value for the option `guessLimit`.
- *
- * This process's own guesses are counted in its memory as well, and the stricter count holds. So while
- * Redis cannot be asked, no customer is refused for that, and no guess goes uncounted. Keys are hashes
- * of who is counted, so that no address is seen by chance; they do not stop who tries all addresses.
- *
- * Two scripts of our own and not `RateLimiterRedis` of rate-limiter-flexible: that one has no deadline
- * (its insurance works only after the client gave up), tells node-redis by the name of a class that
- * is another one since version 5, cuts windows to whole seconds, and adds a command to the app's
- * client.
- *
- * @throws TypeError that names the wrong option.
- */
-export function redisGuessLimit(options: RedisGuessLimitOptions): GuessLimit {
-  const known = ['client', 'prefix', 'timeout', 'limit', 'window', 'by'] as const;
-  const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
-  const settings = checkGuessLimitOptions(OWNER, rest);
-  const redis = new GuardedRedis(OWNER, client, {
-    timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
-    waits: false,
-  });
-  return new RedisGuessLimit(
-    settings,
-    redis,
-    textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:'),
-  );
+interface Count {
+  readonly count: number;
+  /** Seconds until the window ends. */
+  readonly seconds: number;
 }
 
-class RedisGuessLimit implements GuessLimit {
-  readonly by: GuessLimit['by'];
-  readonly #limit: number;
-  readonly #window: number;
+/**
+ * A limit of failed attempts that a fleet counts together: a value for the option `guessLimit`. An
+ * attempt is reserved in Redis before the service is asked, so that no burst over several processes
+ * gets past it.
+ *
+ * This process's own attempts are counted in its memory as well, and the stricter count holds. So while
+ * Redis cannot count, no customer is refused for that, and no attempt goes uncounted; a warning says so
+ * once. Keys are hashes of who is counted, so that no address is seen by chance; they do not stop
+ * somebody who tries all addresses.
+ */
+export class RedisGuessLimit implements GuessLimit {
+  readonly #settings: GuessLimitSettings;
   readonly #prefix: string;
   readonly #redis: GuardedRedis;
-  readonly #own: MemoryGuessLimit;
+  readonly #own: LocalGuessLimit;
 
-  constructor(settings: GuessLimitSettings, redis: GuardedRedis, prefix: string) {
-    this.by = settings.by;
-    this.#limit = settings.limit;
-    this.#window = wholeMilliseconds(settings.window);
-    this.#prefix = prefix;
-    this.#redis = redis;
-    this.#own = new MemoryGuessLimit(settings);
+  /** @throws TypeError that names the wrong option. */
+  constructor(options: RedisGuessLimitOptions) {
+    const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
+    const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
+    this.#settings = checkGuessLimitOptions(OWNER, rest);
+    this.#prefix = textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:');
+    this.#redis = new GuardedRedis(OWNER, client, {
+      timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
+      waits: false,
+    });
+    this.#own = new LocalGuessLimit(this.#settings);
   }
 
-  async left(who: string): Promise<GuessesLeft> {
-    const [own, fleet] = await Promise.all([
-      this.#own.left(who),
-      this.#fleet(who).catch(() => undefined),
-    ]);
-    return fleet !== undefined && fleet.left < own.left ? fleet : own;
+  /** Who is counted. */
+  keyGenerator(req: Request): string {
+    return this.#settings.keyGenerator(req);
   }
 
-  async count(who: string): Promise<void> {
-    const args = [String(this.#window)];
-    await Promise.all([
-      this.#own.count(who),
-      this.#redis
-        .call('count', (redis) => redis.run(COUNT, this.#key(who), args))
-        .catch(() => undefined),
-    ]);
+  /** Takes one attempt of a client, if there is one left in the fleet. */
+  async reserve(client: string): Promise<Reservation> {
+    const own = await this.#own.reserve(client);
+    if (!own.isAllowed) return own;
+    const { limit } = this.#settings;
+    const counts = await this.#count(client, 1);
+    if (counts === undefined) return own;
+    const [mine, all] = counts;
+    const isAllowed = mine.count <= limit && (mine.count === 1 || all.count <= limit * TOTAL);
+    if (!isAllowed) await this.refund(client);
+    return { isAllowed, retryAfter: (mine.count > limit ? mine : all).seconds };
   }
 
-  async #fleet(who: string): Promise<GuessesLeft | undefined> {
-    const reply = await this.#redis.call('left', (redis) => redis.run(LOOK, this.#key(who), []));
+  /** Gives one back. */
+  async refund(client: string): Promise<void> {
+    await Promise.all([this.#own.refund(client), this.#count(client, -1)]);
+  }
+
+  /** `undefined`: Redis could not count. */
+  async #count(client: string, change: 1 | -1): Promise<readonly [Count, Count] | undefined> {
+    const counts = await Promise.all([
+      this.#countOne(this.#key(client), change),
+      this.#countOne(`${this.#prefix}${this.#window}:${EVERYBODY}`, change),
+    ]).catch(() => undefined);
+    if (counts === undefined) warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
+    return counts;
+  }
+
+  async #countOne(key: string, change: 1 | -1): Promise<Count> {
+    const args = [String(this.#window), String(change)];
+    const reply = await this.#redis.call('reserve', (redis) => redis.run(COUNT, key, args));
     const [count, life] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (count === undefined || life === undefined || !Number.isFinite(count)) return undefined;
-    return { left: this.#limit - count, retryAfter: Math.ceil(Math.max(0, life) / 1000) };
+    if (!Number.isFinite(count)) throw new TypeError(`${OWNER}: a reply that is no count`);
+    return { count: count ?? 0, seconds: Math.max(1, Math.ceil((life ?? 0) / 1000)) };
   }
 
-  #key(who: string): string {
-    const hash = createHash('sha256').update(who).digest('base64url').slice(0, 22);
+  get #window(): number {
+    return wholeMilliseconds(this.#settings.windowMs);
+  }
+
+  #key(client: string): string {
+    const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
     // Windows of different length are counted apart, for a key has one life only.
     return `${this.#prefix}${this.#window}:${hash}`;
   }

@@ -1,0 +1,32 @@
+import type { Response } from 'express';
+import type { CodeSource } from './code-sources.js';
+
+/** The request headers that a code source reads. */
+const headersOf = new WeakMap<CodeSource, readonly string[]>();
+
+/** Of a guard without a `code` option: see {@link purchaseLookup}. */
+const DEFAULT = ['X-Purchase-Code'];
+
+/** Notes which request headers a source reads. */
+export function readsHeaders(source: CodeSource, headers: readonly string[]): CodeSource {
+  headersOf.set(source, headers);
+  return source;
+}
+
+/** The request headers that the answer of a guarded route depends on. */
+export const variesOn = (source: CodeSource | undefined): readonly string[] =>
+  source === undefined ? DEFAULT : (headersOf.get(source) ?? []);
+
+/**
+ * What a guard lets through is not for shared caches: a proxy would give the customer's file to the next
+ * stranger. An app that has set `Cache-Control` itself before knows better.
+ */
+export function keepPrivate(res: Response, varyOn: readonly string[]): void {
+  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private');
+  if (varyOn.length === 0) return;
+  const present = [res.getHeader('Vary') ?? []].flat().map(String).join(', ');
+  const known = present.toLowerCase().split(/\s*,\s*/);
+  const more = varyOn.filter((name) => !known.includes(name.toLowerCase()));
+  if (known.includes('*') || more.length === 0) return;
+  res.setHeader('Vary', [present, ...more].filter(Boolean).join(', '));
+}
