@@ -253,7 +253,7 @@ export class Cache<T extends object> {
 
   #joinable(key: string, variant: string): Flight<T> | undefined {
     const flight = this.#inFlight.get(flightKey(key, variant));
-    return flight?.isAborted ? undefined : flight;
+    return flight?.isAborted || flight?.isOutdated ? undefined : flight;
   }
 
   #start(key: string, variant: string, isFresh: boolean): Flight<T> {
@@ -285,6 +285,7 @@ export class Cache<T extends object> {
     try {
       for (let round = 1; ; round++) {
         flight.isOutdated = false;
+        flight.asked = Number.POSITIVE_INFINITY;
         // Perhaps a later question was answered first.
         const later = round > 1 ? this.peek(key, variant) : undefined;
         if (later !== undefined) return { answer: later, source: 'service' };
@@ -390,17 +391,19 @@ export class Cache<T extends object> {
     const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
     const own = this.#positive.peek(key);
     const at = clock() - found.age;
-    if (this.#isBuried(key, found.order)) return undefined;
     if (found.value === null || found.value === undefined) {
       // What is here was asked for later, and the row will be replaced by it.
       if (own !== undefined && own.order > found.order) return undefined;
-      this.#forget(key);
+      // What is on its way is compared when it is shared.
+      this.#positive.delete(key);
+      this.#negative.delete(key);
       if (found.value === undefined || found.variant !== variant) return undefined;
       if (found.age >= limits.invalidTtl) return undefined;
       const negative: Negative = { value: null, at, variant };
       this.#negative.set(key, negative);
       return negative;
     }
+    if (this.#isBuried(key, found.order)) return undefined;
     if (!isShape(found.value)) {
       shared?.reportUnreadable();
       return undefined;

@@ -104,6 +104,7 @@ const nothing = (): void => {};
  */
 export class SharedTier {
   readonly #store: GuardedStore;
+  readonly #id = randomBytes(12).toString('base64url');
   readonly #options: SharedTierOptions;
   /** How long a positive answer, and so a tombstone, lives. */
   readonly #life: number;
@@ -418,7 +419,8 @@ export class SharedTier {
   }
 
   #publish(seal: Seal, message: Message): Promise<boolean> {
-    return this.#store.publish(seal.seal(INVALIDATION, JSON.stringify(message)));
+    const text = JSON.stringify({ ...message, from: this.#id });
+    return this.#store.publish(seal.seal(INVALIDATION, text));
   }
 
   #hear(message: string | undefined): void {
@@ -442,7 +444,8 @@ export class SharedTier {
     for (const seal of this.#seals) {
       const text = seal.open(INVALIDATION, message);
       if (text === undefined) continue;
-      const { all, subject, order, isStored } = JSON.parse(text) as Message;
+      const { from, all, subject, order, isStored } = JSON.parse(text) as Message;
+      if (from === this.#id) return true;
       if (all) {
         // Which of two new generations has won is only known by looking.
         if (this.#unsentGeneration === undefined) this.#generation = undefined;
@@ -459,6 +462,8 @@ export class SharedTier {
 }
 
 interface Message {
+  /** The process that sent it: what it says is known there. */
+  readonly from?: string;
   readonly all?: boolean;
   readonly subject?: string;
   readonly order?: number;

@@ -1,10 +1,10 @@
 import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { rejection } from '../../../support/errors.js';
-import { unhandledRejections } from '../../../support/hear.js';
-import { KeyApiService, settle } from '../../../support/key-api-service.js';
-import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
-import { CODE, KEY, purchase } from '../../../support/wire.js';
+import { rejection } from '../../support/errors.js';
+import { unhandledRejections } from '../../support/hear.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { CODE, KEY, purchase } from '../../support/wire.js';
 
 const OTHER = 'another-purchase-code';
 const METHODS = ['get', 'set', 'delete', 'lock', 'publish', 'subscribe'] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Sealer } from '../../../../src/key-api/cache/sealer.js';
+import { Seal } from '../../../src/cache/seal.js';
 
-const sealer = new Sealer('secret');
+const sealer = new Seal('secret');
 const bytesOf = (sealed: string): Buffer => Buffer.from(sealed.slice(2), 'base64url');
 const textOf = (bytes: Buffer): string => `1.${bytes.toString('base64url')}`;
 
@@ -10,7 +10,7 @@ describe('what is sealed', () => {
     'is opened as it was, by every process with the secret: %j',
     (text) => {
       const sealed = sealer.seal('name', text);
-      expect(new Sealer('secret').open('name', sealed)).toBe(text);
+      expect(new Seal('secret').open('name', sealed)).toBe(text);
       // Version, nonce of 12 bytes, the text, tag of 16.
       expect(sealed).toMatch(/^1\.[\w-]+$/);
       expect(bytesOf(sealed)).toHaveLength(12 + Buffer.byteLength(text) + 16);
@@ -19,10 +19,10 @@ describe('what is sealed', () => {
 
   it('is never the same twice, while its name always is', () => {
     expect(sealer.seal('name', 'x')).not.toBe(sealer.seal('name', 'x'));
-    expect(sealer.name('a')).toBe(new Sealer('secret').name('a'));
+    expect(sealer.name('a')).toBe(new Seal('secret').name('a'));
     expect(sealer.name('a')).toMatch(/^[\w-]{43}$/);
     expect(new Set(['a', 'b', ''].map((key) => sealer.name(key))).size).toBe(3);
-    expect(sealer.name('a')).not.toBe(new Sealer('other').name('a'));
+    expect(sealer.name('a')).not.toBe(new Seal('other').name('a'));
   });
 
   it('stays readable from one release to the next', () => {
@@ -57,6 +57,6 @@ describe('what is not opened', () => {
   });
 
   it('with another secret', () => {
-    expect(new Sealer('other').open('name', sealed)).toBeUndefined();
+    expect(new Seal('other').open('name', sealed)).toBeUndefined();
   });
 });

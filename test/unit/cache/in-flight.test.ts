@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { rejection } from '../../../support/errors.js';
-import { hear, unhandledRejections } from '../../../support/hear.js';
-import { ITEM, KeyApiService, settle } from '../../../support/key-api-service.js';
-import { CODE, purchase } from '../../../support/wire.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { rejection } from '../../support/errors.js';
+import { hear, unhandledRejections } from '../../support/hear.js';
+import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import { CODE, purchase } from '../../support/wire.js';
 
 const MINUTE = 60_000;
 const OTHER = 'another-purchase-code';
@@ -51,6 +51,52 @@ describe('concurrent identical lookups', () => {
     await service.release();
     expect(await Promise.all(others)).toEqual([purchase, purchase]);
     expect(service.asked()).toBe(1);
+  });
+
+  it('end on the wire when the last caller has left, and not before', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'silence';
+    const [one, other] = [new AbortController(), new AbortController()];
+    const left = [one, other].map(({ signal }) =>
+      keyApi.validatePurchase(CODE, { signal }).catch((error: Error) => error.message),
+    );
+    await settle();
+    const [request] = service.dispatcher.requests;
+    one.abort(new Error('left first'));
+    await settle();
+    expect(request?.isAborted).toBe(false);
+    other.abort(new Error('left last'));
+    await settle();
+    expect(request?.isAborted).toBe(true);
+    expect(await Promise.all(left)).toEqual(['left first', 'left last']);
+    // The next caller does not join what has ended.
+    service.says = 'positive';
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+
+  it('end on the wire with close(), and reject at once', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = 'silence';
+    const asked = rejection(keyApi.validatePurchase(CODE));
+    await settle();
+    await keyApi.close();
+    expect((await asked).message).toContain('this client was closed');
+    expect(service.dispatcher.requests[0]?.isAborted).toBe(true);
+  });
+
+  it('put one listener on a signal that many calls share', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    const { signal } = new AbortController();
+    const warned = vi.fn();
+    process.on('warning', warned);
+    onTestFinished(() => void process.off('warning', warned));
+    const codes = Array.from({ length: 30 }, (_, i) => `purchase-code-${i}`);
+    await Promise.all(codes.map((code) => keyApi.validatePurchase(code, { signal })));
+    await settle();
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('get one frozen answer, also when it was invalidated meanwhile', async () => {
@@ -167,14 +213,19 @@ describe('answers count in the order of their requests', () => {
     };
     const asked = [0, 1, 2].map(() => keyApi.validatePurchase(CODE, { fresh: true }));
     await settle();
-    for (const n of order) await service.release(n);
+    let latest = -1;
+    for (const n of order) {
+      await service.release(n);
+      // Of his own request, or of a later one that was answered first.
+      latest = Math.max(latest, n);
+      expect((await asked[n])?.item.name).toBe(`item ${latest}`);
+    }
     expect(keyApi.peekPurchase(CODE)?.item.name).toBe(`item ${cached}`);
-    // Everybody gets the answer to his own request.
-    for (const n of order) expect((await asked[n])?.item.name).toBe(`item ${n}`);
     await service.release();
+    await Promise.all(asked);
   });
 
-  it('a late positive answer does not undo a negative one', async () => {
+  it('a late positive answer does not undo a negative one, and is not served', async () => {
     const service = new KeyApiService();
     const keyApi = service.client();
     await keyApi.getAccount();
@@ -187,8 +238,25 @@ describe('answers count in the order of their requests', () => {
     await service.release(1);
     expect(await newer).toBeNull();
     await service.release(0);
-    expect(await old).toEqual(purchase);
+    expect(await old).toBeNull();
     expect(keyApi.peekPurchase(CODE)).toBeNull();
+  });
+
+  it('a late positive answer is not served when the negative one has expired meanwhile', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: { invalidTtl: 0 } });
+    await keyApi.getAccount();
+    service.hold();
+    const old = keyApi.validatePurchase(CODE);
+    await settle();
+    service.says = 'negative';
+    const newer = keyApi.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(1);
+    expect(await newer).toBeNull();
+    await service.release(0);
+    await service.release();
+    expect(await old).toBeNull();
   });
 
   it('a failure undoes nothing', async () => {
@@ -285,7 +353,7 @@ describe('invalidate', () => {
     expect(keyApi.peekPurchase(OTHER)).toEqual(
       code === undefined ? undefined : expect.objectContaining({ purchase_code: OTHER }),
     );
-    await service.release(3);
+    await service.release();
     await Promise.all(before);
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
   });
@@ -337,12 +405,12 @@ describe('marketgate:lookup', () => {
     service.now += 6 * MINUTE;
     service.says = 'silence';
     const lookups = hear('lookup');
-    await keyApi.validatePurchase(CODE);
-    await keyApi.close();
+    const leaving = new AbortController();
+    const left = keyApi.validatePurchase(OTHER, { signal: leaving.signal }).catch(() => {});
     await settle();
-    expect(lookups).toEqual([
-      { what: 'purchase', source: 'stale', outcome: 'yes' },
-      { what: 'purchase', source: 'service', outcome: 'failed' },
-    ]);
+    leaving.abort(new TypeError('left'));
+    await left;
+    await settle();
+    expect(lookups).toEqual([{ what: 'purchase', source: 'service', outcome: 'failed' }]);
   });
 });

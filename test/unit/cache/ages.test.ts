@@ -1,9 +1,9 @@
 import type { CacheOptions, KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { rejection } from '../../../support/errors.js';
-import { hear } from '../../../support/hear.js';
-import { ACCOUNT, KeyApiService, settle } from '../../../support/key-api-service.js';
-import { account, CODE, item, KEY, purchase } from '../../../support/wire.js';
+import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
+import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
+import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -52,8 +52,8 @@ describe('the age of a positive answer', () => {
     ['in an outage not served from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable', 2],
     ['while a page is all that comes', 24 * HOUR - 1, 'page', 'cached', 2],
     ['while a page is all that comes, too old', 24 * HOUR, 'page', 'unexpected_response', 2],
-    ['from the future, as after a clock that stepped back', -1, 'negative', null, 2],
-    ['from the future, in an outage', -1, 'outage', 'service_unavailable', 2],
+    ['after the clock stepped back, by an hour', -HOUR, 'negative', 'cached', 1],
+    ['after the clock stepped back, in an outage', -HOUR, 'outage', 'cached', 1],
     [
       'stale for staleIfError at most',
       109,
@@ -78,12 +78,26 @@ describe('the age of a positive answer', () => {
     ['fresh until invalidTtl', 30 * SECOND - 1, 'positive', null, 1],
     ['over from invalidTtl on', 30 * SECOND, 'positive', 'new', 2],
     ['over, in an outage', 30 * SECOND, 'outage', 'service_unavailable', 2],
-    ['from the future', -1, 'positive', 'new', 2],
+    ['after the clock stepped back, by an hour', -HOUR, 'positive', null, 1],
     ['with an invalidTtl of 0', 0, 'positive', 'new', 2, { invalidTtl: 0 }],
   ])('the age of a negative answer: %s', async (_name, age, says, gets, requests, cache = {}) => {
     const { isServedAtOnce, ...found } = await lookUpAt(age, says, 'negative', cache);
     expect(found).toEqual({ gets, requests });
     expect(isServedAtOnce).toBe(requests === 1);
+  });
+
+  it.each<[Says, number]>([
+    ['positive', TTL + HOUR],
+    ['negative', 30 * SECOND],
+  ])('a %s answer lives no longer than its life when the clock steps back', async (says, life) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    service.says = says;
+    await keyApi.validatePurchase(CODE);
+    service.now -= 7 * 24 * HOUR;
+    expect(keyApi.peekPurchase(CODE)).not.toBeUndefined();
+    service.now += life;
+    expect(keyApi.peekPurchase(CODE)).toBeUndefined();
   });
 
   it.each([

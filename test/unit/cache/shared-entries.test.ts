@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Sealer } from '../../../../src/key-api/cache/sealer.js';
-import { hear } from '../../../support/hear.js';
-import { KeyApiService, settle } from '../../../support/key-api-service.js';
-import { MemorySharedCache } from '../../../support/memory-shared-cache.js';
-import { CODE, item, KEY, purchase } from '../../../support/wire.js';
+import { Seal } from '../../../src/cache/seal.js';
+import { hear } from '../../support/hear.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { CODE, item, KEY, purchase } from '../../support/wire.js';
 
 // The format of entries is what processes of two releases share: it is tested with its own sealer.
-const sealer = new Sealer(KEY);
+const sealer = new Seal(KEY, CONTEXT);
 const LARGEST = 512 * 1024;
 const OTHER = 'another-purchase-code';
 
@@ -81,12 +81,12 @@ describe('an entry', () => {
     expect(await reading(kind, entry(value))).toEqual({ isServed: false, drift: [UNREADABLE] });
   });
 
-  it.each<[string, string, Sealer?, string?]>([
+  it.each<[string, string, Seal?, string?]>([
     ['without a time', '{"value":{}}'],
     ['with a time in words', '{"at":"now","value":null}'],
     ['without a value', '{"at":1}'],
     ['that is null', 'null'],
-    ['of another fleet', entry(sold), new Sealer('other')],
+    ['of another fleet', entry(sold), new Seal('other')],
     ['of another code', entry(sold), sealer, sealer.name(`purchase ${OTHER}`)],
   ])('%s is not served, and reported', async (_name, plain, seal, sealedFor) => {
     expect(await reading('purchase', plain, seal, sealedFor)).toEqual({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT } from '../../../support/key-api-service.js';
+import { ACCOUNT } from '../../support/key-api-service.js';
 import {
   json,
   page,
@@ -9,8 +9,8 @@ import {
   reset,
   ServiceInMemory,
   type ServiceRequest,
-} from '../../../support/service-in-memory.js';
-import { account, KEY, purchase, refusal, success } from '../../../support/wire.js';
+} from '../../support/service-in-memory.js';
+import { account, KEY, purchase, refusal, success } from '../../support/wire.js';
 
 const MINUTE = 60_000;
 const TTL = 5 * MINUTE;

@@ -1,0 +1,313 @@
+import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { rejection } from '../../support/errors.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
+import { CODE, purchase } from '../../support/wire.js';
+
+// "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2).
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function fleet(isOrdered = true) {
+  const service = new KeyApiService();
+  const shared = isOrdered ? new MemorySharedCache(() => service.now) : new PlainSharedCache();
+  return {
+    service,
+    shared,
+    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
+      service.client({ cache: { shared, ...cache }, ...options }),
+  };
+}
+
+/** Two processes that both hold a positive answer, which the shared cache has as well. */
+async function customersOf(given = fleet()) {
+  const processes = [given.join(), given.join()] as const;
+  for (const each of processes) await each.validatePurchase(CODE);
+  await settle();
+  return { ...given, one: processes[0], two: processes[1] };
+}
+
+/** The service withdraws the purchase, and one process hears of it. */
+async function refund(service: KeyApiService, by: KeyApi): Promise<void> {
+  service.says = 'negative';
+  expect(await by.validatePurchase(CODE, { fresh: true })).toBeNull();
+}
+
+describe('a negative answer that the shared cache does not take', () => {
+  it.each<[string, ('write' | 'publish' | 'read')[]]>([
+    ['full or read-only: it is told by a message', ['write']],
+    ['no message can be published', ['publish']],
+    ['neither', ['write', 'publish']],
+    ['away altogether', ['read', 'write', 'publish']],
+  ])('%s: the old row does not come back', async (_name, broken) => {
+    const { service, shared, one, join } = await customersOf();
+    for (const method of broken) shared.broken.add(method);
+    await refund(service, one);
+    // The negative answer has expired here; the service cannot be asked; the row is still there.
+    service.now += HOUR;
+    service.says = 'outage';
+    shared.broken.delete('read');
+    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+    // And it is told later, to a process that starts then as well.
+    shared.broken.clear();
+    shared.reconnect();
+    await settle();
+    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('reaches a process that is in touch by its message alone', async () => {
+    const { service, shared, one, two } = await customersOf();
+    shared.broken.add('write');
+    await refund(service, one);
+    service.says = 'outage';
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('is told by a timer, without a reconnect', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { service, shared, one, join } = await customersOf();
+    shared.broken.add('write');
+    await refund(service, one);
+    shared.broken.clear();
+    await vi.advanceTimersByTimeAsync(1000);
+    await settle();
+    expect(await join().validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+  });
+
+  it('with an invalidTtl of 0 withdraws all the same', async () => {
+    const given = fleet();
+    const [one, two] = [given.join({ invalidTtl: 0 }), given.join({ invalidTtl: 0 })];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await settle();
+    await refund(given.service, one);
+    given.service.says = 'outage';
+    for (const each of [one, two, given.join({ invalidTtl: 0 })]) {
+      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    }
+  });
+
+  it('is not forgotten when messages were missed meanwhile', async () => {
+    const { service, shared, one } = await customersOf();
+    shared.broken.add('write').add('publish');
+    await refund(service, one);
+    service.now += MINUTE;
+    service.says = 'outage';
+    shared.reconnect();
+    await settle();
+    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+});
+
+describe('a late positive answer', () => {
+  it.each([
+    ['is not written over the negative one of another process', true],
+    ['is not served by a process that missed the message', false],
+  ])('%s', async (_name, hears) => {
+    const { service, shared, join } = fleet();
+    const [slow, quick] = [join(), join()];
+    for (const each of [slow, quick]) await each.getAccount({ fresh: true });
+    await settle();
+    // Both ask at once: the lock is not there.
+    vi.spyOn(shared, 'lock').mockImplementation(async () => async () => {});
+    service.hold();
+    const late = slow.validatePurchase(CODE);
+    await settle();
+    service.says = 'negative';
+    const heard = quick.validatePurchase(CODE);
+    await settle();
+    if (!hears) shared.broken.add('publish');
+    await service.release(1);
+    await service.release(0);
+    await service.release();
+    expect(await heard).toBeNull();
+    expect(await late).toBeNull();
+    service.says = 'outage';
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+
+  it('that was asked for after the negative one counts again', async () => {
+    const { service, one, two, join } = await customersOf();
+    await refund(service, one);
+    service.says = 'positive';
+    expect(await two.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
+    service.says = 'outage';
+    service.now += 31_000;
+    for (const each of [one, join()]) expect(await each.validatePurchase(CODE)).toEqual(purchase);
+  });
+});
+
+describe('clocks that are five minutes apart', () => {
+  it.each([
+    ['the one that hears the negative answer is late', 0, 5 * MINUTE],
+    ['the one that hears the negative answer is early', 5 * MINUTE, 0],
+  ])('change nothing: %s', async (_name, hearing, other) => {
+    const given = fleet();
+    const { service } = given;
+    const one = given.join({}, { clock: () => service.now + hearing });
+    const two = given.join({}, { clock: () => service.now + other });
+    for (const each of [two, one]) await each.validatePurchase(CODE);
+    await settle();
+    await refund(service, one);
+    service.says = 'outage';
+    service.now += MINUTE;
+    for (const each of [one, two, given.join()]) {
+      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    }
+  });
+
+  it('change nothing for invalidate', async () => {
+    const given = fleet();
+    const { service } = given;
+    const one = given.join({}, { clock: () => service.now - 5 * MINUTE });
+    const two = given.join();
+    await two.validatePurchase(CODE);
+    for (const code of [CODE, undefined]) {
+      await one.invalidate(code);
+      service.says = 'negative';
+      expect(await two.validatePurchase(CODE)).toBeNull();
+      service.says = 'positive';
+      service.now += 31_000;
+      await two.validatePurchase(CODE);
+    }
+  });
+});
+
+describe('messages that were missed', () => {
+  it('make entries "must be asked", not gone: in an outage they still serve', async () => {
+    const { service, shared, one } = await customersOf();
+    shared.reconnect();
+    await settle();
+    expect(one.peekPurchase(CODE)).toBeUndefined();
+    (shared as MemorySharedCache).rows.clear();
+    service.says = 'outage';
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+  });
+
+  it('cost no request while the shared cache still has the answer', async () => {
+    const { service, shared, one } = await customersOf();
+    shared.reconnect();
+    await settle();
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(one.peekPurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+  });
+
+  it.each([
+    ['of one code', CODE],
+    ['of everything', undefined],
+  ])('are found out by looking: an invalidation %s', async (_name, code) => {
+    const { service, shared, one, two } = await customersOf();
+    const publish = vi.spyOn(shared, 'publish').mockResolvedValue(undefined);
+    await one.invalidate(code);
+    publish.mockRestore();
+    // The first look after the reconnect fails.
+    shared.broken.add('read');
+    shared.reconnect();
+    service.says = 'outage';
+    await settle();
+    expect(await two.validatePurchase(CODE)).toEqual(purchase);
+    shared.broken.clear();
+    service.says = 'negative';
+    expect(await two.validatePurchase(CODE)).toBeNull();
+  });
+});
+
+describe('invalidate', () => {
+  it.each<[string, 'read' | 'write' | 'publish', string | undefined]>([
+    ['read', 'read', CODE],
+    ['write', 'write', CODE],
+    ['publish', 'publish', CODE],
+    ['write, of everything', 'write', undefined],
+    ['publish, of everything', 'publish', undefined],
+  ])(
+    'that cannot be sent rejects, has forgotten the code here, and goes on: %s fails',
+    async (_name, method, code) => {
+      const { service, shared, one, two, join } = await customersOf();
+      shared.broken.add(method);
+      expect((await rejection(one.invalidate(code))).code).toBe('store_unavailable');
+      expect(one.peekPurchase(CODE)).toBeUndefined();
+      service.says = 'negative';
+      expect(await one.validatePurchase(CODE)).toBeNull();
+      shared.broken.clear();
+      shared.reconnect();
+      await settle();
+      for (const each of [two, join()]) expect(await each.validatePurchase(CODE)).toBeNull();
+    },
+  );
+
+  it('of everything is told again to a shared cache that has lost it', async () => {
+    const { service, shared, one, join } = await customersOf();
+    const rows = [...(shared as MemorySharedCache).rows];
+    await one.invalidate();
+    // A failover to a replica that is behind.
+    (shared as MemorySharedCache).rows.clear();
+    for (const [name, row] of rows) (shared as MemorySharedCache).rows.set(name, row);
+    shared.reconnect();
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+
+  it('of more codes than can be remembered becomes one of everything', async () => {
+    const { service, shared, one, join } = await customersOf();
+    shared.broken.add('write');
+    for (let i = 0; i <= 1000; i++) await rejection(one.invalidate(`purchase-code-${i}`));
+    shared.broken.clear();
+    shared.reconnect();
+    await settle();
+    service.says = 'negative';
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+});
+
+describe('a shared cache that keeps no order', () => {
+  it('never brings a refused customer back in the process that heard it', async () => {
+    const { service, shared, one } = await customersOf(fleet(false));
+    const rows = [...shared.values];
+    await refund(service, one);
+    for (const [name, value] of rows) shared.values.set(name, value);
+    service.now += HOUR;
+    service.says = 'outage';
+    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('shares answers and invalidations all the same', async () => {
+    const { service, one, two, join } = await customersOf(fleet(false));
+    expect(service.asked()).toBe(1);
+    await one.invalidate(CODE);
+    service.says = 'negative';
+    expect(await two.validatePurchase(CODE)).toBeNull();
+    expect(await join().validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+  });
+});
+
+describe('spellings of one code', () => {
+  it('share one entry, and are asked as the service knows them', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    for (let i = 0; i < 300; i++) {
+      const spelling = [...CODE].map((c, n) => ((i >> (n % 9)) & 1 ? c.toUpperCase() : c)).join('');
+      expect(await keyApi.validatePurchase(spelling)).toEqual(purchase);
+    }
+    expect(service.asked()).toBe(1);
+    service.says = 'negative';
+    expect(await keyApi.validatePurchase(CODE.toUpperCase(), { fresh: true })).toBeNull();
+    expect(service.dispatcher.requests.at(-2)?.parameter('purchase_code')).toBe(CODE);
+  });
+
+  it('that the service refused do not refuse another spelling', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.getAccount();
+    service.says = 'negative';
+    expect(await keyApi.validatePurchase(CODE.toUpperCase())).toBeNull();
+    service.says = 'positive';
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+  });
+});
