@@ -1,5 +1,6 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { isSupported } from '../express/purchase-conditions.js';
+import { wasUnreadable } from '../shape/unreadable.js';
 import { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { type Settings, UsageError, VARIABLES } from './settings.js';
@@ -61,7 +62,9 @@ function facts(purchase: Purchase, terminal: Terminal): string {
   const support = isSupported(purchase, Date.now())
     ? `until ${supported_until}`
     : supported_until === undefined
-      ? 'none'
+      ? wasUnreadable(purchase, 'supported_until')
+        ? 'could not be read'
+        : 'none'
       : `over since ${supported_until}`;
   const rows = [
     ['item', `${item.id}${item.name ? ` ${item.name}` : ''}`],

@@ -22,13 +22,19 @@ export class Deadline {
   // There is one at a time, but for rare cases: a set for each call would cost more than its timer.
   #listener: EndListener | undefined;
   #more: Set<EndListener> | undefined;
+  readonly #calls: Set<Deadline> | undefined;
   #ended = false;
   #reason: unknown;
 
-  /** @param what names the call in the error, as in "GET /api/items/all". */
-  constructor(what: string, milliseconds: number, signal?: AbortSignal) {
+  /**
+   * @param what names the call in the error, as in "GET /api/items/all".
+   * @param calls the calls of its client that have not ended: it is among them until then.
+   */
+  constructor(what: string, milliseconds: number, signal?: AbortSignal, calls?: Set<Deadline>) {
     this.#what = what;
     this.#milliseconds = milliseconds;
+    this.#calls = calls;
+    calls?.add(this);
     this.#endsAt = performance.now() + milliseconds;
     this.#timer = setTimeout(Deadline.#expire, milliseconds, this);
     if (signal === undefined) return;
@@ -43,6 +49,11 @@ export class Deadline {
         `${deadline.#what}: no answer within ${Math.round(deadline.#milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
       ),
     );
+  }
+
+  /** Its client was closed: whatever the call waits for, it ends now. */
+  close(): void {
+    this.#end(closedError(this.#what));
   }
 
   get ended(): boolean {
@@ -126,6 +137,7 @@ export class Deadline {
   dispose(): void {
     clearTimeout(this.#timer);
     this.#stopListening?.();
+    this.#calls?.delete(this);
     this.#listener = undefined;
     this.#more = undefined;
   }
@@ -139,3 +151,7 @@ export class Deadline {
     for (const listener of listeners) listener?.onEnd(reason);
   }
 }
+
+/** What a call ends with when its client is closed. */
+export const closedError = (what: string): MarketgateError =>
+  new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);

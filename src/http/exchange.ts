@@ -21,12 +21,11 @@ const single = (value: string | string[] | undefined): string | undefined =>
  * the body comes in, a redirect is refused before its body is read, and no stream is built.
  */
 export class Exchange implements Dispatcher.DispatchHandler, EndListener {
-  readonly what: string;
+  readonly #what: string;
   readonly #maxBytes: number;
   readonly #resolve: (answer: WireAnswer) => void;
   readonly #reject: (error: unknown) => void;
   readonly #deadline: Deadline;
-  readonly #ended: (self: Exchange) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #failure: unknown;
   #over = false;
@@ -41,10 +40,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     deadline: Deadline,
     resolve: (answer: WireAnswer) => void,
     reject: (error: unknown) => void,
-    ended: (self: Exchange) => void,
   ) {
-    this.#ended = ended;
-    this.what = what;
+    this.#what = what;
     this.#maxBytes = maxBytes;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -106,7 +103,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
     this.#finish();
-    this.#reject(networkFailure(this.what, error));
+    this.#reject(networkFailure(this.#what, error));
   }
 
   #refuseRedirect(how: string): void {
@@ -137,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   }
 
   #refuse(problem: string): void {
-    this.#fail(new MarketgateError(WITHOUT_ANSWER.notRead, `${this.what}: ${problem}`));
+    this.#fail(new MarketgateError(WITHOUT_ANSWER.notRead, `${this.#what}: ${problem}`));
   }
 
   #fail(reason: unknown): void {
@@ -152,7 +149,6 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
   #finish(): void {
     this.#over = true;
     this.#deadline.leave(this);
-    this.#ended(this);
   }
 }
 

@@ -7,6 +7,7 @@ const IN_WORDS: Record<string, string> = {
   EPIPE: 'the connection was cut',
   UND_ERR_SOCKET: 'the connection was cut',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was cut off',
+  HTTP_PARSER_ERROR: 'the answer is not valid HTTP/1.1',
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   ETIMEDOUT: 'the connection timed out',
@@ -37,10 +38,28 @@ function codeOf(error: unknown): string {
 }
 
 /**
+ * What undici's parser has against an answer. Its errors have no code, and hold the bytes they failed on;
+ * the reason in their message is one of a fixed list.
+ */
+function parserReason(error: unknown): string | undefined {
+  const { name, message }: Partial<Error> = Object(error);
+  if (name !== 'HTTPParserError') return undefined;
+  return /\(([A-Za-z0-9 ,/'-]{1,80})\)$/.exec(message ?? '')?.[1] ?? 'unknown reason';
+}
+
+/**
  * A failure below HTTP, as `service_unavailable`. The original is not kept as the cause: undici's
  * parser errors hold the bytes they failed on, and others the URL with the secrets in its query.
  */
 export function networkFailure(what: string, error: unknown): MarketgateError {
+  const reason = parserReason(error);
+  if (reason !== undefined) {
+    return new MarketgateError(
+      WITHOUT_ANSWER.notReached,
+      `${what}: the answer is not valid HTTP/1.1 (${reason}); check the port, and what stands in front of the service`,
+      { cause: new NetworkFailure('HTTP_PARSER_ERROR') },
+    );
+  }
   const cause = new NetworkFailure(codeOf(error));
   if (cause.code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new MarketgateError(

@@ -2,7 +2,7 @@ import { type RequestMessage, requestChannel } from '../diagnostics/request.js';
 import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
-import type { Deadline } from './deadline.js';
+import { Deadline } from './deadline.js';
 import type { WireAnswer } from './exchange.js';
 import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';
@@ -34,6 +34,7 @@ export class HttpClient {
   readonly #settings: ClientSettings;
   readonly #pause: Pause;
   readonly #breaker: Breaker;
+  readonly #calls = new Set<Deadline>();
   // As many as open the breaker when they fail.
   readonly #turns = new RetryTurns(FAILURES);
 
@@ -42,6 +43,14 @@ export class HttpClient {
     this.#settings = settings;
     this.#pause = new Pause(settings.monotonicClock);
     this.#breaker = new Breaker(settings.monotonicClock);
+  }
+
+  /**
+   * The deadline of a call, which also ends when the client is closed. It must be disposed of.
+   * @param what names the call, as in "GET /api/items/all".
+   */
+  deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
+    return new Deadline(what, milliseconds, signal, this.#calls);
   }
 
   /**
@@ -99,8 +108,11 @@ export class HttpClient {
     }
   }
 
+  /** Ends the connections and all calls, and waits for none of them. */
   close(): Promise<void> {
-    return this.#transport.close();
+    const closed = this.#transport.close();
+    for (const call of [...this.#calls]) call.close();
+    return closed;
   }
 
   #judged<T>(request: HttpRequest<T>, answer: WireAnswer, deadline: Deadline): T | Promise<T> {

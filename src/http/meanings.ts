@@ -32,7 +32,10 @@ export const MEANINGS = {
   /** Its payload in the documented shape (a purchase also under `item`), and no word of an error: `status` is not "error", `error` not set. */
   payload:          row('answer',               'answer',               'answer',                   'answer'),
 
-  /** HTTP 5xx, 408, 425 or 429: not now, whatever the body says. */
+  /** Such a payload, but about another purchase code or item than was asked for. */
+  otherQuestion:    row('unexpected_response',  'unexpected_response',  none,                       none),
+
+  /** HTTP 5xx, 408, 425 or 429: not now, whatever else the body says; an empty list too. */
   notNow:           row('service_unavailable',  'service_unavailable',  'service_unavailable',      'service_unavailable'),
 
   /** Not JSON: a page, also with HTTP 200; nothing; cut; text ahead of the JSON, but for a BOM and blanks. */

@@ -1,10 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { MarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from './client-options.js';
-import type { Deadline } from './deadline.js';
+import { closedError, type Deadline } from './deadline.js';
 import { Exchange, type WireAnswer } from './exchange.js';
 import { networkFailure } from './failure.js';
-import { WITHOUT_ANSWER } from './meanings.js';
 import type { ServiceUrl } from './service-url.js';
 import { USER_AGENT } from './user-agent.js';
 
@@ -30,8 +28,6 @@ export class Transport {
   #opening: Promise<Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
   #closed = false;
-  /** Requests that are not answered yet. */
-  readonly #exchanges = new Set<Exchange>();
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#url = url;
@@ -57,10 +53,8 @@ export class Transport {
       const what = nameOf(request);
       this.checkOpen(what);
       const { maxResponseBytes } = this.#settings;
-      const ended = (one: Exchange): void => void this.#exchanges.delete(one);
-      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject, ended);
+      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
-      this.#exchanges.add(exchange);
       try {
         dispatcher.dispatch(this.#wire(request), exchange);
       } catch (error) {
@@ -74,11 +68,10 @@ export class Transport {
     if (this.#closed) throw closedError(what);
   }
 
-  /** Ends the connections, with what is under way. A dispatcher that was passed in stays open. */
+  /** Ends the connections. A dispatcher that was passed in stays open. */
   close(): Promise<void> {
     this.#closed = true;
     this.#closing ??= (async () => {
-      for (const exchange of [...this.#exchanges]) exchange.onEnd(closedError(exchange.what));
       const pool = await this.#opening;
       this.#pool = undefined;
       await pool?.destroy();
@@ -125,6 +118,3 @@ export class Transport {
     return this.#opening;
   }
 }
-
-const closedError = (what: string): MarketgateError =>
-  new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);

@@ -40,16 +40,6 @@ export const accountDetails: Endpoint<Account> = {
     isObject(data) ? readers.readAccount(data, accountDetails.path, 'data', drift) : undefined,
 };
 
-/** account/details, when only the account's being there counts. */
-export const anyAccount: Endpoint<Body> = {
-  ...accountDetails,
-  isAbout: () => true,
-  payload: ({ data }) =>
-    isObject(data) && data.username !== undefined && data.username !== null
-      ? { ok: true, value: data }
-      : undefined,
-};
-
 export const itemsAll: Endpoint<Item[]> = {
   method: 'GET',
   path: '/api/items/all',

@@ -5,7 +5,7 @@ import { redact } from '../http/redact.js';
 import { describeUnusable, isNotNow } from '../http/unusable.js';
 import { isObject } from '../shape/is-object.js';
 import type { Shaped } from '../shape/read-shape.js';
-import type { Body, Endpoint } from './endpoints.js';
+import type { Asked, Body, Endpoint } from './endpoints.js';
 import type { Judging } from './load-readers.js';
 
 /** The service's *no*: nobody else's failure counts as one. */
@@ -20,12 +20,14 @@ type Kind = 'notNow' | 'notJson' | 'no' | 'misshapen' | 'refusal' | 'withoutPayl
 /**
  * What an answer of interface A means, by the table in {@link MEANINGS}.
  *
+ * @param asked what was asked for: an answer about anything else is none.
  * @param secrets what was sent, never to be repeated in an error.
  * @param reading what reading the payload needs; a long payload is read in slices, hence the promise.
  * @throws MarketgateError, for all that is neither the answer nor a *no*.
  */
 export function judge<T>(
   endpoint: Endpoint<T>,
+  asked: Asked,
   answer: Answer,
   secrets: readonly string[],
   reading: Judging,
@@ -33,18 +35,25 @@ export function judge<T>(
   const body = asBody(answer);
   const payload = body === undefined || isError(body) ? undefined : endpoint.payload(body, reading);
   return payload instanceof Promise
-    ? payload.then((read) => judgeBody(endpoint, answer, body, read, secrets))
-    : judgeBody(endpoint, answer, body, payload, secrets);
+    ? payload.then((read) => judgeBody(endpoint, asked, answer, body, read, secrets))
+    : judgeBody(endpoint, asked, answer, body, payload, secrets);
 }
 
 function judgeBody<T>(
   endpoint: Endpoint<T>,
+  asked: Asked,
   answer: Answer,
   body: Body | undefined,
   payload: Shaped<T> | undefined,
   secrets: readonly string[],
 ): T | typeof NO {
-  if (payload?.ok && !(isEmptyList(payload.value) && isNotNow(answer))) return payload.value;
+  if (payload?.ok && !(isEmptyList(payload.value) && isNotNow(answer))) {
+    if (endpoint.isAbout?.(payload.value, asked) !== false) return payload.value;
+    throw new MarketgateError(
+      MEANINGS.otherQuestion[endpoint.column],
+      `${endpoint.method} ${endpoint.path}: the answer is about something else than was asked for; check what stands in front of the service`,
+    );
+  }
   const kind = kindOf(endpoint, answer, body, payload);
   const meaning = MEANINGS[kind][endpoint.column];
   if (meaning === 'no') return NO;
@@ -58,7 +67,7 @@ function judgeBody<T>(
   throw new MarketgateError(meaning, `${endpoint.method} ${endpoint.path}: ${problem}`);
 }
 
-/** At a status that says "not now", an empty list is none of the catalogue. */
+/** At a status that says "not now", an empty list is not the catalogue. */
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function kindOf(

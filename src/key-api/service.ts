@@ -1,15 +1,14 @@
 import { CodeAlarm } from '../diagnostics/code-alarm.js';
 import { DriftReports } from '../diagnostics/drift.js';
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors/marketgate-error.js';
 import type { ClientSettings } from '../http/client-options.js';
-import { Deadline } from '../http/deadline.js';
+import type { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
 import type { ServiceUrl } from '../http/service-url.js';
 import type { Account } from './account.js';
 import {
   type Asked,
   accountDetails,
-  anyAccount,
   type Endpoint,
   itemsAll,
   itemsItem,
@@ -105,12 +104,6 @@ export class KeyService {
       const key = typeof given === 'string' ? given : await deadline.race(given);
       const answer = await this.#send(endpoint, key, parameters, deadline);
       if (answer !== NO) {
-        if (endpoint.isAbout?.(answer, parameters) === false) {
-          throw new MarketgateError(
-            'unexpected_response',
-            `${endpoint.method} ${endpoint.path}: the answer is about something else than was asked for; check what stands in front of the service`,
-          );
-        }
         if (code !== undefined) this.alarm.yes(code);
         return answer;
       }
@@ -140,28 +133,22 @@ export class KeyService {
   }
 
   #deadline({ method, path }: Endpoint<unknown>, { signal, elapsed = 0 }: AskOptions): Deadline {
-    return new Deadline(`${method} ${path}`, Math.max(1, this.#settings.timeout - elapsed), signal);
+    const left = Math.max(1, this.#settings.timeout - elapsed);
+    return this.#http.deadline(`${method} ${path}`, left, signal);
   }
 
   async #key(): Promise<string> {
     return this.#apiKey();
   }
 
-  /**
-   * The check of a key outlives the call that began it: others may be waiting for it too. An account
-   * with an odd field in it is an account all the same.
-   */
+  /** The check of a key outlives the call that began it: others may be waiting for it too. */
   #askAboutKey(key: string): Promise<unknown> {
-    return this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline, anyAccount));
+    return this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline));
   }
 
-  async #account<T = Account>(
-    key: string,
-    deadline: Deadline,
-    endpoint: Endpoint<T> = accountDetails as Endpoint<T>,
-  ): Promise<T> {
+  async #account(key: string, deadline: Deadline): Promise<Account> {
     // Of account/details a no comes back as `api_key_rejected`.
-    return (await this.#send(endpoint, key, {}, deadline)) as T;
+    return (await this.#send(accountDetails, key, {}, deadline)) as Account;
   }
 
   #send<T>(
@@ -196,7 +183,7 @@ export class KeyService {
         ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
         // All four only read; the POST of validation does too.
         repeatable: true,
-        judge: (answer) => judge(endpoint, answer, secrets, reading),
+        judge: (answer) => judge(endpoint, parameters, answer, secrets, reading),
       },
       deadline,
     );

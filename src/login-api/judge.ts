@@ -40,7 +40,7 @@ function saidBy({ message, error }: Body): string {
 }
 
 /** The kinds of answer that interface B knows, but for the one that everybody hopes for. */
-type Kind = Exclude<keyof typeof MEANINGS, 'payload' | 'no'>;
+type Kind = Exclude<keyof typeof MEANINGS, 'payload' | 'otherQuestion' | 'no'>;
 
 function kindOf(answer: Answer, body: Body | undefined, misshape: string | undefined): Kind {
   if (isNotNow(answer)) return 'notNow';

@@ -6,7 +6,6 @@ import {
   type ClientSettings,
   checkClientOptions,
 } from '../http/client-options.js';
-import { Deadline } from '../http/deadline.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { serviceUrl } from '../http/service-url.js';
 import { nameOf } from '../http/transport.js';
@@ -176,7 +175,10 @@ export class LoginApi {
     );
   }
 
-  /** Ends the connections, once what is under way is answered. Later calls are refused. */
+  /**
+   * Ends connections and all requests under way, which reject with `service_unavailable`; waits for none
+   * of them. Later calls are refused.
+   */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -196,7 +198,7 @@ export class LoginApi {
   }
 
   async #call<T>(request: HttpRequest<T>, { signal }: LoginCallOptions): Promise<T> {
-    const deadline = new Deadline(nameOf(request), this.#settings.timeout, signal);
+    const deadline = this.#http.deadline(nameOf(request), this.#settings.timeout, signal);
     try {
       return await this.#http.call(request, deadline);
     } finally {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../shape/timestamp-schema.js';
 
 /**
  * Who logged in (specification: interface B, "User info"). All fields are strings, names as on the
@@ -45,10 +46,10 @@ export const userInfoSchema = z.looseObject({
   user_firstname: text,
   user_lastname: text,
   user_gender: text,
-  user_birthdate: text,
+  user_birthdate: timestamp,
   user_picture: text,
   user_cover: text,
-  user_registered: text,
+  user_registered: timestamp,
   user_verified: text,
   user_relationship: text,
   user_biography: text,

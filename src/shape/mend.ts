@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isObject } from './is-object.js';
 import { isZeroDate } from './timestamp.js';
 
-/** Called for each place that was mended, with its path and what the schema wants there. */
-export type OnMend = (path: string, expected: string) => void;
+/** Called for each place that was mended, or emptied, with its path and what the schema wants there. */
+export type OnMend = (path: string, expected: string, kind?: 'mended' | 'dropped') => void;
 
 const at = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
 
@@ -17,9 +17,9 @@ const at = (path: string, key: string): string => (path === '' ? key : `${path}.
  * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
  * | number | string | its digits; of an id only a safe integer, or two people would become one |
  * | boolean | string that may be absent | `"1"` or `"0"`, as flags are written in strings |
- * | anything else | an object without required fields | an object with nothing in it |
+ * | anything else | an object that must be there | an object with nothing in it; counts as left out |
  * | `"0000-00-00 …"` | a string of a certain form that may be absent | absent |
- * | digits in a string | number | the number |
+ * | digits in a string | number | the number; of an id only digits, or two would become one |
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | boolean | the boolean |
  * | `"a,b,c"` | list | its parts |
  * | `{"0": a, "1": b}` | list | its values |
@@ -41,7 +41,10 @@ export function mend(
     return undefined;
   }
   const mended = mendOne(schema, value, isOptional);
-  if (mended !== value) onMend(path, expectedBy(schema));
+  if (mended !== value) {
+    const isLost = isContainer(schema) && !isNothing(value);
+    onMend(path, expectedBy(schema), isLost ? 'dropped' : 'mended');
+  }
   if (is<z.ZodObject>(schema, 'object') && isObject(mended)) {
     return mendFields(schema, mended, path, onMend);
   }
@@ -63,17 +66,20 @@ const is = <S extends z.core.$ZodType>(
 const isContainer = (schema: z.core.$ZodType): boolean =>
   is(schema, 'object') || is(schema, 'record');
 
+/** What PHP writes for an empty map. */
+const isNothing = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) && value.length === 0);
+
 function mendOne(schema: z.core.$ZodType, value: unknown, isOptional: boolean): unknown {
   if (isContainer(schema)) {
-    const isEmpty = value === null || (Array.isArray(value) && value.length === 0);
-    return isEmpty || (!isOptional && !isObject(value)) ? {} : value;
+    return isNothing(value) || (!isOptional && !isObject(value)) ? {} : value;
   }
   if (value === null) return undefined;
   switch (schema._zod.def.type) {
     case 'string':
       return asText(value, isOptional);
     case 'number':
-      return asNumber(value);
+      return asNumber(value, (schema as z.ZodNumber).format === 'safeint');
     case 'boolean':
       return asBoolean(value);
     case 'array':
@@ -113,8 +119,11 @@ function asText(value: unknown, isOptional: boolean): unknown {
   return isExact ? String(value) : value;
 }
 
-const asNumber = (value: unknown): unknown =>
-  typeof value === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
+const WHOLE = /^\d+$/;
+const DECIMAL = /^\s*-?\d+(\.\d+)?\s*$/;
+
+const asNumber = (value: unknown, isId: boolean): unknown =>
+  typeof value === 'string' && (isId ? WHOLE : DECIMAL).test(value) ? Number(value) : value;
 
 function asBoolean(value: unknown): unknown {
   // Of anything else `String` makes something too, or throws: {"toString": null} is JSON as well.
@@ -148,8 +157,8 @@ function mendFields(
     if (typeof before === settledBy && before !== '' && !isZeroDate(before)) continue;
     if (before === undefined && !isContainer(field)) continue;
     let after = mend(field, before ?? null, at(path, key), onMend);
-    const isNothing = after === '' || isZeroDate(after);
-    if (isNothing && is(field, 'optional') && !z.safeParse(field, after).success) {
+    const isEmpty = after === '' || isZeroDate(after);
+    if (isEmpty && is(field, 'optional') && !z.safeParse(field, after).success) {
       onMend(at(path, key), 'string');
       after = undefined;
     }
@@ -168,7 +177,7 @@ function mendEntries(
   onMend: OnMend,
 ): Readonly<Record<string, unknown>> {
   const entries = Object.entries(value).map(
-    ([key, entry]) => [key, mend(schema.valueType, entry, `${path}.*`, onMend)] as const,
+    ([key, entry]) => [key, mend(schema.valueType, entry, `${path}.*`, onMend, true)] as const,
   );
   const changed = entries.some(([key, entry]) => entry !== value[key]);
   return changed ? Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) : value;
@@ -183,7 +192,7 @@ function mendElements(
   const isOfTexts = is(schema.element, 'string');
   if (isOfTexts && value.every((element) => typeof element === 'string')) return value;
   const elements = value.map((element, i) =>
-    mend(schema.element, element, `${path}[${i}]`, onMend),
+    mend(schema.element, element, `${path}[${i}]`, onMend, true),
   );
   const changed = elements.some((element, i) => element !== value[i]);
   return changed ? elements.filter((element) => element !== undefined) : value;

@@ -33,25 +33,24 @@ export function readShape<T>(
   const isShaped = freezes ? freezerOf(schema) : checkerOf(schema);
   if (isShaped(value)) return { ok: true, value: value as T };
   const seen: [kind: 'mended' | 'dropped', path: string, expected: string][] = [];
-  let read = mend(schema, value, at, (path, expected) => seen.push(['mended', path, expected]));
+  let read = mend(schema, value, at, (path, expected, kind = 'mended') =>
+    seen.push([kind, path, expected]),
+  );
   if (!isShaped(read)) {
     const left: Path[] = [];
     // The schema has the last word, and the words for what is wrong.
     let result = z.safeParse(schema, read);
     while (!result.success) {
       const { issues } = result.error;
-      const dropped = issues.map((issue) => droppable(schema, issue.path));
-      const broken = dropped.indexOf(undefined);
-      if (broken >= 0) return { ok: false, problem: describe(issues[broken], at) };
-      // From the back, so that the numbers of a list's elements stay right.
-      for (const [i, path] of [...dropped.entries()].reverse()) {
-        if (path === undefined) continue;
-        read = without(read, path);
-        left.push(path);
-        const problem = describe(issues[i], at);
-        const [expected = ''] = problem.slice(problem.indexOf(': ') + 2).split(', received ');
-        seen.push(['dropped', pathOf(path, at), expected]);
+      const gone: Path[] = [];
+      for (const issue of issues) {
+        const path = droppable(schema, issue.path);
+        if (path === undefined) return { ok: false, problem: describe(issue, at) };
+        gone.push(path);
+        seen.push(['dropped', pathOf(path, at), expectedIn(issue)]);
       }
+      read = without(read, gone);
+      left.push(...gone);
       result = z.safeParse(schema, read);
     }
     for (const path of left) note(read, path);
@@ -81,19 +80,22 @@ function droppable(schema: z.core.$ZodType, path: Path): Path | undefined {
   return found;
 }
 
-/** A copy in which one part is missing; only what is on the way to it is copied. */
-function without(value: unknown, [key, ...rest]: Path): unknown {
-  if (typeof value !== 'object' || value === null || key === undefined) return value;
-  if (Array.isArray(value)) {
-    const index = Number(key);
-    return rest.length === 0
-      ? value.toSpliced(index, 1)
-      : value.with(index, without(value[index], rest));
+/** A copy in which these parts are missing, made in one go; only what is on the way to them is copied. */
+function without(value: unknown, paths: readonly Path[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const inner = new Map<string, Path[]>();
+  for (const [key, ...rest] of paths) {
+    const name = String(key);
+    const others = inner.get(name);
+    if (others === undefined) inner.set(name, [rest]);
+    else others.push(rest);
   }
-  const copy: Record<PropertyKey, unknown> = { ...value };
-  if (rest.length === 0) delete copy[key];
-  else copy[key] = without(copy[key], rest);
-  return copy;
+  const entries = Object.entries(value).flatMap(([key, each]): [string, unknown][] => {
+    const rests = inner.get(key);
+    if (rests === undefined) return [[key, each]];
+    return rests.some((rest) => rest.length === 0) ? [] : [[key, without(each, rests)]];
+  });
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }
 
 /** Remembers which field of which object was left out. */
@@ -107,10 +109,15 @@ function note(value: unknown, path: Path): void {
 }
 
 /** A complaint, with its path and without the value. */
-function describe(issue: z.core.$ZodIssue | undefined, at: string): string {
-  if (issue === undefined) return at;
-  return `${pathOf(issue.path, at)}: ${issue.message.replace(/^Invalid input: /, '')}`;
-}
+const describe = (issue: z.core.$ZodIssue, at: string): string =>
+  `${pathOf(issue.path, at)}: ${complaint(issue)}`;
+
+const complaint = ({ message }: z.core.$ZodIssue): string =>
+  message.replace(/^Invalid input: /, '');
+
+/** What a complaint says that was expected, in words. */
+const expectedIn = (issue: z.core.$ZodIssue): string =>
+  complaint(issue).split(', received ')[0] ?? '';
 
 /** As in `items[3].price.regular`. Keys of open maps are not repeated. */
 function pathOf(path: Path, at: string): string {

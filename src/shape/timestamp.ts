@@ -1,5 +1,5 @@
 const ISO =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
  * An ISO 8601 timestamp in epoch milliseconds; `undefined` for anything else. A blank may stand for the
@@ -12,21 +12,26 @@ export function parseTimestamp(text: string): number | undefined {
     .slice(1, 7)
     .map((part) => Number(part ?? 0));
   const [, , , , , , , fraction = '', zone = 'Z'] = parts;
-  const time = Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute, second);
-  const date = new Date(time);
+  const date = new Date(Date.UTC(2000, (month ?? 0) - 1, day, hour, minute, second));
+  // `Date.UTC` takes the years up to 99 for those of the last century.
+  date.setUTCFullYear(year ?? 0, (month ?? 0) - 1, day);
   // Days and hours that there are not would be those of the next month or day.
   if (date.getUTCMonth() !== (month ?? 0) - 1 || date.getUTCDate() !== day) return undefined;
   if ((hour ?? 0) > 23 || (minute ?? 0) > 59 || (second ?? 0) > 59) return undefined;
-  return time + Math.trunc(Number(`0.${fraction || 0}`) * 1000) - offsetOf(zone);
+  const offset = offsetOf(zone);
+  if (offset === undefined) return undefined;
+  return date.getTime() + Math.trunc(Number(`0.${fraction || 0}`) * 1000) - offset;
 }
 
 /** MySQL's word for no date. */
 export const isZeroDate = (value: unknown): boolean =>
-  typeof value === 'string' && value.startsWith('0000-00-00');
+  typeof value === 'string' && value.trimStart().startsWith('0000-00-00');
 
-function offsetOf(zone: string): number {
+/** Milliseconds; `undefined` for an offset that no clock has. */
+function offsetOf(zone: string): number | undefined {
   const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
   if (sign === undefined) return 0;
+  if (Number(hours) > 23 || Number(minutes ?? 0) > 59) return undefined;
   const offset = (Number(hours) * 60 + Number(minutes ?? 0)) * 60_000;
   return sign === '-' ? -offset : offset;
 }
