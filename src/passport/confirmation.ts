@@ -1,7 +1,5 @@
 import type { Request, Response } from 'express';
 import { html, trusted } from '../html/html.js';
-import type { AccessToken } from '../login-api/access-token.js';
-import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 
 /** What the query of the callback says of a confirmation. */
 export interface ConfirmationInput {
@@ -36,28 +34,6 @@ export function readConfirmation(req: Request): ConfirmationInput | undefined {
 /** Where the page is: the callback itself, without the auth_key, so that a reload asks again. */
 export const confirmationPath = (req: Request, id: string): string =>
   `${req.baseUrl ?? ''}${req.path}?${new URLSearchParams({ confirm: id })}`;
-
-/** Tokens that wait for a yes: in the token store, so that any process of a fleet can go on. */
-export class PendingTokens {
-  readonly #store: GuardedTokenStore;
-
-  constructor(store: GuardedTokenStore) {
-    this.#store = store;
-  }
-
-  keep(id: string, token: AccessToken): Promise<void> {
-    return this.#store.set(nameOf(id), token);
-  }
-
-  async take(id: string): Promise<AccessToken | undefined> {
-    const token = await this.#store.get(nameOf(id));
-    await this.#store.delete(nameOf(id));
-    return token;
-  }
-}
-
-// A blank cannot be in a user_id, so this is nobody's.
-const nameOf = (id: string): string => `marketgate confirm ${id}`;
 
 const STYLE = trusted(`<style>
 :root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#d5d9e0;--main:#1f5fd0;--on:#fff}

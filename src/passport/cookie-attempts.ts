@@ -23,17 +23,16 @@ export class CookieAttempts implements LoginAttempts {
   readonly #keys: readonly Uint8Array[];
   // What was written answers later reads of the same request, whose header still has the old cookie.
   readonly #written = new WeakMap<Request, readonly LoginAttempt[]>();
-
   readonly #name: string;
 
   /**
    * @param secrets the first signs, all verify.
-   * @param scope tells the strategies of one app apart.
+   * @param scope tells the strategies of one app apart, in the cookie's name and in its signature.
    */
   constructor(secrets: readonly [string, ...string[]], scope: string) {
-    this.#name = `marketgate.login.${scope.replace(/[^\w-]/g, '_')}`;
-    this.#signing = keyOf(secrets[0]);
-    this.#keys = secrets.map(keyOf);
+    this.#name = `marketgate.login.${scope}`;
+    this.#signing = keyOf(scope, secrets[0]);
+    this.#keys = secrets.map((secret) => keyOf(scope, secret));
   }
 
   async read(req: Request): Promise<LoginAttempt[]> {
@@ -92,8 +91,8 @@ export class CookieAttempts implements LoginAttempts {
   }
 }
 
-const keyOf = (secret: string): Uint8Array =>
-  createHash('sha256').update(`marketgate login attempts ${secret}`).digest();
+const keyOf = (scope: string, secret: string): Uint8Array =>
+  createHash('sha256').update(`marketgate login attempts ${scope} ${secret}`).digest();
 
 /** @throws TypeError that names the option. */
 export function cookieSecrets(owner: string, option: unknown): readonly [string, ...string[]] {

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 
-/** What a browser goes to, and not what a page loads into itself. */
-const NAVIGATIONS: ReadonlySet<string> = new Set(['document', 'iframe', 'frame']);
+/** `Sec-Fetch-Dest` of a page in a frame. */
+const FRAMES: ReadonlySet<string> = new Set(['iframe', 'frame']);
 
 const header = (req: Request, name: string): string | undefined => {
   const value = req.headers?.[name];
@@ -10,7 +10,8 @@ const header = (req: Request, name: string): string | undefined => {
 
 /**
  * Whether a login was begun by neither a page of this site nor the visitor: by a page elsewhere, or by
- * a picture or a frame. Browsers say so over https and on localhost; where they do not, it is not known.
+ * an image or a frame. Browsers send these headers over https and on localhost. Without them the answer
+ * is no.
  */
 export function isForeignStart(req: Request): boolean {
   const site = header(req, 'sec-fetch-site') ?? 'none';
@@ -18,13 +19,20 @@ export function isForeignStart(req: Request): boolean {
   return (site !== 'same-origin' && site !== 'none') || destination !== 'document';
 }
 
-/** Whether this is known to be no navigation: a picture, a script, a `fetch`. */
-export const isSubresource = (req: Request): boolean =>
-  !NAVIGATIONS.has(header(req, 'sec-fetch-dest') ?? 'document');
+/** Whether the browser loads this into a frame of another page. */
+export const isFramed = (req: Request): boolean => FRAMES.has(header(req, 'sec-fetch-dest') ?? '');
+
+/** Whether the browser says that this is no navigation but an image, a script or a `fetch`. */
+export function isSubresource(req: Request): boolean {
+  const destination = header(req, 'sec-fetch-dest') ?? 'document';
+  if (destination === 'document' || FRAMES.has(destination)) return false;
+  // A service worker that passes a navigation on sends "empty"; only the browser can set this mode.
+  return destination !== 'empty' || header(req, 'sec-fetch-mode') !== 'navigate';
+}
 
 /**
- * Whether the browser fetches this page ahead of a click. What spends something must not be fetched
- * so: nobody has decided to go there yet.
+ * Whether the browser fetches this page ahead of a click. Such a request must spend nothing, because
+ * the visitor has not decided to go there yet.
  */
 export const isPrefetch = (req: Request): boolean =>
   ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>

@@ -2,13 +2,8 @@ import type { Request } from 'express';
 import { MarketgateError } from '../errors/marketgate-error.js';
 import type { AccessToken } from '../login-api/access-token.js';
 import { readAuthKey } from './auth-key.js';
-import {
-  type ConfirmationInput,
-  confirmationPath,
-  type PendingTokens,
-  readConfirmation,
-} from './confirmation.js';
-import { isForeignStart, isPrefetch, isSubresource } from './fetch-metadata.js';
+import { type ConfirmationInput, confirmationPath, readConfirmation } from './confirmation.js';
+import { isForeignStart, isFramed, isPrefetch, isSubresource } from './fetch-metadata.js';
 import {
   beginAttempt,
   findConfirmation,
@@ -17,7 +12,15 @@ import {
   takeAttempt,
   takeConfirmation,
 } from './login-attempts.js';
-import { ALREADY_USED, failure, NOT_STARTED_HERE, type Outcome, orFailure } from './outcome.js';
+import {
+  ALREADY_USED,
+  CANCELLED,
+  failure,
+  NOT_STARTED_HERE,
+  type Outcome,
+  orFailure,
+} from './outcome.js';
+import type { PendingLogins } from './pending-logins.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
 import { leaveReturnTo, markFreshLogin, safeReturnTo } from './return-to.js';
 import { takeSavedReturnTo } from './saved-return-to.js';
@@ -28,7 +31,7 @@ import type { RunVerify } from './verify.js';
 /** What a login needs. */
 export interface LoginParts extends StrategySettings {
   readonly usedKeys: UsedKeys;
-  readonly pendingTokens: PendingTokens;
+  readonly pendingLogins: PendingLogins;
   readonly verify: RunVerify;
   /** The name under which a user's token is stored: the `user_id`, for the strategy "marketplace". */
   readonly tokenName: (userId: string) => string;
@@ -53,7 +56,7 @@ export async function runLogin(parts: LoginParts, req: Request, wanted: unknown)
   if (isSubresource(req) && (authKey.kind !== 'none' || confirmation !== undefined)) {
     throw new MarketgateError(
       'login_failed',
-      'a callback that is no navigation was refused, as of a picture or a script, so that it spends no auth_key; follow the link instead',
+      'a callback that is no navigation (an image, a script, a fetch) was refused, so that it spends no auth_key; follow the link instead',
     );
   }
   if (authKey.kind === 'none' && confirmation === undefined) return start(parts, req, wanted);
@@ -95,9 +98,7 @@ async function callback(
     return open.length > 0 ? ALREADY_USED : NOT_STARTED_HERE;
   }
 
-  // Which of several attempts a callback belongs to is not known: one that is foreign makes all so.
-  const open = await openAttempts(parts.attempts, req, parts.clock());
-  const asks = parts.confirm === 'auto' ? open.some(({ foreign }) => foreign) : parts.confirm;
+  const asks = await mustAsk(parts, req);
   const attempt = await attemptOf(parts, req);
   if (attempt === undefined) {
     return isLoggedIn(req) ? passOn(req, safeReturnTo(wanted)) : NOT_STARTED_HERE;
@@ -117,6 +118,15 @@ async function callback(
   const { token, profile } = found;
   if (asks) return ask(parts, req, profile, token, returnTo);
   return complete(parts, req, profile, token, returnTo);
+}
+
+async function mustAsk({ attempts, clock, confirm }: LoginParts, req: Request): Promise<boolean> {
+  if (confirm !== 'auto') return confirm;
+  // A page of another site can put the callback into a frame that nobody sees.
+  if (isFramed(req)) return true;
+  // The service does not say which attempt a callback belongs to, so one foreign attempt counts for all.
+  const open = await openAttempts(attempts, req, clock());
+  return open.some(({ foreign }) => foreign);
 }
 
 /**
@@ -146,7 +156,7 @@ async function ask(
   const username = shown(profile.username ?? profile.id);
   const about = { returnTo, name, username, userId: profile.id };
   const { id } = await beginAttempt(parts.attempts, req, parts.clock(), about);
-  await parts.pendingTokens.keep(id, token);
+  await parts.pendingLogins.keep(id, { token, userId: profile.id, returnTo });
   return { type: 'redirect', url: confirmationPath(req, id) };
 }
 
@@ -155,28 +165,32 @@ async function answered(
   req: Request,
   { id, answer }: ConfirmationInput,
 ): Promise<Outcome> {
-  const { attempts, clock } = parts;
+  const { attempts, clock, pendingLogins, usedKeys } = parts;
+  const notWaiting = (): Outcome => (isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE);
   if (answer === undefined) {
     const waiting = await findConfirmation(attempts, req, clock(), id);
-    if (waiting !== undefined) {
-      return { type: 'ask', id, name: waiting.name, username: waiting.username };
-    }
-    return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
+    if (waiting === undefined) return notWaiting();
+    return { type: 'ask', id, name: waiting.name, username: waiting.username };
   }
   const attempt = await takeConfirmation(attempts, req, clock(), id);
-  if (attempt === undefined || !(await parts.usedKeys.claim(id))) {
-    return isLoggedIn(req) ? passOn(req, undefined) : NOT_STARTED_HERE;
-  }
-  const token = await parts.pendingTokens.take(id);
   if (answer === 'cancel') {
-    return failure('login_failed', 'You chose not to continue, so nobody was logged in.');
+    if (attempt === undefined) return notWaiting();
+    // Before the claim: who loses the claim to this answer must find no login.
+    await pendingLogins.drop(id);
+    await usedKeys.claim(id);
+    return CANCELLED;
   }
-  if (token === undefined) return NOT_STARTED_HERE;
+  const isFirst = attempt !== undefined && (await usedKeys.claim(id));
+  const login = await (attempt ? pendingLogins.find(id) : pendingLogins.findAnswered(id, req));
+  if (login === undefined) return notWaiting();
+  // The second request of a double click ends as the first does: the browser shows only the second.
+  if (isFirst) await pendingLogins.answered(id, req, login);
+  const { token, userId, returnTo } = login;
   const found = await orFailure(async () => ({ profile: await profileFor(parts, token) }));
   if ('failure' in found) return found.failure;
-  // The visitor said yes to one account, and is logged in to no other.
-  if (found.profile.id !== attempt.userId) return NOT_STARTED_HERE;
-  return complete(parts, req, found.profile, token, attempt.returnTo);
+  // The visitor agreed to this account and to no other.
+  if (found.profile.id !== userId) return NOT_STARTED_HERE;
+  return complete(parts, req, found.profile, token, returnTo);
 }
 
 async function profileFor(

@@ -5,9 +5,10 @@ import { asError } from '../errors/as-error.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
-import { askForConfirmation, PendingTokens } from './confirmation.js';
+import { askForConfirmation } from './confirmation.js';
 import { type LoginParts, runLogin } from './login-flow.js';
 import type { Outcome } from './outcome.js';
+import { PendingLogins } from './pending-logins.js';
 import { checkStrategyOptions, type MarketplaceStrategyOptions } from './strategy-options.js';
 import { tokenNameFor } from './token-name.js';
 import { UsedKeys } from './used-keys.js';
@@ -25,8 +26,10 @@ import type {
 export interface MarketplaceAuthenticateOptions {
   /** Path on this site to go to after the login; read it with {@link returnTo}. */
   returnTo?: string | undefined;
-  /** Passport's own: also where a callback goes that was passed on. */
+  /** Passport's own. A callback that is passed on goes there, too. */
   successRedirect?: string | undefined;
+  /** Passport's own. Used like `successRedirect` for a callback that is passed on. */
+  successReturnToOrRedirect?: string | undefined;
 }
 
 declare module 'passport' {
@@ -87,10 +90,11 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     this.name = name;
     const parts: LoginParts = {
       ...settings,
-      usedKeys: new UsedKeys(settings.tokenStore),
-      pendingTokens: new PendingTokens(
+      usedKeys: new UsedKeys(settings.tokenStore, settings.scope),
+      pendingLogins: new PendingLogins(
         settings.tokenStore ??
           new GuardedTokenStore(new MemoryTokenStore({ clock: settings.clock })),
+        settings.clock,
       ),
       verify: run,
       tokenName: tokenNameFor(name),
@@ -129,8 +133,9 @@ function conclude(
   strategy: MarketplaceStrategy,
   req: Request,
   outcome: Outcome,
-  { successRedirect }: MarketplaceAuthenticateOptions,
+  options: MarketplaceAuthenticateOptions,
 ): void {
+  const passedOnTo = options.successReturnToOrRedirect ?? options.successRedirect;
   switch (outcome.type) {
     case 'redirect':
       strategy.redirect(outcome.url);
@@ -142,8 +147,8 @@ function conclude(
       strategy.fail(outcome.challenge, outcome.status);
       break;
     case 'pass':
-      if (successRedirect === undefined) strategy.pass();
-      else strategy.redirect(successRedirect);
+      if (passedOnTo === undefined) strategy.pass();
+      else strategy.redirect(passedOnTo);
       break;
     case 'ask':
       askForConfirmation(req, outcome, strategy[PARTS].renderConfirmation);

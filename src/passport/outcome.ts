@@ -37,6 +37,10 @@ export const ALREADY_USED = failure(
   'auth_key_rejected',
   'This login link was already used. Please log in again.',
 );
+export const CANCELLED = failure(
+  'login_failed',
+  'You chose not to continue, so nobody was logged in.',
+);
 
 /** What the service refused, as an outcome; the app's own verify does not run in here. */
 interface Refused {

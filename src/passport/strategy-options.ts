@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { LoginApi } from '../login-api/login-api.js';
 import {
   flagOption,
@@ -14,7 +13,7 @@ import { type RenderConfirmation, sendConfirmationPage } from './confirmation.js
 import { CookieAttempts, cookieSecrets } from './cookie-attempts.js';
 import type { LoginAttempts } from './login-attempts.js';
 import { SessionAttempts } from './session-attempts.js';
-import { DEFAULT_NAME } from './token-name.js';
+import { DEFAULT_NAME, scopeFor } from './token-name.js';
 
 /** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
 export type ConfirmWhen = 'auto' | boolean;
@@ -70,6 +69,8 @@ export interface StrategySettings {
   readonly confirm: ConfirmWhen;
   readonly renderConfirmation: RenderConfirmation;
   readonly name: string;
+  /** See {@link scopeFor}. */
+  readonly scope: string;
   readonly tokenStore: GuardedTokenStore | undefined;
   readonly passReqToCallback: boolean;
   readonly clock: () => number;
@@ -96,13 +97,12 @@ export function checkStrategyOptions(options: MarketplaceStrategyOptions): Strat
     ['loginUrl', 'exchange', 'getUser'],
     'a LoginApi',
   );
-  const name = textOption(OWNER, 'name', given.name ?? 'marketplace');
-  // Two strategies can also be registered under names that they do not know of.
-  const about = `${name} ${loginApi.loginUrl()}`;
-  const scope = name === DEFAULT_NAME ? `${hash('sha256', about, 'base64url').slice(0, 12)}` : name;
+  const name = textOption(OWNER, 'name', given.name ?? DEFAULT_NAME);
+  const scope = scopeFor(name, loginApi.loginUrl());
   return {
     loginApi,
     name,
+    scope,
     attempts: attemptsOption(given.loginAttempts, scope),
     state: flagOption(OWNER, 'state', given.state),
     ...confirmOption(given.confirm),

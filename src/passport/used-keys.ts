@@ -18,23 +18,28 @@ export interface UsedKey {
 export class UsedKeys {
   readonly #used = new LRUCache<string, UsedKey>({ max: 10_000 });
   readonly #store: GuardedTokenStore | undefined;
+  readonly #scope: string;
 
-  constructor(store: GuardedTokenStore | undefined) {
+  /** @param scope - tells strategies that share a token store apart. */
+  constructor(store: GuardedTokenStore | undefined, scope: string) {
     this.#store = store;
+    this.#scope = scope;
   }
 
   /** What this process knows of a key that was spent here. */
   find(key: string): UsedKey | undefined {
-    return this.#used.get(nameOf(key));
+    return this.#used.get(this.#nameOf(key));
   }
 
   /** True for the first who asks about this key; the others of this process see what it led to. */
   async claim(key: string, used: UsedKey = {}): Promise<boolean> {
-    const name = nameOf(key);
+    const name = this.#nameOf(key);
     if (this.#used.has(name)) return false;
     this.#used.set(name, used);
     return (await this.#store?.claim(name, REMEMBERED)) ?? true;
   }
-}
 
-const nameOf = (key: string): string => `auth_key:${hash('sha256', key, 'base64url')}`;
+  #nameOf(key: string): string {
+    return `auth_key:${hash('sha256', `${this.#scope} ${key}`, 'base64url')}`;
+  }
+}
