@@ -12,6 +12,8 @@ const LOCK_LIFE = 2000;
 const LOOK_AGAIN = 25;
 /** Invalidations that are remembered while they cannot be sent; more, and everything is invalid. */
 const MOST_UNSENT = 1000;
+/** Invalidations that are sent again after messages were missed: the shared cache may have lost them. */
+const MOST_RECENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
@@ -116,6 +118,8 @@ export class SharedTier {
   #generation: string | undefined;
   #lastGeneration = '';
   readonly #unsent = new Map<string, Invalidation>();
+  /** The latest ones that were sent, the oldest first. */
+  readonly #recent = new Map<string, Invalidation & { readonly until: number }>();
   /** A generation that the shared cache does not know yet. */
   #unsentGeneration: string | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -127,7 +131,8 @@ export class SharedTier {
     const { limits, timeout } = options;
     this.#store = new GuardedStore(shared, options.wallClock);
     this.#options = options;
-    this.#life = Math.max(1, limits.ttl + limits.staleWhileRevalidate, limits.staleIfError);
+    const { ttl, staleWhileRevalidate, staleIfError } = limits;
+    this.#life = Math.max(1, ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
     this.#patience = Math.min(LOCK_LIFE, timeout / 2);
   }
 
@@ -302,6 +307,7 @@ export class SharedTier {
     // Nothing of the generation before is found any more, withdrawn or not.
     for (const { tombstone } of this.#unsent.values()) tombstone.order = 0;
     this.#unsent.clear();
+    this.#recent.clear();
   }
 
   /** Whether the generation is known now. */
@@ -334,9 +340,9 @@ export class SharedTier {
       if (row === UNAVAILABLE) return false;
       const order = Math.max(row.now, row.order + 1);
       const sealed = seal.seal(`${name} ${order}`, generation);
-      const written = await this.#store.write(name, sealed, this.#life, order);
-      const published = await this.#publish(seal, { all: true });
-      isSent &&= written !== UNAVAILABLE && published;
+      const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
+      const published = await this.#publish(seal, { generation, isStored });
+      isSent &&= isStored && published;
     }
     if (isSent && this.#unsentGeneration === generation) this.#unsentGeneration = undefined;
     return isSent;
@@ -386,8 +392,29 @@ export class SharedTier {
     if (isSent) {
       tombstone.order = invalidation.order ?? 0;
       if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
+      this.#remember(invalidation);
     }
     return isSent;
+  }
+
+  #remember(invalidation: Invalidation): void {
+    const { subject } = invalidation;
+    const until = this.#options.clock() + this.#life;
+    this.#recent.delete(subject);
+    this.#recent.set(subject, { ...invalidation, negative: undefined, until });
+    const [oldest = subject] = this.#recent.keys();
+    if (this.#recent.size > MOST_RECENT) this.#recent.delete(oldest);
+  }
+
+  /** A server that restarted empty, or a replica that was behind, may not know of them any more. */
+  #sendAgain(): void {
+    const now = this.#options.clock();
+    for (const [subject, invalidation] of this.#recent) {
+      if (invalidation.until > now && !this.#unsent.has(subject)) {
+        this.#unsent.set(subject, invalidation);
+      }
+    }
+    this.#recent.clear();
   }
 
   /** Tries again what could not be sent, and later once more. */
@@ -428,6 +455,7 @@ export class SharedTier {
       // Messages were missed, of this generation or of a new one; and what is unsent can be sent now.
       this.#generation = this.#unsentGeneration;
       this.#options.onMissed();
+      this.#sendAgain();
       void this.#sendUnsent();
       return;
     }
@@ -444,11 +472,14 @@ export class SharedTier {
     for (const seal of this.#seals) {
       const text = seal.open(INVALIDATION, message);
       if (text === undefined) continue;
-      const { from, all, subject, order, isStored } = JSON.parse(text) as Message;
+      const { from, generation, subject, order, isStored } = JSON.parse(text) as Message;
       if (from === this.#id) return true;
-      if (all) {
+      if (generation !== undefined) {
+        if (isStored !== true) this.#lastGeneration = generation;
         // Which of two new generations has won is only known by looking.
-        if (this.#unsentGeneration === undefined) this.#generation = undefined;
+        if (this.#unsentGeneration === undefined) {
+          this.#generation = isStored === true ? undefined : generation;
+        }
         this.#options.onAllInvalidated();
       } else if (typeof subject === 'string' && typeof order === 'number') {
         const space = subject.indexOf(' ');
@@ -464,7 +495,8 @@ export class SharedTier {
 interface Message {
   /** The process that sent it: what it says is known there. */
   readonly from?: string;
-  readonly all?: boolean;
+  /** Everything was invalidated: the new generation. */
+  readonly generation?: string;
   readonly subject?: string;
   readonly order?: number;
   readonly isStored?: boolean;

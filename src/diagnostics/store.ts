@@ -3,15 +3,18 @@ import type { DriftMessage } from './drift.js';
 import { Hourly } from './hourly.js';
 
 /**
- * Message of `marketgate:drift` about a store: a row was there that could not be read, and it was
- * taken for no row at all. Names the store, never the row: neither what it held nor whose it was.
- * Each store tells once an hour.
+ * Message of `marketgate:drift` about a store. Names the store, never the row: neither what it held nor
+ * whose it was. Each store reports a kind once an hour.
  */
 export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   /** The store and its method, as in `EncryptedTokenStore.get`. */
   readonly endpoint: string;
-  /** `unreadable`: what was stored makes no sense, was tampered with, or no key fits it. */
-  readonly kind: 'unreadable';
+  /**
+   * `unreadable`: what was stored makes no sense, was tampered with, or no key fits it; it was taken for
+   * no row at all. `not-counted`: Redis could not count a failed attempt, and each process counts for
+   * itself.
+   */
+  readonly kind: 'unreadable' | 'not-counted';
 }
 
 // The channel of drift.ts: a listener sees everything that was found otherwise than it should be.
@@ -20,10 +23,20 @@ const drift = channel('marketgate:drift');
 const hourlyOf = new WeakMap<object, Hourly>();
 
 /**
- * @param store whose row it is; once it has told, it is silent for an hour.
+ * @param store whose row it is.
  * @param expected what should have been there, in words.
  */
 export function reportUnreadable(store: object, endpoint: string, expected: string): void {
+  report(store, { endpoint, kind: 'unreadable', path: 'value', expected });
+}
+
+/** @param limit that could not count. */
+export function reportNotCounted(limit: object, endpoint: string): void {
+  const expected = 'a Redis that can be written to and runs scripts (EVAL)';
+  report(limit, { endpoint, kind: 'not-counted', path: 'count', expected });
+}
+
+function report(store: object, message: StoreDriftMessage): void {
   if (!drift.hasSubscribers) return;
   let hourly = hourlyOf.get(store);
   if (hourly === undefined) {
@@ -31,7 +44,5 @@ export function reportUnreadable(store: object, endpoint: string, expected: stri
     hourly = new Hourly(() => Date.now());
     hourlyOf.set(store, hourly);
   }
-  if (!hourly.isDue(endpoint)) return;
-  const message: StoreDriftMessage = { endpoint, kind: 'unreadable', path: 'value', expected };
-  drift.publish(message);
+  if (hourly.isDue(message.endpoint)) drift.publish(message);
 }

@@ -1,4 +1,4 @@
-/** Mistakes of a set-up that nothing else shows: each is said once per process. */
+/** Mistakes of a setup that nothing else shows: each is a warning once per process. */
 export const WARNINGS = {
   MARKETGATE_UNEXPECTED_X_FORWARDED_FOR:
     'a request came with X-Forwarded-For, but Express\'s "trust proxy" is not set: all visitors behind the proxy count as one for the guess limit; set app.set("trust proxy", …) to what stands in front of the app',
@@ -17,12 +17,15 @@ export const WARNINGS = {
 /** The code of a warning, as in `npx marketgate explain CODE`. */
 export type WarningCode = keyof typeof WARNINGS;
 
-const given = new Set<WarningCode>();
+// The two builds of the package, and two versions of it, are one process: each warns for all of them.
+const GIVEN = Symbol.for('marketgate.warnings');
 
-/** Says it, unless it was said before in this process. */
+/** Emits a process warning, unless this process has had it. */
 export function warnOnce(code: WarningCode): void {
-  if (given.has(code)) return;
-  given.add(code);
+  const shared = globalThis as { [GIVEN]?: Set<string> };
+  shared[GIVEN] ??= new Set();
+  if (shared[GIVEN].has(code)) return;
+  shared[GIVEN].add(code);
   process.emitWarning(`${WARNINGS[code]} (npx marketgate explain ${code})`, {
     type: 'MarketgateWarning',
     code,

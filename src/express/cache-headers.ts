@@ -19,14 +19,18 @@ export const variesOn = (source: CodeSource | undefined): readonly string[] =>
 
 /**
  * What a guard lets through is not for shared caches: a proxy would give the customer's file to the next
- * stranger. An app that has set `Cache-Control` itself before knows better.
+ * visitor. An app that has set `Cache-Control` before knows better.
  */
-export function keepPrivate(res: Response, varyOn: readonly string[]): void {
+export function keepPrivate(res: Response, headers: readonly string[]): void {
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private');
-  if (varyOn.length === 0) return;
+  varyOn(res, headers);
+}
+
+/** Adds request headers to `Vary`. */
+export function varyOn(res: Response, headers: readonly string[]): void {
   const present = [res.getHeader('Vary') ?? []].flat().map(String).join(', ');
   const known = present.toLowerCase().split(/\s*,\s*/);
-  const more = varyOn.filter((name) => !known.includes(name.toLowerCase()));
+  const more = headers.filter((name) => !known.includes(name.toLowerCase()));
   if (known.includes('*') || more.length === 0) return;
   res.setHeader('Vary', [present, ...more].filter(Boolean).join(', '));
 }

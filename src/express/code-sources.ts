@@ -20,15 +20,19 @@ export function fromHeader(name: string): CodeSource {
   return readsHeaders((req) => req.headers[header], [name]);
 }
 
-/** Whether something was sent that a body parser would read. */
-const hasBody = ({ headers }: Request): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+/** Bodies that the usual parsers read. Others, such as a file that is uploaded, hold no code. */
+const FORM = /^\s*(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
+
+/** Whether a body came that a parser should have read. */
+const hasForm = ({ headers }: Request): boolean =>
+  FORM.test(headers['content-type'] ?? '') &&
+  (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
 /** The code in a field of the body, as `express.urlencoded()` or `express.json()` reads it. */
 export function fromBody(name = 'purchase_code'): CodeSource {
   textOption('fromBody', 'name', name);
   return (req) => {
-    if (req.body === undefined && hasBody(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
+    if (req.body === undefined && hasForm(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
     return field(req.body, name);
   };
 }

@@ -1,11 +1,12 @@
 import type { RequestHandler } from 'express';
 import { asError } from '../errors/as-error.js';
 import { isMarketgateError } from '../errors/marketgate-error.js';
+import type { Purchase } from '../key-api/purchase.js';
 import { knownOptions } from '../options/check-options.js';
-import { keepPrivate, variesOn } from './cache-headers.js';
+import { keepPrivate, variesOn, varyOn } from './cache-headers.js';
+import { CannotFindOut } from './cannot-find-out.js';
 import { contextOf, type Verdict } from './marketplace-context.js';
 import {
-  CannotFindOut,
   LOOKUP_OPTION_NAMES,
   type PurchaseLookupOptions,
   type PurchaseValidator,
@@ -21,7 +22,9 @@ import {
  * - `unknown`: the service could not be asked, or was not, for the visitor has guessed too often;
  * - `absent`: no code came.
  *
- * Only errors of the app's own functions go to `next`.
+ * Only errors of the app's own functions go to `next`. Where a code came, the answer gets
+ * `Cache-Control: private`, unless the app has set that header before; it always gets `Vary` with the
+ * request headers that the code is read from.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -32,23 +35,23 @@ export function loadPurchase(
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOOKUP_OPTION_NAMES);
   const lookUp = purchaseLookup(owner, keyApi, given);
-  const varyOn = variesOn(given.code);
+  const headers = variesOn(given.code);
   return (req, res, next) => {
+    const found = (verdict: Verdict, purchase?: Purchase): void => {
+      const context = contextOf(req, res);
+      context.verdict = verdict;
+      if (purchase !== undefined) context.purchase = { ...purchase };
+      // The page of a visitor without a code is the same for all of them.
+      if (verdict === 'absent') varyOn(res, headers);
+      else keepPrivate(res, headers);
+      next();
+    };
     (async () => lookUp(req))().then(
-      (found) => {
-        const context = contextOf(req, res);
-        context.verdict = found.verdict;
-        if (found.verdict === 'valid') {
-          context.purchase = { ...found.purchase };
-          keepPrivate(res, varyOn);
-        }
-        next();
-      },
+      (lookup) => found(lookup.verdict, lookup.verdict === 'valid' ? lookup.purchase : undefined),
       (error: unknown) => {
         const verdict = verdictOf(error);
-        if (verdict === undefined) return next(asError(error));
-        contextOf(req, res).verdict = verdict;
-        next();
+        if (verdict === undefined) next(asError(error));
+        else found(verdict);
       },
     );
   };
@@ -59,6 +62,5 @@ function verdictOf(error: unknown): Verdict | undefined {
   if (error instanceof CannotFindOut) return 'unknown';
   if (!isMarketgateError(error)) return undefined;
   if (error.code === 'item_id_invalid') return 'invalid';
-  const isUnknown = error.code === 'too_many_attempts' || error.code === 'unexpected_response';
-  return isUnknown ? 'unknown' : undefined;
+  return error.code === 'too_many_attempts' ? 'unknown' : undefined;
 }

@@ -6,6 +6,7 @@ import type { Purchase } from '../key-api/purchase.js';
 import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
 import { parseTimestamp } from '../shape/timestamp.js';
 import { wasUnreadable } from '../shape/unreadable.js';
+import { CannotFindOut } from './cannot-find-out.js';
 import { isPromise } from './code-sources.js';
 
 /** What a valid purchase must satisfy beyond being valid. */
@@ -44,7 +45,7 @@ export function checkConditions(
 ): ConditionCheck {
   for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
     // `item: config.itemId` with nothing configured must not open the door.
-    if (Object.hasOwn(conditions, name) && conditions[name] === undefined) {
+    if (name in conditions && conditions[name] === undefined) {
       throw wrongOption(owner, name, 'is given, but undefined; leave it out for no such condition');
     }
   }
@@ -90,7 +91,7 @@ export function isSupported({ supported_until: until }: Purchase, now: number): 
   return end !== undefined && end > now;
 }
 
-/** @throws MarketgateError `unexpected_response` when a condition needs a field that could not be read. */
+/** @throws CannotFindOut with `unexpected_response` when a condition needs a field that could not be read. */
 function checkReadable(purchase: Purchase, field: 'license_type' | 'supported_until'): void {
   // A purchase that did not come out of a KeyApi, as from a stub in a test, was never read.
   const { supported_until: until = '' } = purchase;

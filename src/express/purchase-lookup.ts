@@ -4,6 +4,7 @@ import type { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../key-api/purchase-code.js';
 import { functionOption, shapedOption } from '../options/check-options.js';
+import { CannotFindOut } from './cannot-find-out.js';
 import {
   type CodeSource,
   firstOf,
@@ -13,6 +14,7 @@ import {
   isPromise,
 } from './code-sources.js';
 import { type GuessGate, type GuessLimitOption, guessGate } from './guess-limit/guess-gate.js';
+import { warnIfInHandler } from './in-handler.js';
 import {
   type ConditionCheck,
   checkConditions,
@@ -32,9 +34,11 @@ export interface PurchaseLookupOptions extends PurchaseConditions {
    */
   code?: CodeSource | undefined;
   /**
-   * How many codes a visitor may try that the service says *no* to; outages, repeats that are
-   * answered from the cache and valid codes do not count. Over it: `too_many_attempts`, and the
-   * service is not asked. `false` turns it off. Default 10 a minute for an address.
+   * How many codes a client may try that the service answers *no* to; outages, repeats that are
+   * answered from the cache and valid codes do not count. Past it: `too_many_attempts`, and the service is
+   * not asked. A client has one count over all guards of a KeyApi. All clients together have three times
+   * the limit; past that, only clients without a failed attempt may try. `false` turns it off. Default 10
+   * a minute for each address.
    */
   guessLimit?: GuessLimitOption | undefined;
 }
@@ -64,8 +68,8 @@ export const checkKeyApi = <T extends object>(
 export type LookUpPurchase = (req: Request) => PurchaseLookup | Promise<PurchaseLookup>;
 
 /**
- * Makes the lookup of a guard. It throws or rejects when the service cannot be asked, with
- * `too_many_attempts`, and with the errors of the app's own functions.
+ * Makes the lookup of a guard. It throws or rejects with {@link CannotFindOut}, with the denials
+ * `too_many_attempts` and `item_id_invalid`, and with the errors of the app's own functions.
  * @throws TypeError that names the wrong option.
  */
 export function purchaseLookup(
@@ -74,6 +78,7 @@ export function purchaseLookup(
   options: PurchaseLookupOptions,
 ): LookUpPurchase {
   checkKeyApi<PurchaseValidator>(owner, keyApi, 'validatePurchase');
+  warnIfInHandler();
   const source =
     functionOption(owner, 'code', options.code) ??
     firstOf(fromHeader('x-purchase-code'), fromBody('purchase_code'));
@@ -112,20 +117,10 @@ function worthOf(
   return gate(req, code, (how) =>
     // In an async function, so that a foreign validator that throws rejects.
     (async () => keyApi.validatePurchase(code, how))().catch((error: unknown) => {
-      if (isMarketgateError(error) && error.status >= 500) throw new CannotFindOut(error);
+      if (isMarketgateError(error) && error.status >= 500) throw new CannotFindOut(error, true);
       throw error;
     }),
   ).then(judged);
-}
-
-/** The service could not be asked about a well-formed code: the one failure that `onUnknown` is about. */
-export class CannotFindOut extends Error {
-  readonly error: MarketgateError;
-
-  constructor(error: MarketgateError) {
-    super(error.message, { cause: error });
-    this.error = error;
-  }
 }
 
 /** The code without decoration; blank for none, `undefined` for what cannot be one. */

@@ -4,10 +4,10 @@ import { asError } from '../errors/as-error.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
 import { keepPrivate, variesOn } from './cache-headers.js';
+import { CannotFindOut } from './cannot-find-out.js';
 import { isPromise } from './code-sources.js';
 import { contextOf } from './marketplace-context.js';
 import {
-  CannotFindOut,
   LOOKUP_OPTION_NAMES,
   type PurchaseLookup,
   type PurchaseLookupOptions,
@@ -18,8 +18,9 @@ import {
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends PurchaseLookupOptions {
   /**
-   * What happens when the service cannot be asked. `'deny'` (default): the error goes to `next`.
-   * `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase.
+   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error
+   * goes to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no
+   * purchase. A failure of your own `code`, `item` or `accept` goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -38,6 +39,9 @@ export interface RequirePurchaseOptions extends PurchaseLookupOptions {
  * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
  * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the
  * service cannot be asked: `service_unavailable` (503) and its like, never a refusal.
+ *
+ * What it lets through gets `Cache-Control: private`, unless the app has set that header before, and
+ * `Vary` with the request headers that the code is read from. Refusals get `no-store`.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -81,20 +85,21 @@ export function requirePurchase(
     };
     const failed = (error: unknown): void => {
       if (error instanceof CannotFindOut) {
+        const isAllowed = error.isUnasked && onUnknown === 'allow';
         contextOf(req, res).verdict = 'unknown';
-        report(onUnknown === 'allow', error.error);
-        if (onUnknown === 'allow') {
+        report(isAllowed, error.error);
+        if (isAllowed) {
           keepPrivate(res, varyOn);
           next();
         } else {
           res.setHeader('Cache-Control', 'no-store');
           next(error.error);
         }
-      } else if (isMarketgateError(error) && error.status < 500) {
+      } else if (isDenial(error)) {
         if (error.code === 'too_many_attempts') contextOf(req, res).verdict = 'unknown';
         refuse(error, req, res, next);
       } else {
-        // Of the app's own functions, or of what they asked: it says nothing about the code.
+        // From the app's own functions, or from what they asked: it says nothing about the code.
         next(asError(error));
       }
     };
@@ -110,6 +115,10 @@ export function requirePurchase(
     else found(lookup);
   };
 }
+
+/** Whether the guard itself refuses; an error of 5xx is the app's or the service's. */
+const isDenial = (error: unknown): error is MarketgateError =>
+  isMarketgateError(error) && error.status < 500;
 
 function report(allowed: boolean, error: MarketgateError | undefined): void {
   if (!guardChannel.hasSubscribers) return;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { flagText } from '../shape/flag-text.js';
 import { timestamp } from '../shape/timestamp-schema.js';
 
 /**
@@ -50,7 +51,7 @@ export const userInfoSchema = z.looseObject({
   user_picture: text,
   user_cover: text,
   user_registered: timestamp,
-  user_verified: text,
+  user_verified: flagText.optional(),
   user_relationship: text,
   user_biography: text,
   user_website: text,

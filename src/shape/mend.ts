@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { flagText } from './flag-text.js';
 import { isObject } from './is-object.js';
 import { isZeroDate } from './timestamp.js';
 
@@ -16,7 +17,7 @@ const at = (path: string, key: string): string => (path === '' ? key : `${path}.
  * | `null` | anything that may be absent | absent |
  * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
  * | number | string | its digits; of an id only a safe integer, or two people would become one |
- * | boolean | string that may be absent | `"1"` or `"0"`, as flags are written in strings |
+ * | boolean | {@link flagText} | `"1"` or `"0"` |
  * | anything else | an object that must be there | an object with nothing in it; counts as left out |
  * | `"0000-00-00 …"` | a string of a certain form that may be absent | absent |
  * | digits in a string | number | the number; of an id only digits, or two would become one |
@@ -77,6 +78,7 @@ function mendOne(schema: z.core.$ZodType, value: unknown, isOptional: boolean): 
   if (value === null) return undefined;
   switch (schema._zod.def.type) {
     case 'string':
+      if (schema === flagText && typeof value === 'boolean') return value ? '1' : '0';
       return asText(value, isOptional);
     case 'number':
       return asNumber(value, (schema as z.ZodNumber).format === 'safeint');
@@ -114,7 +116,6 @@ function fieldsOf(schema: z.ZodObject): readonly Field[] {
 }
 
 function asText(value: unknown, isOptional: boolean): unknown {
-  if (typeof value === 'boolean' && isOptional) return value ? '1' : '0';
   const isExact = isOptional ? Number.isFinite(value) : Number.isSafeInteger(value);
   return isExact ? String(value) : value;
 }

@@ -58,7 +58,12 @@ export function readShape<T>(
     else withoutProto(read);
   }
   if (driftIsHeard()) {
-    for (const [kind, path, expected] of seen) drift.report({ endpoint, kind, path, expected });
+    const gone = new Set(seen.filter(([kind]) => kind === 'dropped').map(([, path]) => path));
+    for (const [kind, path, expected] of seen) {
+      // What was coerced first, and could not be read all the same, is only reported as left out.
+      const isGone = kind === 'mended' && gone.has(path);
+      if (!isGone) drift.report({ endpoint, kind, path, expected });
+    }
   }
   return { ok: true, value: read as T };
 }

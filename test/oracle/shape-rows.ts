@@ -32,15 +32,8 @@ export const RECORDS = {
     readsAs: readsAsPurchase,
     needed: ['purchase_code', 'item', 'item.id'],
     optional: [
-      ...[
-        'license_type',
-        'price',
-        'currency',
-        'item.name',
-        'supported_until',
-        'downloaded',
-        'date',
-      ],
+      ...['license_type', 'price', 'currency', 'item.name', 'supported_until', 'downloaded'],
+      'date',
     ],
     objects: ['item.media'],
   },
@@ -78,7 +71,7 @@ export const COERCED: readonly ShapeRow[] = [
   drift('item', 'tags', 'a, b,,c', ['a', 'b', 'c']),
   drift('item', 'tags', '', []),
   drift('item', 'tags', ['a', null, 'b'], ['a', 'b']),
-  drift('item', 'options', [1, true, 'x'], ['1', '1', 'x']),
+  drift('item', 'options', [1, 2.5, 'x'], ['1', '2.5', 'x']),
   drift('item', 'id', '1042', 1042),
   drift('item', 'name', 2048, '2048'),
   drift('item', 'version', 2, '2'),
@@ -96,39 +89,75 @@ export const COERCED: readonly ShapeRow[] = [
   drift('purchase', 'downloaded', 'true', true),
   drift('purchase', 'downloaded', 'FALSE', false),
   drift('purchase', 'supported_until', '', ABSENT),
+  drift('purchase', 'supported_until', '0000-00-00 00:00:00', ABSENT),
+  drift('purchase', 'date', '0000-00-00', ABSENT),
+  drift('item', 'published_at', '0000-00-00T00:00:00.000000Z', ABSENT),
   drift('purchase', 'item.tags', 'a,b', ['a', 'b']),
   drift('user', 'user_id', 77, '77'),
   drift('user', 'user_verified', true, '1'),
   drift('user', 'user_verified', false, '0'),
+  drift('user', 'user_birthdate', '0000-00-00', ABSENT),
+  drift('user', 'user_registered', '0000-00-00 00:00:00', ABSENT),
 ];
 
 /** What is documented, or may stand there as it is. */
 // biome-ignore format: a table is read by its columns
 export const UNCHANGED: readonly ShapeRow[] = [
-  drift('purchase', 'supported_until', '2020-02-18T07:42:08.000000Z', '2020-02-18T07:42:08.000000Z'),
+  ...['2020-02-18T07:42:08.000000Z', '2020-02-18T07:42:08', '2020-02-18 07:42:08', '2020-02-18T09:42:08+02:00', '2020-02-18T09:42:08+0200', '2020-02-18', '2028-02-29T00:00:00Z']
+    .map((at) => drift('purchase', 'supported_until', at, at)),
+  drift('user', 'user_registered', '2021-03-01 12:00:00', '2021-03-01 12:00:00'),
   drift('account', 'profile.social_links.mastodon', 'x', 'x'),
 ];
 
-/** What is not harmless: the record is refused, and the error names the path. */
+const unreadable = (record: RecordName, path: string, ...sent: unknown[]): ShapeRow[] =>
+  sent.map((each) => drift(record, path, each, ABSENT));
+
+/** What cannot be read in a place that may be empty: it is left out and reported, and the rest is read. */
 // biome-ignore format: a table is read by its columns
-export const REFUSED: readonly { record: RecordName; path: string; sent: unknown; names?: string }[] = [
-  { record: 'item', path: 'id', sent: 1.5 },
-  { record: 'item', path: 'id', sent: 'x' },
-  { record: 'item', path: 'name', sent: { en: 'x' } },
-  { record: 'item', path: 'tags', sent: { en: 'x' } },
-  { record: 'item', path: 'tags', sent: [{}], names: 'tags[0]' },
-  { record: 'item', path: 'media', sent: 'x' },
-  { record: 'item', path: 'price.regular', sent: 'free' },
-  { record: 'item', path: 'price.regular', sent: '1e3' },
-  { record: 'purchase', path: 'price', sent: 'free' },
-  { record: 'purchase', path: 'purchase_code', sent: '' },
-  { record: 'purchase', path: 'item.id', sent: 1.5 },
-  { record: 'purchase', path: 'supported_until', sent: 'soon' },
-  { record: 'purchase', path: 'downloaded', sent: 'yes' },
-  { record: 'purchase', path: 'downloaded', sent: 2 },
-  { record: 'account', path: 'username', sent: '' },
-  { record: 'account', path: 'profile.social_links', sent: { 'secret-key-in-a-map': {} }, names: 'profile.social_links.*' },
-  { record: 'user', path: 'user_id', sent: '' },
+export const DROPPED: readonly (ShapeRow & { readonly names?: string })[] = [
+  ...unreadable('purchase', 'supported_until', 'never', 'soon', 'Support until 2027', '31.12.2027', '12/31/2027', 'Jun 2, 2027', '2027-02-29T00:00:00Z', '2027-13-01', '2027-00-10', '2027-01-01T25:00:00Z', '2027-01-01T10:00:00+99:00', '2027', '20270101', 1_830_297_600, '1830297600', 1_830_297_600_000, true, false, [], { date: '2027-01-01 00:00:00' }),
+  ...unreadable('purchase', 'date', 'yesterday', {}),
+  ...unreadable('purchase', 'license_type', { name: 'Extended' }, ['Extended'], true, false),
+  ...unreadable('purchase', 'price', 'free', '19,00', '1.900,00', '$19', true, {}),
+  ...unreadable('purchase', 'downloaded', 'yes', 2, {}, []),
+  ...unreadable('purchase', 'item.tags', 5),
+  ...unreadable('purchase', 'item.media.thumbnail', {}),
+  ...unreadable('item', 'tags', 5, true, { en: 'x' }),
+  { ...drift('item', 'tags', ['a', {}, 'b', true], ['a', 'b']), names: 'tags[1]' },
+  { ...drift('item', 'media', 'x', {}), names: 'media' },
+  ...unreadable('item', 'media.thumbnail', {}, []),
+  ...unreadable('item', 'media.screenshots', 7),
+  ...unreadable('item', 'price', 'free', 29),
+  ...unreadable('item', 'price.regular', 'free', '1e3', '19,00', []),
+  ...unreadable('item', 'published_at', 'soon', 1_714_557_600),
+  ...unreadable('item', 'description', { en: 'x' }),
+  ...unreadable('account', 'balance', '1.234,50', true),
+  ...unreadable('account', 'email', false, {}),
+  ...unreadable('account', 'profile.social_links', 'x', ['x']),
+  { ...drift('account', 'profile.social_links', { x: 'y', 'secret-key-in-a-map': {}, z: [] }, { x: 'y' }), names: 'profile.social_links.*' },
+  { ...drift('account', 'name', 'Ada North', {}), names: 'name' },
+  { ...drift('account', 'profile', 7, { contact: {}, media: {} }), names: 'profile' },
+  ...unreadable('account', 'registered_at', 'long ago'),
+  ...unreadable('user', 'user_name', {}, true),
+  ...unreadable('user', 'user_verified', {}, []),
+  ...unreadable('user', 'user_birthdate', '12.04.1990', '1990-04-31'),
+  ...unreadable('user', 'user_registered', 'long ago', 1_614_556_800),
+];
+
+/** The first integer that JSON cannot tell from its neighbour. */
+const UNSAFE = 2 ** 53;
+const refused = (record: RecordName, path: string, ...sent: unknown[]) =>
+  sent.map((each) => ({ record, path, sent: each }));
+
+/** What cannot be read where something must be: the record is refused, and the error names the path. */
+// biome-ignore format: a table is read by its columns
+export const REFUSED: readonly { record: RecordName; path: string; sent: unknown }[] = [
+  ...refused('item', 'id', 1.5, 'x', '', true, {}, [], '1042.0', ' 1042', '1e3', UNSAFE, -UNSAFE, String(UNSAFE + 2), '9007199254740991.4'),
+  ...refused('item', 'name', { en: 'x' }),
+  ...refused('purchase', 'purchase_code', '', true, false, 1.5, UNSAFE, {}, ['x']),
+  ...refused('purchase', 'item.id', 1.5, true, '1042.0', UNSAFE, {}),
+  ...refused('account', 'username', '', true, 1.5, {}),
+  ...refused('user', 'user_id', '', true, false, 1.5, UNSAFE, UNSAFE + 2, {}, ['77']),
 ];
 
 /** A copy of a record with one place in it changed; `undefined` takes it away. */

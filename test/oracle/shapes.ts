@@ -1,11 +1,10 @@
 /**
  * What the contract lets be read as the documented payload, written from the contract and the
- * specification. `yes`: documented, or with drift that is listed as harmless (null for absent, "a,b"
- * for a list, a numbered object for a list, digits in a string for a number). `no`: a part that the
- * package rests on is missing, or a value is of a kind that nothing listed explains. `open`: neither
- * text decides, so both readings are right.
+ * specification. `yes`: as documented. `partly`: it is read as well, but not all of it as it was sent:
+ * harmless drift is coerced, and optional fields that cannot be read are left out. `no`: a part that the
+ * package rests on is missing or cannot be read. `open`: neither text decides, so both readings are right.
  */
-export type Reading = 'yes' | 'open' | 'no';
+export type Reading = 'yes' | 'partly' | 'open' | 'no';
 
 type Rule = (value: unknown) => Reading;
 type Fields = Readonly<Record<string, Rule>>;
@@ -13,96 +12,71 @@ type Fields = Readonly<Record<string, Rule>>;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+const ORDER: readonly Reading[] = ['yes', 'partly', 'open', 'no'];
+const worst = (readings: Iterable<Reading>): Reading =>
+  ORDER[Math.max(0, ...[...readings].map((reading) => ORDER.indexOf(reading)))] ?? 'yes';
 
-function worst(readings: Iterable<Reading>): Reading {
-  let result: Reading = 'yes';
-  for (const reading of readings) {
-    if (reading === 'no') return 'no';
-    if (reading === 'open') result = 'open';
-  }
-  return result;
-}
-
-/** Nothing at all is as good as absent; an empty text in its place, where text is not wanted, is open. */
+/** Whatever stands there, the rest is read. */
 const optional =
   (rule: Rule): Rule =>
-  (value) => {
-    if (isAbsent(value)) return 'yes';
-    const reading = rule(value);
-    return value === '' && reading === 'no' ? 'open' : reading;
-  };
+  (value) =>
+    value === undefined || rule(value) === 'yes' ? 'yes' : 'partly';
 
-const text: Rule = (value) => {
-  if (typeof value === 'string') return 'yes';
-  return typeof value === 'number' || typeof value === 'boolean' ? 'open' : 'no';
-};
+const text: Rule = (value) => (typeof value === 'string' ? 'yes' : 'no');
 
-/** What must be there and say something. */
+/** "Ids are strings of digits or safe integers": of other strings nothing is said. */
 const id: Rule = (value) => {
-  if (typeof value === 'string') return value === '' ? 'no' : 'yes';
-  return typeof value === 'number' || typeof value === 'boolean' ? 'open' : 'no';
+  if (typeof value === 'string') return value === '' ? 'no' : value.trim() === '' ? 'open' : 'yes';
+  return Number.isSafeInteger(value) ? 'partly' : 'no';
 };
 
-const number: Rule = (value) => {
-  if (typeof value === 'number') return Number.isFinite(value) ? 'yes' : 'open';
-  if (typeof value !== 'string') return typeof value === 'boolean' ? 'open' : 'no';
-  return /^-?\d{1,15}(\.\d{1,10})?$/.test(value) ? 'yes' : 'open';
-};
-
+/** An item's id, which is a number. */
 const whole: Rule = (value) => {
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value) || !Number.isInteger(value)) return 'no';
-    return Number.isSafeInteger(value) ? 'yes' : 'open';
-  }
-  if (typeof value !== 'string') return 'no';
-  return /^\d{1,15}$/.test(value) ? 'yes' : 'open';
+  if (typeof value !== 'string') return Number.isSafeInteger(value) ? 'yes' : 'no';
+  return /^\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? 'partly' : 'no';
 };
 
-const flag: Rule = (value) => {
-  if (typeof value === 'boolean') return 'yes';
-  return typeof value === 'number' || typeof value === 'string' ? 'open' : 'no';
-};
+const number: Rule = (value) => (Number.isFinite(value) ? 'yes' : 'no');
+const flag: Rule = (value) => (typeof value === 'boolean' ? 'yes' : 'no');
+const timestamp: Rule = (value) =>
+  typeof value === 'string' && readsAsTimestamp(value) === 'yes' ? 'yes' : 'no';
+const texts: Rule = (value) =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string') ? 'yes' : 'no';
 
-const timestamp: Rule = (value) => {
-  if (typeof value !== 'string') return text(value);
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value))
-    ? 'yes'
-    : 'open';
-};
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-const texts: Rule = (value) => {
-  if (typeof value === 'string') return 'yes';
-  if (Array.isArray(value))
-    return worst(value.map((each) => (each === null ? 'open' : text(each))));
-  if (!isObject(value)) return 'no';
-  const isNumbered = Object.keys(value).every((key, i) => key === String(i));
-  return isNumbered ? worst([texts(Object.values(value)), 'yes']) : 'open';
-};
+/**
+ * "ISO 8601 (a blank for the T is fine; no zone means UTC), nothing else." `open`: forms of ISO 8601 that
+ * nobody has seen a service send.
+ */
+export function readsAsTimestamp(sent: string): Reading {
+  const [, years = '', month = '', day = '', time] =
+    /^(\d{4})-(\d\d)-(\d\d)(?:[T ](.+))?$/i.exec(sent.trim()) ?? [];
+  const year = Number(years);
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = (DAYS[Number(month) - 1] ?? 0) + (month === '02' && isLeap ? 1 : 0);
+  if (Number(day) < 1 || Number(day) > days) return 'no';
+  if (time === undefined) return 'yes';
+  const isUsual = /^([01]\d|2[0-3])(:[0-5]\d){1,2}(\.\d+)?(Z|[+-](0\d|1[0-4]):?[0-5]\d)?$/i;
+  if (isUsual.test(time)) return /^\d\d:\d\d\./.test(time) ? 'open' : 'yes';
+  return /^\d\d(:?\d\d(:?\d\d)?)?([.,]\d+)?(Z|[+-]\d\d(:?\d\d)?)?$/i.test(time) ? 'open' : 'no';
+}
 
-/** An object; nothing, or PHP's empty map, in its place is left open. */
+/** An object that must be there: nothing in it is needed, unless its fields say so. */
 const object =
   (fields: Fields): Rule =>
   (value) => {
-    if (isAbsent(value) || (Array.isArray(value) && value.length === 0)) return 'open';
-    if (!isObject(value)) return 'no';
-    return worst(
-      Object.entries(fields).map(([name, rule]) =>
-        rule(Object.hasOwn(value, name) ? value[name] : undefined),
+    const read = isObject(value) ? value : {};
+    return worst([
+      isObject(value) ? 'yes' : 'partly',
+      ...Object.entries(fields).map(([name, rule]) =>
+        rule(Object.hasOwn(read, name) ? read[name] : undefined),
       ),
-    );
+    ]);
   };
 
-const links: Rule = (value) => {
-  if (Array.isArray(value) && value.length === 0) return 'open';
-  if (!isObject(value)) return 'no';
-  // A name that nobody should read, whatever stands under it.
-  const { ['__proto__']: odd, ...others } = value;
-  const reading = worst(Object.values(others).map(optional(text)));
-  return odd !== undefined && Object.hasOwn(value, '__proto__')
-    ? worst([reading, 'open'])
-    : reading;
-};
+const links: Rule = (value) =>
+  isObject(value) && worst(Object.values(value).map(text)) === 'yes' ? 'yes' : 'no';
 
 const item: Fields = {
   id: whole,
@@ -123,13 +97,18 @@ const item: Fields = {
   }),
   price: optional(object({ regular: optional(number), extended: optional(number) })),
   currency: optional(text),
-  published_at: optional(text),
+  published_at: optional(timestamp),
 };
 
 /** An item of the catalogue: "name" is among what the list promises. */
 export const readsAsItem: Rule = object({
   ...item,
-  name: (value) => (isAbsent(value) ? 'no' : text(value)),
+  name: (value) => {
+    if (typeof value === 'string') return 'yes';
+    if (Number.isSafeInteger(value)) return 'partly';
+    // A name that is not one, and not nothing either.
+    return ['number', 'boolean'].includes(typeof value) ? 'open' : 'no';
+  },
 });
 
 export const readsAsPurchase: Rule = object({
@@ -141,7 +120,7 @@ export const readsAsPurchase: Rule = object({
   item: (value) => (isObject(value) ? object(item)(value) : 'no'),
   supported_until: optional(timestamp),
   downloaded: optional(flag),
-  date: optional(text),
+  date: optional(timestamp),
 });
 
 export const readsAsAccount: Rule = object({
@@ -157,23 +136,18 @@ export const readsAsAccount: Rule = object({
     social_links: optional(links),
     media: object({ avatar: optional(text), cover: optional(text) }),
   }),
-  registered_at: optional(text),
+  registered_at: optional(timestamp),
 });
 
 const USER_FIELDS = [
-  ...[
-    'user_name',
-    'user_email',
-    'user_firstname',
-    'user_lastname',
-    'user_gender',
-    'user_birthdate',
-  ],
-  ...['user_picture', 'user_cover', 'user_registered', 'user_verified', 'user_relationship'],
+  ...['user_name', 'user_email', 'user_firstname', 'user_lastname', 'user_gender'],
+  ...['user_picture', 'user_cover', 'user_verified', 'user_relationship'],
   ...['user_biography', 'user_website'],
 ];
 
 export const readsAsUser: Rule = object({
   user_id: id,
+  user_birthdate: optional(timestamp),
+  user_registered: optional(timestamp),
   ...Object.fromEntries(USER_FIELDS.map((name) => [name, optional(text)])),
 });

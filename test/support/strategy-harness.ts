@@ -1,6 +1,19 @@
 import type { Request } from 'express';
 import type { AccessToken, LoginApi, MarketplaceStrategy, UserInfo } from 'marketgate';
+import { scopeFor } from '../../src/passport/token-name.js';
 import { userInfo } from './wire.js';
+
+const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
+
+/** What a strategy with {@link fakeLoginApi} and the default name keeps its attempts under. */
+export const SCOPE: string = scopeFor('marketplace', LOGIN_URL);
+/** The session's key of these attempts. */
+export const ATTEMPTS_KEY = `marketgate:attempts:${SCOPE}`;
+/** The cookie's name of these attempts. */
+export const ATTEMPTS_COOKIE = `marketgate.login.${SCOPE}`;
+
+/** A cookie secret that is long enough. */
+export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
 
 /** What a strategy called, with its arguments. */
 export type Recorded = [outcome: string, ...args: unknown[]];
@@ -111,7 +124,7 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
   const token: AccessToken = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   const loginApi = {
     clock: () => 0,
-    loginUrl: () => 'https://market.example/api/oauth?app_id=app-7',
+    loginUrl: () => LOGIN_URL,
     exchange: async (authKey: string): Promise<AccessToken> => {
       exchanged.push(authKey);
       return token;

@@ -5,19 +5,21 @@ import {
   positiveOption,
   wrongOption,
 } from '../../options/check-options.js';
-import { clientAddress, clientName } from './client-name.js';
+import { addressOf, checkProxy } from './client-address.js';
+import { clientName } from './client-name.js';
 
-/** How many codes a client may try that the service says *no* to. */
+/** How many failed attempts a client has: codes that the service answers *no* to. */
 export interface GuessLimitOptions {
-  /** Failed attempts of one client in one window. Default 10. */
+  /** Failed attempts of one client within `windowMs`. Default 10. */
   limit?: number | undefined;
-  /** Milliseconds of a window. Default 60,000. */
+  /** Milliseconds that a failed attempt counts. Default 60,000. */
   windowMs?: number | undefined;
   /**
-   * Who is counted. Default: `req.ip`, which needs Express's `trust proxy` behind a proxy, or else the
-   * address of the socket. An IPv6 address counts with its whole /56, for who has one has many.
+   * Who is counted: a name of the client, such as the id of a user. Default: `req.ip`, which needs
+   * Express's `trust proxy` behind a proxy, or the address of the socket where there is no `req.ip`. An
+   * IPv6 address counts with its whole /56, because a client usually has that many.
    */
-  keyGenerator?: ((req: Request) => string | undefined) | undefined;
+  keyGenerator?: ((req: Request) => string | number | undefined) | undefined;
 }
 
 /** {@link GuessLimitOptions}, checked and complete. */
@@ -27,31 +29,34 @@ export interface GuessLimitSettings {
   readonly keyGenerator: (req: Request) => string;
 }
 
-/** What {@link GuessLimit.reserve} says. */
-export interface Reservation {
-  /** Whether the attempt may be made. If not, nothing was taken. */
-  readonly isAllowed: boolean;
-  /** Seconds until the window ends. */
-  readonly retryAfter: number;
-}
+/** What {@link GuessLimit.reserve} gives. */
+export type Reservation =
+  | {
+      readonly isAllowed: true;
+      /** Gives the attempt back: the service did not answer *no*. */
+      refund(): Promise<void>;
+    }
+  | {
+      readonly isAllowed: false;
+      /** Seconds until there can be an attempt again. */
+      readonly retryAfter: number;
+    };
 
 /**
  * Counts failed attempts. An attempt is reserved before the service is asked, so that no burst gets past
- * the limit, and given back when the service did not say *no*.
+ * the limit, and given back unless the service answers *no*.
  */
 export interface GuessLimit {
   /** Who is counted. */
   keyGenerator(req: Request): string;
   /** Takes one attempt of a client, if there is one left. */
   reserve(client: string): Promise<Reservation>;
-  /** Gives one back. */
-  refund(client: string): Promise<void>;
 }
 
 /**
- * Attempts of all clients together, as a multiple of one client's limit. Beyond it only clients that
- * have no failed attempt yet may try: services allow an address so many requests a minute, and some must
- * be left for customers whose code nobody has asked about yet.
+ * Failed attempts of all clients together, as a multiple of one client's limit. Past it, only clients
+ * without a failed attempt get in: services allow one address so many requests a minute, and customers
+ * whose code is not cached yet need some of them.
  */
 export const TOTAL = 3;
 
@@ -63,10 +68,14 @@ export function checkGuessLimitOptions(
   const given = knownOptions(owner, options, ['limit', 'windowMs', 'keyGenerator']);
   const limit = positiveOption(owner, 'limit', given.limit, 10, 'codes');
   if (!Number.isSafeInteger(limit)) throw wrongOption(owner, 'limit', 'must be a whole number');
-  const keyGenerator = functionOption(owner, 'keyGenerator', given.keyGenerator) ?? clientAddress;
+  const keyGenerator = functionOption(owner, 'keyGenerator', given.keyGenerator) ?? addressOf;
   return {
     limit,
     windowMs: positiveOption(owner, 'windowMs', given.windowMs, 60_000, 'milliseconds'),
-    keyGenerator: (req) => clientName(keyGenerator(req)),
+    keyGenerator: (req) => {
+      const client = keyGenerator(req);
+      if (client === addressOf(req)) checkProxy(req);
+      return clientName(client);
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
+import { reportNotCounted } from '../../diagnostics/store.js';
 import { warnOnce } from '../../diagnostics/warnings.js';
 import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
 import {
@@ -20,7 +21,7 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions {
   /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
   client: RedisClient;
   /**
-   * What the keys begin with. Limits with the same prefix and window count together. Default
+   * What the keys begin with. Limits with the same prefix and `windowMs` count together. Default
    * `marketgate:guess:`.
    */
   prefix?: string | undefined;
@@ -30,18 +31,37 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions {
 
 const OWNER = 'RedisGuessLimit';
 
-/** Counts one more or one less, and begins a window with the first. In one step: a count must not stay for ever. */
-const COUNT = `local count = redis.call('INCRBY', KEYS[1], ARGV[2])
-if count <= 0 then redis.call('DEL', KEYS[1]) end
-if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return {count, redis.call('PTTL', KEYS[1])}`;
+/**
+ * Takes one, unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds. In
+ * one step, so that no burst gets past it and no count stays for ever.
+ */
+const TAKE = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+local life = redis.call('PTTL', KEYS[1])
+if life < 1 then life = tonumber(ARGV[1]) end
+if count >= tonumber(ARGV[2]) then
+  redis.call('PEXPIRE', KEYS[1], life)
+  return {0, life}
+end
+redis.call('SET', KEYS[1], count + 1, 'PX', life)
+return {count + 1, life}`;
+
+/** Gives one back; the window goes on. */
+const GIVE_BACK = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+if count > 1 then return redis.call('DECR', KEYS[1]) end
+return redis.call('DEL', KEYS[1])`;
 
 const EVERYBODY = 'all';
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-interface Count {
+/** One that was taken in Redis, or was not. */
+interface Taken {
+  readonly key: string;
+  /** How many there are now; 0: none was taken. */
   readonly count: number;
-  /** Seconds until the window ends. */
-  readonly seconds: number;
+  /** Milliseconds until the window ends. */
+  readonly life: number;
+  /** When it ends, by this process's clock that never goes back. */
+  readonly endsAt: number;
 }
 
 /**
@@ -49,13 +69,14 @@ interface Count {
  * attempt is reserved in Redis before the service is asked, so that no burst over several processes
  * gets past it.
  *
- * This process's own attempts are counted in its memory as well, and the stricter count holds. So while
- * Redis cannot count, no customer is refused for that, and no attempt goes uncounted; a warning says so
- * once. Keys are hashes of who is counted, so that no address is seen by chance; they do not stop
- * somebody who tries all addresses.
+ * Each process counts its own attempts in memory as well, and the stricter count holds. While Redis
+ * cannot count, that count goes on: no customer is refused for an outage, and no attempt goes uncounted. A
+ * warning says so once, and `marketgate:drift` each hour. Keys are hashes of who is counted, so that no
+ * address is seen by chance; they do not stop somebody who tries all addresses.
  */
 export class RedisGuessLimit implements GuessLimit {
   readonly #settings: GuessLimitSettings;
+  readonly #window: number;
   readonly #prefix: string;
   readonly #redis: GuardedRedis;
   readonly #own: LocalGuessLimit;
@@ -65,7 +86,9 @@ export class RedisGuessLimit implements GuessLimit {
     const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
     this.#settings = checkGuessLimitOptions(OWNER, rest);
-    this.#prefix = textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:');
+    this.#window = wholeMilliseconds(this.#settings.windowMs);
+    // Windows of different length are counted separately, because a key has one life only.
+    this.#prefix = `${textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:')}${this.#window}:`;
     this.#redis = new GuardedRedis(OWNER, client, {
       timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
       waits: false,
@@ -82,45 +105,59 @@ export class RedisGuessLimit implements GuessLimit {
   async reserve(client: string): Promise<Reservation> {
     const own = await this.#own.reserve(client);
     if (!own.isAllowed) return own;
-    const { limit } = this.#settings;
-    const counts = await this.#count(client, 1);
-    if (counts === undefined) return own;
-    const [mine, all] = counts;
-    const isAllowed = mine.count <= limit && (mine.count === 1 || all.count <= limit * TOTAL);
-    if (!isAllowed) await this.refund(client);
-    return { isAllowed, retryAfter: (mine.count > limit ? mine : all).seconds };
+    const taken: Taken[] = [];
+    const refund = async (): Promise<void> => {
+      await Promise.all([own.refund(), ...taken.map((one) => this.#giveBack(one))]);
+    };
+    try {
+      const { limit } = this.#settings;
+      const mine = await this.#take(this.#key(client), limit);
+      if (mine.count > 0) taken.push(mine);
+      // A client without a failed attempt is admitted whatever others do.
+      const all =
+        mine.count === 0
+          ? mine
+          : await this.#take(
+              `${this.#prefix}${EVERYBODY}`,
+              mine.count === 1 ? NO_LIMIT : limit * TOTAL,
+            );
+      if (all.count > 0) taken.push(all);
+      if (taken.length < 2) {
+        await refund();
+        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(all.life / 1000)) };
+      }
+    } catch {
+      // The count of this process holds, and what Redis did count is given back with it.
+      warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
+      reportNotCounted(this, `${OWNER}.reserve`);
+    }
+    return { isAllowed: true, refund };
   }
 
-  /** Gives one back. */
-  async refund(client: string): Promise<void> {
-    await Promise.all([this.#own.refund(client), this.#count(client, -1)]);
+  async #take(key: string, limit: number): Promise<Taken> {
+    return this.#redis.call('reserve', async (redis, call) => {
+      const reply = await redis.run(TAKE, key, [String(this.#window), String(limit)]);
+      const [count = Number.NaN, life = Number.NaN] = Array.isArray(reply)
+        ? reply.map((each) => Number(String(each)))
+        : [];
+      if (!Number.isFinite(count) || !Number.isFinite(life)) {
+        throw new TypeError('a reply that is no count');
+      }
+      const taken = { key, count, life, endsAt: performance.now() + life };
+      // Nobody waits for it any more, so nobody would give it back.
+      if (call.isOver && count > 0) await redis.run(GIVE_BACK, key, []);
+      return taken;
+    });
   }
 
-  /** `undefined`: Redis could not count. */
-  async #count(client: string, change: 1 | -1): Promise<readonly [Count, Count] | undefined> {
-    const counts = await Promise.all([
-      this.#countOne(this.#key(client), change),
-      this.#countOne(`${this.#prefix}${this.#window}:${EVERYBODY}`, change),
-    ]).catch(() => undefined);
-    if (counts === undefined) warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
-    return counts;
-  }
-
-  async #countOne(key: string, change: 1 | -1): Promise<Count> {
-    const args = [String(this.#window), String(change)];
-    const reply = await this.#redis.call('reserve', (redis) => redis.run(COUNT, key, args));
-    const [count, life] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (!Number.isFinite(count)) throw new TypeError(`${OWNER}: a reply that is no count`);
-    return { count: count ?? 0, seconds: Math.max(1, Math.ceil((life ?? 0) / 1000)) };
-  }
-
-  get #window(): number {
-    return wholeMilliseconds(this.#settings.windowMs);
+  /** Nothing is left to give back when the window has ended, and the next one must not lose a count. */
+  async #giveBack({ key, endsAt }: Taken): Promise<void> {
+    if (performance.now() >= endsAt) return;
+    await this.#redis.call('refund', (redis) => redis.run(GIVE_BACK, key, [])).catch(() => {});
   }
 
   #key(client: string): string {
     const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
-    // Windows of different length are counted apart, for a key has one life only.
-    return `${this.#prefix}${this.#window}:${hash}`;
+    return `${this.#prefix}${hash}`;
   }
 }

@@ -153,7 +153,7 @@ export const strategyTargets = (): Target[] => [
         const { strategy, exchanged } = strategyOf({ state, confirm });
         const session: Record<string, unknown> = {};
         if (isStarted) await ended(strategy, requestOf({}, { session }));
-        if (junk !== undefined) session['marketgate:attempts'] = junk;
+        if (junk !== undefined) session[ATTEMPTS_KEY] = junk;
         const res = cookieBrowser().request().res;
         const request = () => requestOf(query, { session, headers, res, path: '/callback' });
         const [outcome] = await ended(strategy, request());
@@ -176,16 +176,16 @@ export const strategyTargets = (): Target[] => [
       ),
       async (change) => {
         const { strategy, exchanged } = strategyOf({
-          loginAttempts: { cookieSecret: ['new', 'old'] },
+          loginAttempts: { cookieSecret: [longSecret('new'), longSecret('old')] },
         });
         const browser = cookieBrowser();
         await ended(strategy, browser.request().req);
-        const real = browser.cookies['marketgate.login'] ?? '';
+        const real = browser.cookies[ATTEMPTS_COOKIE] ?? '';
         const forged =
           typeof change === 'string'
             ? change
             : real.slice(0, change.at) + change.with + real.slice(change.at + change.cut);
-        browser.cookies['marketgate.login'] = forged;
+        browser.cookies[ATTEMPTS_COOKIE] = forged;
         const { req } = browser.request({ auth_key: SECRET.authKey });
         const [outcome] = await ended(strategy, req);
         // What a cookie's value is ends with its first semicolon.
@@ -201,7 +201,7 @@ export const strategyTargets = (): Target[] => [
     'paths to go to after a login, from the app, a session, a cookie',
     () =>
       fc.asyncProperty(path, path, fc.boolean(), async (wanted, saved, isCookie) => {
-        const options = isCookie ? { loginAttempts: { cookieSecret: 'only' } } : {};
+        const options = isCookie ? { loginAttempts: { cookieSecret: longSecret() } } : {};
         const { strategy } = strategyOf(options);
         const browser = cookieBrowser();
         browser.cookies['marketgate.return_to'] = encodeURIComponent(wellFormed(saved));

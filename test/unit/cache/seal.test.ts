@@ -1,33 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
 
-const sealer = new Seal('secret');
+const SECRET = 'a secret';
+const CONTEXT = 'https://market.example';
+const sealer = new Seal(SECRET, CONTEXT);
 const bytesOf = (sealed: string): Buffer => Buffer.from(sealed.slice(2), 'base64url');
-const textOf = (bytes: Buffer): string => `1.${bytes.toString('base64url')}`;
+const textOf = (bytes: Buffer): string => `2.${bytes.toString('base64url')}`;
 
 describe('what is sealed', () => {
   it.each(['', 'x', '{"at":1}', 'Ferforje kapı 🪟'])(
     'is opened as it was, by every process with the secret: %j',
     (text) => {
       const sealed = sealer.seal('name', text);
-      expect(new Seal('secret').open('name', sealed)).toBe(text);
+      expect(new Seal(SECRET, CONTEXT).open('name', sealed)).toBe(text);
       // Version, nonce of 12 bytes, the text, tag of 16.
-      expect(sealed).toMatch(/^1\.[\w-]+$/);
+      expect(sealed).toMatch(/^2\.[\w-]+$/);
       expect(bytesOf(sealed)).toHaveLength(12 + Buffer.byteLength(text) + 16);
     },
   );
 
   it('is never the same twice, while its name always is', () => {
     expect(sealer.seal('name', 'x')).not.toBe(sealer.seal('name', 'x'));
-    expect(sealer.name('a')).toBe(new Seal('secret').name('a'));
+    expect(sealer.name('a')).toBe(new Seal(SECRET, CONTEXT).name('a'));
     expect(sealer.name('a')).toMatch(/^[\w-]{43}$/);
     expect(new Set(['a', 'b', ''].map((key) => sealer.name(key))).size).toBe(3);
-    expect(sealer.name('a')).not.toBe(new Seal('other').name('a'));
+    expect(sealer.name('a')).not.toBe(new Seal('other', CONTEXT).name('a'));
+    expect(sealer.name('a')).not.toBe(new Seal(SECRET, 'another shop').name('a'));
   });
 
   it('stays readable from one release to the next', () => {
-    expect(sealer.name('purchase a')).toBe('ji2e3mWLCkMH0YhM3ML8ElIerWh5UZ18pqo0iF9Rag4');
-    expect(sealer.open('name', '1.3aFZu1K833ggck_eSNI4wQ3LPFlX42hOUP1XZI9rkNg')).toBe('text');
+    expect(sealer.name('purchase a')).toBe('e4Ufut2qH81BG-QjOfFhlm4gXbjUOoH1UnJ7c_Kgq2Y');
+    expect(sealer.open('name', '2.jIuAWazNGA9xCvZBAaiKxBJoO3dwmWiZNcNdstGwbrM')).toBe('text');
   });
 });
 
@@ -36,10 +39,10 @@ describe('what is not opened', () => {
   it.each([
     ['under another name', 'other', sealed],
     ['without its version', 'name', sealed.slice(2)],
-    ['of another version', 'name', `2.${sealed.slice(2)}`],
+    ['of another version', 'name', `1.${sealed.slice(2)}`],
     ['with something behind it', 'name', `${sealed}.x`],
     ['with something ahead of it', 'name', `x${sealed}`],
-    ['of nothing but a version', 'name', '1.'],
+    ['of nothing but a version', 'name', '2.'],
     ['cut to a nonce and a tag', 'name', textOf(bytesOf(sealed).subarray(0, 28))],
     ['shorter than a nonce and a tag', 'name', textOf(bytesOf(sealed).subarray(0, 27))],
     ['without a tag', 'name', textOf(bytesOf(sealed).subarray(0, 12))],
@@ -57,6 +60,7 @@ describe('what is not opened', () => {
   });
 
   it('with another secret', () => {
-    expect(new Seal('other').open('name', sealed)).toBeUndefined();
+    expect(new Seal('other', CONTEXT).open('name', sealed)).toBeUndefined();
+    expect(new Seal(SECRET, 'another shop').open('name', sealed)).toBeUndefined();
   });
 });

@@ -1,30 +1,38 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
+import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
 
-// The format of entries is what processes of two releases share: it is tested with its own sealer.
-const sealer = new Seal(KEY, CONTEXT);
+// The format of entries is what processes of two releases share: it is tested with its own seal.
+const CONTEXT = 'https://market.example\n';
+const seal = new Seal(KEY, CONTEXT);
 const LARGEST = 512 * 1024;
+const LIFE = 24 * 3_600_000;
+const ORDER = 1000;
 const OTHER = 'another-purchase-code';
 
 function fleet(cache: object = {}) {
   const service = new KeyApiService();
-  const shared = new MemorySharedCache();
+  const shared = new MemorySharedCache(() => service.now);
   const keyApi = service.client({ cache: { shared, ...cache } });
-  return { service, shared, keyApi, set: vi.spyOn(shared, 'set') };
+  return { service, shared, keyApi, write: vi.spyOn(shared, 'write') };
 }
 
 type Kind = 'account' | 'item' | 'items' | 'purchase';
 const KEYS = { account: '', item: '7', items: '', purchase: CODE };
 
+/** The name of a row, in a fleet where nothing was ever invalidated as a whole. */
+const nameOf = (subject: string): string => seal.name(` ${subject}`);
+
 /** What a process makes of an entry that lies in the shared cache. */
-async function reading(kind: Kind, plain: string, seal = sealer, sealedFor?: string) {
+async function reading(kind: Kind, plain: string, by = seal, sealedFor?: string) {
   const { service, shared, keyApi } = fleet();
-  const name = sealer.name(`${kind} ${KEYS[kind]}`);
-  shared.values.set(name, seal.seal(sealedFor ?? name, plain));
+  const name = nameOf(`${kind} ${KEYS[kind]}`);
+  const value = by.seal(`${sealedFor ?? name} ${ORDER}`, plain);
+  await shared.write(name, value, LIFE - 1, ORDER);
   const drift = hear('drift');
   await {
     account: () => keyApi.getAccount(),
@@ -36,7 +44,12 @@ async function reading(kind: Kind, plain: string, seal = sealer, sealedFor?: str
 }
 
 const entry = (value: unknown): string =>
-  JSON.stringify({ at: new KeyApiService().now - 1, value });
+  JSON.stringify({
+    variant: CODE,
+    at: new KeyApiService().now - 1,
+    life: LIFE,
+    ...(value === null ? { no: true } : { value }),
+  });
 
 const UNREADABLE = {
   endpoint: 'shared cache',
@@ -82,14 +95,15 @@ describe('an entry', () => {
   });
 
   it.each<[string, string, Seal?, string?]>([
-    ['without a time', '{"value":{}}'],
-    ['with a time in words', '{"at":"now","value":null}'],
-    ['without a value', '{"at":1}'],
+    ['without a time', '{"life":1,"value":{}}'],
+    ['with a time in words', '{"at":"now","life":1,"value":null}'],
+    ['without a life', '{"at":1,"value":{}}'],
     ['that is null', 'null'],
-    ['of another fleet', entry(sold), new Seal('other')],
-    ['of another code', entry(sold), sealer, sealer.name(`purchase ${OTHER}`)],
-  ])('%s is not served, and reported', async (_name, plain, seal, sealedFor) => {
-    expect(await reading('purchase', plain, seal, sealedFor)).toEqual({
+    ['of another fleet', entry(sold), new Seal('other', CONTEXT)],
+    ['of another shop', entry(sold), new Seal(KEY, 'https://other.example\n')],
+    ['of another code', entry(sold), seal, nameOf(`purchase ${OTHER}`)],
+  ])('%s is not served, and reported', async (_name, plain, by, sealedFor) => {
+    expect(await reading('purchase', plain, by, sealedFor)).toEqual({
       isServed: false,
       drift: [UNREADABLE],
     });
@@ -98,7 +112,7 @@ describe('an entry', () => {
   it.each<[string, (value: string) => string]>([
     ['corrupt', () => 'x'],
     ['empty', () => ''],
-    ['of another version', (value) => value.replace('1.', '2.')],
+    ['of another version', (value) => value.replace('2.', '1.')],
     ['cut', (value) => value.slice(0, 30)],
     ['changed by one bit', (v) => v.slice(0, -2) + (v.endsWith('AA') ? 'BB' : 'AA')],
     ['in clear', () => entry(purchase)],
@@ -106,7 +120,9 @@ describe('an entry', () => {
     const { service, shared, keyApi } = fleet();
     await keyApi.validatePurchase(CODE);
     await settle();
-    for (const [name, value] of shared.values) shared.values.set(name, tamper(value));
+    for (const [name, row] of shared.rows) {
+      shared.rows.set(name, { ...row, value: tamper(row.value) });
+    }
     service.says = 'negative';
     expect(await service.client({ cache: { shared } }).validatePurchase(CODE)).toBeNull();
   });
@@ -115,12 +131,34 @@ describe('an entry', () => {
     const { service, shared, keyApi } = fleet();
     await keyApi.validatePurchase(CODE);
     await settle();
-    const [valid = ''] = shared.values.values();
+    const [valid] = [...shared.rows.values()];
     service.says = 'negative';
     await keyApi.validatePurchase(OTHER);
     await settle();
-    for (const name of shared.values.keys()) shared.values.set(name, valid);
+    for (const name of shared.rows.keys()) if (valid) shared.rows.set(name, valid);
     expect(await service.client({ cache: { shared } }).validatePurchase(OTHER)).toBeNull();
+  });
+
+  it('cannot be made to look later: its order is sealed', async () => {
+    const { service, shared, keyApi } = fleet();
+    await keyApi.validatePurchase(CODE);
+    const [[name, valid] = []] = [...shared.rows];
+    await keyApi.invalidate(CODE);
+    if (name && valid) shared.rows.set(name, { ...valid, order: valid.order + 1e9 });
+    service.says = 'negative';
+    expect(await service.client({ cache: { shared } }).validatePurchase(CODE)).toBeNull();
+  });
+
+  it('cannot be made to live longer', async () => {
+    const { service, shared, keyApi } = fleet();
+    await keyApi.validatePurchase(CODE);
+    service.now += 25 * 3_600_000;
+    for (const [name, row] of shared.rows) {
+      shared.rows.set(name, { ...row, expiresAt: service.now + LIFE });
+    }
+    service.says = 'outage';
+    const late = service.client({ cache: { shared } }).validatePurchase(CODE);
+    expect((await rejection(late)).code).toBe('service_unavailable');
   });
 
   it('shows neither code nor key, nor anything of the purchase; no more do messages', async () => {
@@ -130,7 +168,7 @@ describe('an entry', () => {
     await keyApi.invalidate(CODE);
     await keyApi.validatePurchase(CODE);
     await settle();
-    const everything = JSON.stringify([[...shared.values], shared.messages]);
+    const everything = JSON.stringify([[...shared.rows], shared.messages]);
     const decoded = everything.replace(/[\w-]{20,}/g, (word) =>
       Buffer.from(word, 'base64url').toString('latin1'),
     );
@@ -142,23 +180,23 @@ describe('an entry', () => {
 });
 
 describe('the life of an entry', () => {
-  const limits = { ttl: 100, staleIfError: 5000, invalidTtl: 50 };
+  const limits = { ttl: 100, staleWhileRevalidate: 50, staleIfError: 5000, invalidTtl: 50 };
 
-  // Counted from the request; what is over by then is not written.
+  // Counted from the request; what has expired by then is not written.
   it.each<[string, object, 'positive' | 'negative', number, number | undefined]>([
     ['staleIfError', {}, 'positive', 0, 5000],
-    ['ttl when that is longer', { ttl: 7000 }, 'positive', 0, 7000],
+    ['all that it may be served, where that is longer', { ttl: 7000 }, 'positive', 0, 7050],
     ['staleIfError without the time of the request', {}, 'positive', 9, 4991],
     ['whole milliseconds', {}, 'positive', 9.5, 4991],
     ['the last millisecond', {}, 'positive', 4999, 1],
     ['none when it took too long', {}, 'positive', 5000, undefined],
-    ['invalidTtl', {}, 'negative', 0, 50],
-    ['none for a negative one that took too long', {}, 'negative', 50, undefined],
+    ['as long as what it withdraws, for a negative one', {}, 'negative', 0, 5000],
+    ['the same for one that took long', {}, 'negative', 60, 5000],
   ])('is %s', async (_name, others, says, took, life) => {
-    const { service, keyApi, set } = fleet({ ...limits, ...others });
+    const { service, keyApi, write } = fleet({ ...limits, ...others });
     await keyApi.getAccount();
     await settle();
-    set.mockClear();
+    write.mockClear();
     service.hold();
     service.says = says;
     const asked = keyApi.validatePurchase(CODE);
@@ -167,17 +205,18 @@ describe('the life of an entry', () => {
     await service.release();
     await asked;
     await settle();
-    expect(set.mock.calls.map(([, , ttl]: unknown[]) => ttl)).toEqual(life ? [life] : []);
+    expect(write.mock.calls.map(([, , ttl]: unknown[]) => ttl)).toEqual(life ? [life] : []);
   });
 
   it.each([
     ['staleIfError', {}, 5000],
-    ['ttl, where that is longer', { ttl: 7000 }, 7000],
-    ['a moment at least', { ttl: 0, staleIfError: 0 }, 1],
+    ['all that an answer may be served, where that is longer', { ttl: 7000 }, 7050],
+    ['a moment at least', { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0 }, 1],
   ])('of the invalidation of everything is %s', async (_name, others, life) => {
-    const { keyApi, set } = fleet({ ...limits, ...others });
+    const { keyApi, write } = fleet({ ...limits, ...others });
     await keyApi.invalidate();
-    expect(set.mock.calls).toEqual([[sealer.name('everything'), expect.any(String), life]]);
+    const name = seal.name('generation');
+    expect(write.mock.calls).toEqual([[name, expect.any(String), life, expect.any(Number)]]);
   });
 });
 
@@ -186,13 +225,18 @@ describe('the size of an entry', () => {
     [0, 1],
     [1, 0],
   ])('is half a million characters at most: %i more', async (more, written) => {
-    const { service, keyApi, set } = fleet();
+    const { service, keyApi, write: kept } = fleet();
     const sized = (description: string) => ({ ...item, id: 7, description });
-    const around = entry(sized('')).length;
+    const around = JSON.stringify({
+      variant: '7',
+      at: service.now,
+      life: LIFE,
+      value: sized(''),
+    }).length;
     service.item = sized('x'.repeat(LARGEST - around + more));
     await keyApi.getItem(7);
     await settle();
-    expect(set).toHaveBeenCalledTimes(written);
+    expect(kept).toHaveBeenCalledTimes(written);
   });
 
   it('of a list too: no item more is written than shows that it is too long', async () => {
@@ -205,11 +249,11 @@ describe('the size of an entry', () => {
       description,
       media: {},
     }));
-    const { service, keyApi, set } = fleet();
+    const { service, keyApi, write: kept } = fleet();
     service.items = items.slice(0, 512);
     await keyApi.listItems();
     await settle();
-    expect(set).toHaveBeenCalledTimes(1);
+    expect(kept).toHaveBeenCalledTimes(1);
     service.override = () => ({ status: 200, headers: {}, bytes });
     const bytes = Buffer.from(JSON.stringify({ items }));
     const write = vi.spyOn(JSON, 'stringify');
@@ -218,15 +262,15 @@ describe('the size of an entry', () => {
     const written = write.mock.calls.filter(([value]) => (value as typeof item)?.name === 'x');
     write.mockRestore();
     expect(written).toHaveLength(513);
-    expect(set).toHaveBeenCalledTimes(1);
+    expect(kept).toHaveBeenCalledTimes(1);
   });
 });
 
-it('keys are derived once: the entry of everything is read with the first call alone', async () => {
+it('the generation is read with the first call alone', async () => {
   const { shared, keyApi } = fleet();
-  const get = vi.spyOn(shared, 'get');
+  const read = vi.spyOn(shared, 'read');
   await keyApi.validatePurchase(CODE);
   await keyApi.validatePurchase(OTHER);
-  const everything = get.mock.calls.filter(([name]) => name === sealer.name('everything'));
-  expect(everything).toHaveLength(1);
+  const generations = read.mock.calls.filter(([name]) => name === seal.name('generation'));
+  expect(generations).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import {
   MemoryTokenStore,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { ATTEMPTS_KEY, cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 function open(
@@ -126,7 +126,7 @@ describe('an answer', () => {
   it('with the id of a login that is not that far leaves that login alone', async () => {
     const { ask, strategy, session, exchanged } = open();
     await drive(strategy, ask().req);
-    const [{ id } = { id: '' }] = session['marketgate:attempts'] as { id: string }[];
+    const [{ id } = { id: '' }] = session[ATTEMPTS_KEY] as { id: string }[];
     for (const query of [{ confirm: id }, { confirm: id, answer: 'continue' }]) {
       const [refused] = await drive(strategy, ask(query).req);
       expect(refused?.[2]).toBe(403);

@@ -5,7 +5,7 @@ import {
   returnTo,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { cookieBrowser, drive, fakeLoginApi } from '../../support/strategy-harness.js';
+import { cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 const verify = async ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
@@ -22,7 +22,7 @@ describe.each([
         loginApi,
         tokenStore,
         confirm: true,
-        loginAttempts: where === 'in a cookie' ? { cookieSecret: 's' } : 'session',
+        loginAttempts: where === 'in a cookie' ? { cookieSecret: longSecret() } : 'session',
         ...options,
       },
       verify,

@@ -1,12 +1,14 @@
 import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { cookieBrowser, drive, fakeLoginApi } from '../../support/strategy-harness.js';
+import { ATTEMPTS_COOKIE, cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 
-const NAME = 'marketgate.login';
+const NAME = ATTEMPTS_COOKIE;
+const NEW = longSecret('new');
+const OLD = longSecret('old');
 const verify = async ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
 
 function strategyOf(
-  cookieSecret: string | string[] = ['new-secret', 'old-secret'],
+  cookieSecret: string | string[] = [NEW, OLD],
   overrides: Parameters<typeof fakeLoginApi>[0] = {},
 ) {
   const { loginApi, exchanged } = fakeLoginApi(overrides);
@@ -74,12 +76,12 @@ describe('login attempts in a cookie', () => {
 
   it('signed with the old secret are still read, and with an unknown one not', async () => {
     const browser = cookieBrowser();
-    await drive(strategyOf('old-secret').strategy, browser.request().req);
+    await drive(strategyOf(OLD).strategy, browser.request().req);
     const kept = browser.cookies[NAME];
     const [rotated] = await drive(strategyOf().strategy, browser.request({ auth_key: 'k1' }).req);
     expect(rotated?.[0]).toBe('success');
     browser.cookies[NAME] = kept;
-    const other = strategyOf(['another-secret']).strategy;
+    const other = strategyOf([longSecret('another')]).strategy;
     const [refused] = await drive(other, browser.request({ auth_key: 'k2' }).req);
     expect(refused?.[2]).toBe(403);
   });
@@ -117,7 +119,7 @@ describe('login attempts in a cookie', () => {
 
   it('are five at most; the newest is taken first', async () => {
     let now = 0;
-    const { strategy } = strategyOf('s', { clock: () => now });
+    const { strategy } = strategyOf(NEW, { clock: () => now });
     const browser = cookieBrowser();
     for (let i = 0; i < 7; i++) {
       now = i;
@@ -171,7 +173,7 @@ describe('login attempts in a cookie', () => {
   });
 
   it('do not show the secret', async () => {
-    const { strategy } = strategyOf('planted-secret-1');
+    const { strategy } = strategyOf(longSecret('planted-secret-1'));
     const { inspect } = await import('node:util');
     expect(inspect(strategy, { showHidden: true, depth: 9 })).not.toContain('planted-secret-1');
   });

@@ -5,7 +5,7 @@ import {
   type MarketplaceStrategy as Strategy,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { drive, fakeLoginApi, longSecret, requestOf } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 const { loginApi } = fakeLoginApi();
@@ -28,7 +28,11 @@ describe('a complaint about an option', () => {
     ['tokenStore', 'a token store', ['redis']],
     ['tokenStore', '"claim"', [Object.assign(new MemoryTokenStore(), { claim: true })]],
     ['state', 'true or false', ['yes']],
-    ['confirm', 'true or false', [1]],
+    ['confirm', '"auto", true or false', [1, 'always', null]],
+    ['confirm', '"auto", true or false', [{ ask: 'always' }], 'confirm.ask'],
+    ['confirm', 'a function', [{ render: 'page' }], 'confirm.render'],
+    ['confirm', 'unknown option', [{ ask: true, page: '' }], 'page'],
+    ['name', 'text', [7, '']],
     ['passReqToCallback', 'true or false', ['yes']],
     ['clock', 'a function', [7]],
     ['callbackURL', 'unknown option', ['/callback']],
@@ -36,7 +40,7 @@ describe('a complaint about an option', () => {
     [
       'loginAttempts',
       'a secret',
-      [{}, ...cookie([], '', ['good', ' '], 7)],
+      [{}, ...cookie([], '', 'x'.repeat(31), ' '.repeat(32), [longSecret(), 'short'], 7)],
       'loginAttempts.cookieSecret',
     ],
   ])('names the strategy, and "%s", and says %j', (name, expected, wrong, named = name) => {

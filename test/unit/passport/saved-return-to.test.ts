@@ -1,7 +1,7 @@
 import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/passport/saved-return-to.js';
-import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { ATTEMPTS_COOKIE, cookieBrowser, drive, fakeLoginApi, longSecret, requestOf } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
 
@@ -91,7 +91,7 @@ describe('the page that a visitor was stopped on, in the session', () => {
 
 describe('the page that a visitor was stopped on, in a cookie', () => {
   async function logIn(saved: string) {
-    const strategy = strategyOf({ cookieSecret: 's' });
+    const strategy = strategyOf({ cookieSecret: longSecret() });
     const browser = cookieBrowser();
     browser.cookies[COOKIE] = saved;
     await drive(strategy, browser.request().req);
@@ -114,8 +114,8 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
 
   it('is not cleared where there is none', async () => {
     const browser = cookieBrowser();
-    await drive(strategyOf({ cookieSecret: 's' }), browser.request().req);
-    expect(Object.keys(browser.cookies)).toEqual(['marketgate.login']);
+    await drive(strategyOf({ cookieSecret: longSecret() }), browser.request().req);
+    expect(Object.keys(browser.cookies)).toEqual([ATTEMPTS_COOKIE]);
   });
 
   it('and a request without a session and a response: the error names express-session', async () => {

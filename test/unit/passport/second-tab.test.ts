@@ -6,7 +6,7 @@ import {
   returnTo,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { ATTEMPTS_KEY, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 
 const user = { id: '77' };
 
@@ -78,12 +78,12 @@ describe('a callback that is loaded again', () => {
 
   it.each([
     ['is over', { id: 'a', startedAt: -600_000 }],
-    ['waits for a yes', { id: 'a', startedAt: 0, name: 'Mira', username: 'mira' }],
+    ['waits for a yes', { id: 'a', startedAt: 0, name: 'Mira', username: 'mira', userId: '77' }],
   ])('by who has an attempt that %s does not say either', async (_name, attempt) => {
     const { start, comeBack, session } = open();
     await start();
     await comeBack('k1');
-    session['marketgate:attempts'] = [attempt];
+    session[ATTEMPTS_KEY] = [attempt];
     expect((await comeBack('k1')).outcome?.[2]).toBe(403);
   });
 });

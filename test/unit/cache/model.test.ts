@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { runSequence, sequences } from '../../model/fleet-model.js';
+import { MemoryBackend } from '../../model/memory-backend.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
+
+const RUNS = Number(process.env.MODEL_RUNS ?? 200);
+
+beforeEach(async () => {
+  // Loads what the first call of a client would wait for.
+  await new KeyApiService().client().getAccount();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => void vi.useRealTimers());
+
+it('a fleet keeps what the contract promises, whatever happens to it', async () => {
+  await fc.assert(
+    fc.asyncProperty(sequences, async (steps) => {
+      let time = 1_800_000_000_000;
+      const wait = async (milliseconds: number): Promise<void> => {
+        time += milliseconds;
+        await vi.advanceTimersByTimeAsync(milliseconds);
+      };
+      await runSequence(steps, new MemoryBackend(() => time), settle, wait);
+    }),
+    { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? 20261122) },
+  );
+  expect(RUNS).toBeGreaterThan(0);
+}, 600_000);
