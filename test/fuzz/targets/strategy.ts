@@ -3,9 +3,12 @@ import fc from 'fast-check';
 import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
+  ATTEMPTS_COOKIE,
+  ATTEMPTS_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
+  longSecret,
   type Recorded,
   requestOf,
 } from '../../support/strategy-harness.js';

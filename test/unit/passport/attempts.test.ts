@@ -88,7 +88,10 @@ describe('attempts in a session', () => {
 
   it.each<[string, object[]]>([
     ['none at all', []],
-    ['only one that waits for a yes', [{ id: 'a', startedAt: 0, name: 'M', username: 'm', userId: '7' }]],
+    [
+      'only one that waits for a yes',
+      [{ id: 'a', startedAt: 0, name: 'M', username: 'm', userId: '7' }],
+    ],
   ])('a callback that finds %s writes nothing', async (_name, held) => {
     const { strategy } = open();
     const session = { save: vi.fn((done: () => void) => done()), [KEY]: held };
@@ -130,7 +133,9 @@ describe('attempts in a cookie', () => {
 
   it('signed in another way than ours are none, even with our secret', async () => {
     const attempts = new CookieAttempts([SECRET], SCOPE);
-    const key = createHash('sha256').update(`marketgate login attempts ${SCOPE} ${SECRET}`).digest();
+    const key = createHash('sha256')
+      .update(`marketgate login attempts ${SCOPE} ${SECRET}`)
+      .digest();
     const held = [{ id: 'a', startedAt: 0 }];
     for (const alg of ['HS256', 'HS384']) {
       const signed = await new CompactSign(new TextEncoder().encode(JSON.stringify(held)))

@@ -5,7 +5,13 @@ import {
   MemoryTokenStore,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { ATTEMPTS_KEY, cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import {
+  ATTEMPTS_KEY,
+  cookieBrowser,
+  drive,
+  fakeLoginApi,
+  requestOf,
+} from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 function open(

@@ -1,6 +1,12 @@
 import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { ATTEMPTS_COOKIE, cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
+import {
+  ATTEMPTS_COOKIE,
+  cookieBrowser,
+  drive,
+  fakeLoginApi,
+  longSecret,
+} from '../../support/strategy-harness.js';
 
 const NAME = ATTEMPTS_COOKIE;
 const NEW = longSecret('new');

@@ -32,7 +32,7 @@ describe('a complaint about an option', () => {
     ['confirm', '"auto", true or false', [{ ask: 'always' }], 'confirm.ask'],
     ['confirm', 'a function', [{ render: 'page' }], 'confirm.render'],
     ['confirm', 'unknown option', [{ ask: true, page: '' }], 'page'],
-    ['name', 'text', [7, '']],
+    ['name', 'string', [7, '']],
     ['passReqToCallback', 'true or false', ['yes']],
     ['clock', 'a function', [7]],
     ['callbackURL', 'unknown option', ['/callback']],

@@ -1,7 +1,14 @@
 import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/passport/saved-return-to.js';
-import { ATTEMPTS_COOKIE, cookieBrowser, drive, fakeLoginApi, longSecret, requestOf } from '../../support/strategy-harness.js';
+import {
+  ATTEMPTS_COOKIE,
+  cookieBrowser,
+  drive,
+  fakeLoginApi,
+  longSecret,
+  requestOf,
+} from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
 

@@ -24,19 +24,13 @@ describe('state: true, where a deployment echoes it', () => {
     expect(second).not.toBe(first);
   });
 
-  it('tells tabs apart: each goes where it wanted to', async () => {
+  it.each(['/first', '/second'])('tells tabs apart: %s is where its own tab goes', async (path) => {
     const { strategy, session, start } = open();
-    const first = await start('/first');
-    const second = await start('/second');
-    for (const [state, path, auth_key] of [
-      [first, '/first', 'k1'],
-      [second, '/second', 'k2'],
-    ]) {
-      const req = requestOf({ auth_key, state }, { session });
-      const [outcome] = await drive(strategy, req);
-      expect(outcome?.[0]).toBe('success');
-      expect(returnTo(req)).toBe(path);
-    }
+    const states = { '/first': await start('/first'), '/second': await start('/second') };
+    const state = states[path as keyof typeof states];
+    const req = requestOf({ auth_key: 'k1', state }, { session });
+    expect((await drive(strategy, req))[0]?.[0]).toBe('success');
+    expect(returnTo(req)).toBe(path);
   });
 
   it.each<[string, unknown]>([
