@@ -1,4 +1,4 @@
-import { account, item, purchase } from '../support/wire.js';
+import { account, CODE, item, purchase } from '../support/wire.js';
 import { type AnswerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
 import type { End } from './answers.js';
 
@@ -30,6 +30,33 @@ export const KEY_ENDPOINTS = {
   },
 } as const;
 
+/** What the rows ask for. */
+export const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
+  item: item.id,
+  purchase: purchase.purchase_code,
+};
+const OTHER_CODE = '11111111-2222-4333-8444-555555555555';
+
+/** What may stand in an answer for the code that was asked for, and what may not. */
+export const SPELLINGS: readonly (readonly [sent: unknown, asked: string, isAbout: boolean])[] = [
+  [CODE, CODE, true],
+  [CODE.toUpperCase(), CODE, true],
+  [CODE, CODE.toUpperCase(), true],
+  [` ${CODE}\n`, CODE, true],
+  ['4f0c1d9e-****-****-****-************', CODE, true],
+  ['********', CODE, true],
+  ['4f0c1d9e\u2026', CODE, true],
+  [1234567890, '1234567890', true],
+  [OTHER_CODE, CODE, false],
+  [CODE.replaceAll('-', ''), CODE, false],
+  [CODE.slice(0, -1), CODE, false],
+  [`${CODE}0`, CODE, false],
+  [`${CODE} ${CODE}`, CODE, false],
+  ['4f0c1d9e...', CODE, false],
+  ['null', CODE, false],
+  [1234567890, '1234567891', false],
+];
+
 export type KeyEndpoint = keyof typeof KEY_ENDPOINTS;
 
 type Ends = AnswerRow<KeyEndpoint>['ends'];
@@ -47,6 +74,11 @@ const UNEXPECTED = all('unexpected_response');
 const UNAVAILABLE = all('service_unavailable');
 
 const payload = (e: KeyEndpoint): object => KEY_ENDPOINTS[e].payload;
+/** The payload about another code or item. */
+const other = (e: KeyEndpoint): object =>
+  e === 'item'
+    ? { status: 'success', item: { ...item, id: 7 } }
+    : { data: { purchase: { ...purchase, purchase_code: OTHER_CODE } } };
 const no = (e: KeyEndpoint): string => KEY_ENDPOINTS[e].no;
 const row = (
   name: string,
@@ -65,12 +97,18 @@ export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('a payload among fields that nobody knows', [200], (e) => ({ took: '3ms', ...payload(e), trace: { deep: [7] } }), all('positive')),
   row('a purchase under "item"', [200], () => ({ item: purchase }), { purchase: 'positive' }),
   row('a purchase in place of an item', [200], () => ({ data: { item } }), { purchase: 'unexpected_response' }),
-  row('an empty list', [200], () => ({ items: [] }), { items: 'negative' }),
+  row('an empty list', [200, 404], () => ({ items: [] }), { items: 'negative' }),
+  row('an empty list, at a status that says "not now"', NOT_NOW, () => ({ items: [] }), { items: 'service_unavailable' }, /\(HTTP \d+\)/),
+  row('an empty map in place of the list', [200, 404], () => ({ items: {} }), { items: 'unexpected_response' }),
+  row('an empty map in place of the list, at a status that says "not now"', NOT_NOW, () => ({ items: {} }), { items: 'service_unavailable' }),
   row('a payload with a byte order mark ahead of it', [200], (e) => `\uFEFF${JSON.stringify(payload(e))}`, all('positive')),
   row('a payload with blanks ahead of it and behind', [200], (e) => `\r\n\t ${JSON.stringify(payload(e))} \n`, all('positive')),
   row('a payload with text ahead of it', [200, 404], (e) => `<br />Warning: x\n${JSON.stringify(payload(e))}`, UNEXPECTED, /text ahead of the JSON/),
   row('a payload with status "error"', [200, 404], (e) => ({ status: 'error', ...payload(e) }), UNEXPECTED, /JSON of another shape \(HTTP \d+\)/),
   row('a payload of another shape', [200, 404], (e) => ({ status: 'success', ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
+  row('a payload of another shape, at a status that says "not now"', NOT_NOW, (e) => KEY_ENDPOINTS[e].broken, UNAVAILABLE, /\(HTTP \d+\)/),
+  row('another purchase or item than was asked for', [200, 201, 400, 404], other, { item: 'unexpected_response', purchase: 'unexpected_response' }, /about something else/),
+  row('another purchase under "item"', [200], () => ({ item: { ...purchase, purchase_code: OTHER_CODE } }), { purchase: 'unexpected_response' }, /about something else/),
   row('a payload of another shape, with a msg', [200], (e) => ({ msg: no(e), ...KEY_ENDPOINTS[e].broken }), UNEXPECTED, /documented shape: /),
 
   row('the documented no', [200, 201, 401, 403, 404, ...REFUSED_4XX], (e) => ({ status: 'error', msg: no(e) }), NEGATIVE, /"apiKey"/),

@@ -32,19 +32,43 @@ function single(value: unknown, rule: (value: unknown) => Reading): Payload {
 function list(value: unknown): Payload {
   if (!Array.isArray(value)) {
     if (!isObject(value)) return { reading: 'absent' };
-    const names = Object.keys(value).filter((name) => name !== '__proto__');
-    return names.every((name) => /^\d+$/.test(name)) ? { reading: 'open' } : { reading: 'absent' };
+    const names = Object.keys(value);
+    const isNumbered = names.length > 0 && names.every((name) => /^\d+$/.test(name));
+    return { reading: isNumbered ? 'open' : 'absent' };
   }
   const readings = value.map(readsAsItem);
+  const read = value.filter((_each, i) => isSure(readings[i]));
   // "One broken item in a list does not sink the list"; a list of nothing but broken ones may sink.
-  if (value.length > 0 && !readings.includes('yes')) {
+  if (value.length > 0 && read.length === 0) {
     return { reading: readings.includes('open') ? 'open' : 'no' };
   }
-  return { reading: 'yes', ...(readings.every((reading) => reading === 'yes') && { value }) };
+  return { reading: 'yes', ...(!readings.includes('open') && { value: read }) };
 }
 
-/** "How an answer is judged", section 2 of the contract. */
-export function judgeKeyApi(endpoint: KeyEndpoint, answer: WireAnswer): Judgement {
+const isSure = (reading: Reading | undefined): boolean => reading === 'yes' || reading === 'partly';
+
+/** "An answer to another question is no answer". */
+function isAboutAnother(
+  endpoint: KeyEndpoint,
+  { value }: Payload,
+  asked: string | number | undefined,
+): boolean {
+  if (asked === undefined || !isObject(value)) return false;
+  if (endpoint === 'item') return Number(value.id) !== asked;
+  if (endpoint !== 'purchase') return false;
+  const code = String(value.purchase_code).trim().toLowerCase();
+  return !/[*\u2026]/.test(code) && code !== String(asked).toLowerCase();
+}
+
+/**
+ * "How an answer is judged", section 2 of the contract.
+ * @param asked - the code or item that was asked for; where that is not given, it is not compared.
+ */
+export function judgeKeyApi(
+  endpoint: KeyEndpoint,
+  answer: WireAnswer,
+  asked?: string | number,
+): Judgement {
   const head = endsByHead(answer);
   if (head !== undefined) return { ends: head };
   const { status } = answer;
@@ -56,6 +80,7 @@ export function judgeKeyApi(endpoint: KeyEndpoint, answer: WireAnswer): Judgemen
   if (read.kind === 'other' || body === undefined) return { ends: notJson };
 
   const payload = payloadOf(endpoint, body);
+  const isOther = payload.reading !== 'no' && isAboutAnother(endpoint, payload, asked);
   const saysError = own(body, 'status');
   // Written exactly "error" in the contract; in other letters it may be taken for it or not.
   const isError = typeof saysError === 'string' && saysError.toLowerCase() === 'error';
@@ -65,22 +90,24 @@ export function judgeKeyApi(endpoint: KeyEndpoint, answer: WireAnswer): Judgemen
     hasPayload: payload.reading !== 'absent',
   });
   const ends: End[] = [];
+  const positive = isOther ? 'unexpected_response' : 'positive';
+  const isRead = payload.reading === 'yes' || payload.reading === 'partly';
   if (payload.reading === 'absent' || payload.reading === 'no') ends.push(...without);
   else if (isError && !isOddlyError) ends.push(...without);
-  else if (payload.reading === 'yes' && !isOddlyError) ends.push('positive');
-  else ends.push('positive', ...without);
+  else if (isRead && !isOddlyError) ends.push(positive);
+  else ends.push(positive, ...without);
+  // "No answer" at a status that says "not now": either may be said.
+  if (isOther && isNotNow(status)) ends.push('service_unavailable');
   if (!read.isSure) ends.push(...notJson);
-  // An empty list says what the negative answer says.
+  // An empty list says what the negative answer says, but not at a status that says "not now".
   if (endpoint === 'items' && isEmpty(own(body, 'items'))) {
-    return { ends: ends.map((end) => (end === 'positive' ? 'negative' : end)) };
+    const end = isNotNow(status) ? 'service_unavailable' : 'negative';
+    return { ends: ends.map((each) => (each === 'positive' ? end : each)) };
   }
-  return { ends, ...(payload.reading === 'yes' && { value: payload.value }) };
+  return { ends, ...(isRead && { value: payload.value }) };
 }
 
-const isEmpty = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.keys(value).every((name) => name === '__proto__');
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function withoutPayload(
   endpoint: KeyEndpoint,

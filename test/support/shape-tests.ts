@@ -54,7 +54,7 @@ export function describeShape(name: RecordName, read: ReadRecord): void {
       const odd = withPlace(record, path, [{ odd: true }]);
       expect(readsAs(odd)).toBe('partly');
       expect(await read(odd)).not.toBeInstanceOf(Error);
-      expect(drift).toEqual([expect.objectContaining({ kind: 'dropped' })]);
+      expect(drift[0]).toMatchObject({ kind: 'dropped' });
       expect(drift[0]?.path).toContain(`.${path}`);
     });
 
@@ -97,13 +97,11 @@ export function describeShape(name: RecordName, read: ReadRecord): void {
       const sent = withPlace(record, path, row.sent);
       expect(readsAs(sent)).toBe('partly');
       expect(await read(sent)).toStrictEqual(withPlace(record, path, row.read));
-      expect(drift.map(({ kind }) => kind)).not.toContain('mended');
-      expect(drift[0]).toMatchObject({
-        kind: 'dropped',
-        expected: expect.stringMatching(/^[\w ]+$/),
-      });
       const { names = path } = row as { names?: string };
-      expect(drift[0]?.path.endsWith(`.${names}`), drift[0]?.path).toBe(true);
+      const about = drift.filter((each) => each.path.endsWith(`.${names}`));
+      expect(about).toMatchObject([
+        { kind: 'dropped', expected: expect.stringMatching(/^[\w ]+$/) },
+      ]);
       expect(JSON.stringify(drift)).not.toContain('secret-key');
     });
 

@@ -2,10 +2,17 @@ import { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { answerOf } from '../../oracle/answer-row.js';
 import { judgeKeyApi } from '../../oracle/key-api.js';
-import { KEY_API_ROWS, KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
+import {
+  ASKED,
+  KEY_API_ROWS,
+  KEY_ENDPOINTS,
+  type KeyEndpoint,
+  SPELLINGS,
+} from '../../oracle/key-api-rows.js';
 import { everythingOf, rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
 import { ACCOUNT, KeyApiService } from '../../support/key-api-service.js';
-import { json, ServiceInMemory } from '../../support/service-in-memory.js';
+import { json, ServiceInMemory, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase, refusal, success } from '../../support/wire.js';
 
 const CALLS: Record<KeyEndpoint, (client: KeyApi) => Promise<unknown>> = {
@@ -29,7 +36,8 @@ describe('what an answer of the key API means', () => {
   it.each(cells)('%s: %s is %s', async (_name, endpoint, end, row) => {
     for (const status of row.statuses) {
       const answer = answerOf(row, endpoint, status);
-      expect(judgeKeyApi(endpoint, answer).ends, `the oracle, HTTP ${status}`).toEqual([end]);
+      const { ends } = judgeKeyApi(endpoint, answer, ASKED[endpoint]);
+      expect(ends, `the oracle, HTTP ${status}`).toEqual([end]);
       const { path } = KEY_ENDPOINTS[endpoint];
       // Before a negative answer is believed, the key is checked: the service knows it.
       const service = new ServiceInMemory((request) =>
@@ -59,6 +67,88 @@ describe('what an answer of the key API means', () => {
       expect(service.count(ACCOUNT)).toBe(checks);
     }
   });
+});
+
+describe('an answer to another question', () => {
+  it.each(SPELLINGS)('the code %j in the answer to %s', async (sent, asked, isAbout) => {
+    const answer = json(success({ data: { purchase: { ...purchase, purchase_code: sent } } }));
+    const { ends } = judgeKeyApi('purchase', answer, asked);
+    expect(ends, 'the oracle').toEqual([isAbout ? 'positive' : 'unexpected_response']);
+    for (const cache of [false, {}] as const) {
+      const service = new KeyApiService();
+      service.override = () => answer;
+      const keyApi = service.client({ cache });
+      const asking = () =>
+        keyApi.validatePurchase(asked).then(
+          (found) => found?.purchase_code,
+          (error) => error.code,
+        );
+      expect(await asking()).toBe(isAbout ? String(sent) : 'unexpected_response');
+      if (isAbout) continue;
+      // It is not cached, and not told: neither code is in the message.
+      expect(keyApi.peekPurchase(asked)).toBeUndefined();
+      expect(keyApi.peekPurchase(String(sent))).toBeUndefined();
+      const said = everythingOf(await rejection(keyApi.validatePurchase(asked)));
+      expect(said).not.toContain(asked);
+      expect(said).not.toContain(purchase.purchase_code);
+    }
+  });
+
+  it.each([7, '7', 1042.5, 0, -1042])('the item %j in the answer to 1042', async (id) => {
+    for (const cache of [false, {}] as const) {
+      const service = new KeyApiService();
+      service.override = () => json(success({ item: { ...item, id } }));
+      const keyApi = service.client({ cache });
+      expect((await rejection(keyApi.getItem(1042))).code).toBe('unexpected_response');
+      expect((await rejection(keyApi.getItem('1042'))).code).toBe('unexpected_response');
+    }
+  });
+
+  it('is no positive answer, and the last one of the code itself still serves', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    const other = { ...purchase, purchase_code: CODE.replace('4', '5'), license_type: 'Extended' };
+    service.override = () => json(success({ data: { purchase: other } }));
+    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
+    const fresh = rejection(keyApi.validatePurchase(CODE, { fresh: true }));
+    expect((await fresh).code).toBe('unexpected_response');
+  });
+
+  it('is none in the diagnostics either', async () => {
+    const requests = hear<{ code?: string }>('request');
+    const service = new KeyApiService();
+    service.override = () => json(success({ item: { ...item, id: 7 } }));
+    await rejection(service.client().getItem(1042));
+    expect(requests).toMatchObject([{ code: 'unexpected_response' }]);
+  });
+});
+
+describe('an item or a user whose id is beyond what JSON numbers can hold', () => {
+  // As text, because JSON.stringify would write other digits.
+  it.each(['9007199254740992', '9007199254740993', '1e999', '-1e999', '1042.00001', 'true', '{}'])(
+    'is unexpected_response, and not another one: %s',
+    async (id) => {
+      const service = new KeyApiService();
+      const sent = JSON.stringify(success({ data: { purchase } }));
+      service.override = () => text(sent.replace('"id":1042', `"id":${id}`));
+      const error = await rejection(service.client().validatePurchase(CODE));
+      expect(error.code).toBe('unexpected_response');
+      expect(error.message).toContain('data.purchase.item.id: ');
+    },
+  );
+
+  it.each(['9007199254740992', '9007199254740993', '1e999', 'true', 'false', '1.5', '{}', '[7]'])(
+    'a purchase_code of %s names no code',
+    async (code) => {
+      const service = new KeyApiService();
+      const sent = JSON.stringify(success({ data: { purchase } }));
+      service.override = () => text(sent.replace(`"${CODE}"`, code));
+      const error = await rejection(service.client().validatePurchase(CODE));
+      expect(error.code).toBe('unexpected_response');
+      expect(error.message).toContain('data.purchase.purchase_code: ');
+    },
+  );
 });
 
 describe('the error', () => {

@@ -33,7 +33,6 @@ describe.each([
     ['a list', [item, other], [item, other]],
     ['a list with gaps in its numbers, as PHP writes it', { 0: item, 12: other }, [item, other]],
     ['an empty list', [], []],
-    ['an empty map, as PHP writes it', {}, []],
     [
       'a list of drift that can be coerced',
       [{ ...item, tags: 'a,b' }],
@@ -46,6 +45,7 @@ describe.each([
 
   it.each([
     ['nothing', undefined],
+    ['an empty map', {}],
     ['null', null],
     ['a text', 'items'],
     ['a number', 7],
@@ -57,10 +57,12 @@ describe.each([
     expect((await rejection(listed(json({ items }), options))).code).toBe('unexpected_response');
   });
 
-  it('without its broken items reports these, with their place', async () => {
+  it('reports broken items and fields that are left out, with their place', async () => {
     const drift = hear('drift');
     const odd = { ...item, id: 9, price: { regular: [] } };
-    await listed(json({ items: [item, { ...item, id: 'seven' }, other, odd] }), options);
+    const items = [item, { ...item, id: 'seven' }, other, odd];
+    const list = await listed(json({ items }), options);
+    expect(list).toEqual([item, other, { ...odd, price: {} }]);
     const dropped = { endpoint: ENDPOINT, kind: 'dropped', expected: 'expected number' };
     expect(drift).toEqual([
       { ...dropped, path: 'items[1].id' },

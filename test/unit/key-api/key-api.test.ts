@@ -1,7 +1,8 @@
+import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { checkCacheOptions } from '../../../src/key-api/cache/cache-options.js';
+import { checkCacheOptions } from '../../../src/cache/options.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { ACCOUNT, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
@@ -67,9 +68,12 @@ describe('options of the cache', () => {
     ),
     [/"cache.max".*1 or more.*cache: false/, { max: 0 }],
     [/"cache.maxInvalid".*1 or more.*cache: false/, { maxInvalid: 0 }],
-    ['"cache.secret"', { secret: '' }],
-    ['"cache.secret"', { secret: ' ' }],
-    ['"cache.secret"', { secret: 7 }],
+    ...['', ' ', 7, 's', 'x'.repeat(31)].map((secret): [string, object] => [
+      '"cache.secret"',
+      { secret, scope: 'shop' },
+    ]),
+    ['"cache.scope"', { secret: 'x'.repeat(32) }],
+    ['"cache.scope"', { secret: 'x'.repeat(32), scope: '' }],
     [/"cache\.shared".*RedisCache/s, { shared: 'redis' }],
     ...['get', 'set', 'delete'].map((method): [RegExp, object] => [
       new RegExp(`"cache\\.shared".*"${method}"`, 's'),
@@ -89,7 +93,10 @@ describe('options of the cache', () => {
     ['durations of 0', { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, invalidTtl: 0 }],
     ['undefined', { ttl: undefined, shared: undefined, secret: undefined }],
     ['a shared cache of three methods', { shared: shared as never }],
-    ['a shared cache and a secret', { shared: new MemorySharedCache(), secret: 's' }],
+    [
+      'a shared cache, a secret and a scope',
+      { shared: new MemorySharedCache(), secret: 'x'.repeat(32), scope: 'shop' },
+    ],
   ])('can be %s', (_name, cache) => {
     expect(() => new KeyApi({ ...good, cache })).not.toThrow();
   });
@@ -256,6 +263,115 @@ describe('a call', () => {
     expect((await asked).message).toContain(`POST ${VALIDATION}: no answer within 700 ms`);
     expect(service.dispatcher.requests[0]?.isAborted).toBe(true);
   });
+
+  it.each<[string, Partial<KeyApiOptions>]>([
+    ['cached', {}],
+    ['without a cache', { cache: false }],
+  ])('ends on the wire at close(), which waits for nothing: %s', async (_name, options) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const service = new KeyApiService();
+    service.says = 'silence';
+    const keyApi = service.client(options);
+    const leaving = new AbortController();
+    const calls = [
+      keyApi.validatePurchase(CODE),
+      keyApi.validatePurchase('another-code', { signal: leaving.signal }),
+      keyApi.getAccount(),
+      keyApi.listItems(),
+      keyApi.getItem(7),
+    ].map(rejection);
+    await settle();
+    expect(service.asked('all')).toBe(5);
+    await keyApi.close();
+    for (const call of calls) {
+      const error = await call;
+      expect(error.code).toBe('service_unavailable');
+      expect(error.message).toContain('this client was closed');
+    }
+    expect(service.dispatcher.requests.every(({ isAborted }) => isAborted)).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it.each<[string, (service: KeyApiService) => Partial<KeyApiOptions>]>([
+    [
+      'for its next try',
+      (service) => {
+        service.says = 'outage';
+        return { retries: 2 };
+      },
+    ],
+    ['for the api_key', () => ({ apiKey: () => new Promise(() => {}) })],
+    [
+      'for the check of the key',
+      (service) => {
+        service.says = 'negative';
+        service.override = ({ path }) => (path === ACCOUNT ? new Promise(() => {}) : undefined);
+        return {};
+      },
+    ],
+  ])('ends at close() also while it waits %s', async (_name, prepare) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: false, ...prepare(service) });
+    const call = rejection(keyApi.validatePurchase(CODE));
+    await settle();
+    const asked = service.asked('all');
+    await keyApi.close();
+    expect(await call).toMatchObject({
+      code: 'service_unavailable',
+      message: expect.stringContaining('this client was closed'),
+    });
+    expect(service.asked('all')).toBe(asked);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it.each<[string, Partial<KeyApiOptions>]>([
+    ['cached', {}],
+    ['without a cache', { cache: false }],
+  ])('ends on the wire when its caller has left: %s', async (_name, options) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const service = new KeyApiService();
+    service.says = 'silence';
+    const keyApi = service.client(options);
+    const leaving = new AbortController();
+    const left = new Error('left');
+    const call = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    await settle();
+    expect(service.dispatcher.requests[0]?.isAborted).toBe(false);
+    leaving.abort(left);
+    await expect(call).rejects.toBe(left);
+    await settle();
+    expect(service.dispatcher.requests[0]?.isAborted).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it.each<[string, Partial<KeyApiOptions>]>([
+    ['cached', {}],
+    ['without a cache', { cache: false }],
+  ])(
+    'can share one signal with any number of others, without a warning: %s',
+    async (_n, options) => {
+      const warnings: string[] = [];
+      const listen = ({ name }: Error): void => void warnings.push(name);
+      process.on('warning', listen);
+      const service = new KeyApiService();
+      const keyApi = service.client(options);
+      const { signal } = new AbortController();
+      service.hold();
+      const calls = Array.from({ length: 30 }, (_, i) =>
+        keyApi.validatePurchase(`purchase-code-${i}`, { signal }),
+      );
+      await settle();
+      await service.release();
+      expect(await Promise.all(calls)).toHaveLength(30);
+      process.off('warning', listen);
+      expect(warnings).toEqual([]);
+      expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+    },
+  );
 
   it('is refused after close(), but for what is cached', async () => {
     const service = new KeyApiService();

@@ -63,9 +63,27 @@ describe('before its first negative answer is believed, the api_key is checked',
 
   it('also when an account with odd fields is the answer', async () => {
     const { service, lookup } = shop();
-    service.override = ({ path }) =>
-      path === ACCOUNT ? json(success({ data: { username: { odd: true } } })) : undefined;
+    const data = { username: 'adanorth', balance: '1.234,50', profile: 'none', name: ['Ada'] };
+    service.override = ({ path }) => (path === ACCOUNT ? json(success({ data })) : undefined);
     expect(await lookup()).toBe('negative');
+  });
+
+  it.each<[string, unknown, number, string]>([
+    ['an account of nothing', { data: {} }, 200, 'unexpected_response'],
+    ['a username that is none', { data: { username: { odd: true } } }, 200, 'unexpected_response'],
+    ['an empty username', { data: { username: '' } }, 200, 'unexpected_response'],
+    ['no account at all', { status: 'success' }, 200, 'unexpected_response'],
+    ['an account of nothing', { data: {} }, 429, 'service_unavailable'],
+    ['an account of nothing', { data: {} }, 503, 'service_unavailable'],
+    ['another refusal', { status: 'error', msg: 'Maintenance' }, 200, 'service_refused'],
+  ])('%s does not say that the key is known: %j, HTTP %i', async (_name, body, status, code) => {
+    const { service, lookup, checks } = shop(KEY);
+    service.override = ({ path }) => (path === ACCOUNT ? json(body, status) : undefined);
+    expect(await lookup()).toBe(code);
+    service.override = undefined;
+    service.now += MINUTE;
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(2);
   });
 
   it('for everybody, when the caller that began the check leaves', async () => {
@@ -100,6 +118,37 @@ describe('the check of the key', () => {
     self.service.now += age;
     expect(await self.lookup()).toBe(end);
     expect(self.checks()).toBe(checks);
+  });
+
+  it.each([
+    ['an hour', 60 * MINUTE],
+    ['a year', 365 * 24 * 60 * MINUTE],
+  ])('lives no longer when the clock is set back by %s', async (_name, step) => {
+    for (const known of [[KEY], []]) {
+      const { service, lookup, checks } = shop(...known);
+      await lookup();
+      service.now -= step;
+      await lookup();
+      expect(checks()).toBe(1);
+      service.now += 5 * MINUTE;
+      await lookup();
+      expect(checks()).toBe(2);
+    }
+  });
+
+  it('that the service rejected counts no longer than a minute, also when the clock goes back while it is in flight', async () => {
+    const { service, lookup, checks } = shop();
+    service.hold();
+    const first = lookup();
+    await settle();
+    await service.release(0);
+    service.now -= 60 * MINUTE;
+    await service.release();
+    expect(await first).toBe('api_key_rejected');
+    service.keys?.add(KEY);
+    service.now += MINUTE;
+    expect(await lookup()).toBe('negative');
+    expect(checks()).toBe(2);
   });
 
   it('that fails says nothing: it is made anew', async () => {
