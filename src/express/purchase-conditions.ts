@@ -98,10 +98,11 @@ function checkReadable(purchase: Purchase, field: 'license_type' | 'supported_un
   const isNoTime =
     field === 'supported_until' && until !== '' && parseTimestamp(until) === undefined;
   if (!isNoTime && !wasUnreadable(purchase, field)) return;
-  throw new MarketgateError(
+  const error = new MarketgateError(
     'unexpected_response',
     `the service sent a "${field}" that cannot be read, and this guard needs it; see the diagnostics channel marketgate:drift`,
   );
+  throw new CannotFindOut(error, false);
 }
 
 function itemsOption(owner: string, item: unknown): ConditionCheck['itemsFor'] {

@@ -116,9 +116,10 @@ export function requirePurchase(
   };
 }
 
-/** Whether the guard itself refuses; an error of 5xx is the app's or the service's. */
+/** Whether the guard itself refuses. Any other error is the app's, whatever its status. */
 const isDenial = (error: unknown): error is MarketgateError =>
-  isMarketgateError(error) && error.status < 500;
+  isMarketgateError(error) &&
+  (error.code === 'too_many_attempts' || error.code === 'item_id_invalid');
 
 function report(allowed: boolean, error: MarketgateError | undefined): void {
   if (!guardChannel.hasSubscribers) return;

@@ -91,7 +91,10 @@ export class ClientAttempts {
   #leave(isFree: boolean): void {
     // Its place goes to the one that is woken, or the others would take it for the last.
     const next = isFree ? this.#waiting.shift() : undefined;
-    if (next !== undefined) return next(true);
+    if (next !== undefined) {
+      next(true);
+      return;
+    }
     this.#busy--;
     if (this.#busy > 0) return;
     for (const refuse of this.#waiting.splice(0)) refuse(false);

@@ -5,6 +5,9 @@ import { CODES } from './guard-server.mjs';
 
 let heard = 0;
 
+/** As much of a response as the guard uses. */
+const res = { locals: {}, hasHeader: () => false, getHeader() {}, setHeader() {} };
+
 /** @param {{ entry: string, service: string, isHeard?: boolean }} options */
 export default async function makeGuarded({ entry, service, isHeard = false }) {
   const { KeyApi, requirePurchase } = await import(pathToFileURL(entry).href);
@@ -19,7 +22,7 @@ export default async function makeGuarded({ entry, service, isHeard = false }) {
     if (error === undefined) passed++;
   };
   const visit = (number) =>
-    guard({ headers: { 'x-purchase-code': CODES[number % CODES.length] } }, { locals: {} }, next);
+    guard({ headers: { 'x-purchase-code': CODES[number % CODES.length] } }, res, next);
   return {
     work(calls) {
       const before = passed;

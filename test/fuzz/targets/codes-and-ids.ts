@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import fc from 'fast-check';
 import {
   firstOf,
@@ -11,6 +11,7 @@ import {
   KeyApi,
   requirePurchase,
 } from 'marketgate';
+import { fakeResponse } from '../../support/fake-response.js';
 import { checkError, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { answering, ServiceInMemory } from '../support/service-in-memory.js';
@@ -126,7 +127,7 @@ export const codesAndIds = (real: RealAnswers): Target[] => {
         const ends: unknown[] = [];
         const req = requestWith(place, value);
         const ended = new Promise<void>((resolve) => {
-          guard(req, { locals: {} } as Response, (error?: unknown) => {
+          guard(req, fakeResponse(), (error?: unknown) => {
             ends.push(error);
             setImmediate(resolve);
           });

@@ -8,6 +8,7 @@ import {
   fromSession,
 } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { hearWarnings } from '../../support/warnings.js';
 
 const find = (source: CodeSource, req: object): unknown => source(req as never);
 
@@ -25,13 +26,14 @@ describe('a source', () => {
   });
 
   it.each<[string, CodeSource, object]>([
-    ['a body that no parser has read', fromBody(), {}],
+    ['a body that no parser has read', fromBody(), { headers: {} }],
     ['a body of null', fromBody(), { body: null }],
     ['a body of text', fromBody('length'), { body: 'text' }],
     ['an app without sessions', fromSession(), {}],
     ['what every object has', fromBody('toString'), { body: {} }],
     ['another header', fromHeader('x-my-code'), { headers: { 'x-purchase-code': 'c' } }],
   ])('finds none in %s', (_name, source, req) => {
+    hearWarnings();
     expect(find(source, req)).toBeUndefined();
   });
 

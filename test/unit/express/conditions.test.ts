@@ -8,6 +8,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { purchase } from '../../support/wire.js';
 
 const NOW = Date.parse('2026-06-01T12:00:00Z');
@@ -31,9 +32,7 @@ function guarded(
 function end(guard: ReturnType<typeof requirePurchase>, sent: unknown): Promise<Ended> {
   const req = { headers: { 'x-purchase-code': sent }, ip: '10.0.0.1' };
   return new Promise((resolve) =>
-    guard(req as never, { locals: {} } as never, (error?: unknown) =>
-      resolve({ error, req } as Ended),
-    ),
+    guard(req as never, fakeResponse(), (error?: unknown) => resolve({ error, req } as Ended)),
   );
 }
 
@@ -55,7 +54,6 @@ describe('support', () => {
     '2026-06-01T12:00:01',
     '2026-06-01 12:00:01',
     '2026-06-02',
-    'Jun 2, 2026',
   ])('until %s runs at noon of 1 June, UTC', async (end_) => {
     expect((await until(end_)).error).toBeUndefined();
   });
@@ -68,14 +66,24 @@ describe('support', () => {
     '2026-06-01T12:00:00',
     '2026-06-01 12:00:00',
     '2026-06-01',
-    'May 30, 2026',
-    'a purchase of 1200',
-    'for ever',
     '',
     undefined,
   ])('until %s does not', async (end_) => {
     expect((await until(end_)).error?.code).toBe('support_expired');
   });
+
+  it.each(['Jun 2, 2026', 'a purchase of 1200', 'for ever', '31.12.2099'])(
+    'until %s is not to be found out, and lets nobody in',
+    async (end_) => {
+      const options = { supported: true, onUnknown: 'allow' } as const;
+      const { error, req } = await guarded(
+        { ...purchase, supported_until: end_ } as Purchase,
+        options,
+      );
+      expect(error?.code).toBe('unexpected_response');
+      expect(req.marketplace).toEqual({ verdict: 'unknown' });
+    },
+  );
 
   it('goes by the present of the machine where the client has no clock', async () => {
     const keyApi = { validatePurchase: async () => purchase as Purchase };
@@ -161,9 +169,8 @@ describe('when the service could not say', () => {
   it('for want of guesses, the verdict is "unknown" and it is a refusal', async () => {
     const onDenied = vi.fn((_denial, _req, _res, next: () => void) => next());
     const guessLimit: GuessLimit = {
-      by: () => 'x',
-      left: async () => ({ left: 0, retryAfter: 1 }),
-      count: async () => {},
+      keyGenerator: () => 'x',
+      reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
     };
     const { req } = await guarded(purchase as Purchase, { guessLimit, onDenied });
     expect(onDenied).toHaveBeenCalledTimes(1);

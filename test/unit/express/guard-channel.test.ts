@@ -6,6 +6,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { purchase } from '../../support/wire.js';
 
 /** What a guard says of one request, while somebody listens. */
@@ -19,11 +20,7 @@ async function heard(
   onTestFinished(() => void unsubscribe('marketgate:guard', listener));
   const req = { headers: { 'x-purchase-code': purchase.purchase_code }, ip: '10.0.0.1' };
   await new Promise<unknown>((resolve) =>
-    requirePurchase({ validatePurchase }, options)(
-      req as never,
-      { locals: {} } as never,
-      resolve as never,
-    ),
+    requirePurchase({ validatePurchase }, options)(req as never, fakeResponse(), resolve as never),
   );
   return messages;
 }

@@ -1,6 +1,7 @@
-import express, { type NextFunction, type Request, type Response } from 'express';
+import express, { type NextFunction, type Request } from 'express';
 import { MarketgateError, requirePurchase } from 'marketgate';
 import { describe, expect, it } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { listen } from '../../support/listen.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
 
@@ -12,7 +13,7 @@ describe('a code that the cache knows', () => {
     const guard = requirePurchase(shop.keyApi, { item: 1042, supported: true });
     const calls: unknown[][] = [];
     const req = { headers: { 'x-purchase-code': code } } as unknown as Request;
-    const res = { locals: {} } as Response;
+    const res = fakeResponse();
     guard(req, res, ((...args: unknown[]) => void calls.push(args)) as NextFunction);
     return { calls, req, shop };
   }
@@ -55,7 +56,7 @@ describe('a cold code', () => {
     const ask = (code: string) =>
       new Promise<unknown>((resolve) => {
         const req = { headers: { 'x-purchase-code': code }, ip: '203.0.113.9' };
-        guard(req as unknown as Request, { locals: {} } as Response, resolve);
+        guard(req as unknown as Request, fakeResponse(), resolve);
       });
     expect(await ask(shop.code('supported'))).toBeUndefined();
     const before = shop.asked(VALIDATION);

@@ -9,8 +9,7 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Lines } from '../../../src/express/guess-limit/line.js';
-import { guesserName } from '../../../src/stores/guess-limit/guesser.js';
+import { clientName } from '../../../src/stores/guess-limit/client-name.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
 
@@ -28,26 +27,13 @@ describe('who is counted together', () => {
     ['0xa', '0xa'],
     ['', 'unknown'],
     [undefined, 'unknown'],
-  ])('%j is %j', (who, name) => {
-    expect(guesserName(who)).toBe(name);
+    [7, '7'],
+  ])('%j is %j', (client, name) => {
+    expect(clientName(client)).toBe(name);
   });
-});
 
-describe('the lines of guessers', () => {
-  it('are forgotten with who stood in them, also with who was refused', async () => {
-    const lines = new Lines();
-    const none = async () => ({ left: 0, retryAfter: 1 });
-    const one = async () => ({ left: 1, retryAfter: 1 });
-    const stand = (who: string, left: typeof none, code: string) =>
-      lines.inLine(who, left, async (line) => (await line.enter(code))?.());
-    const refused = Array.from({ length: 50 }, (_, i) => stand(`10.0.0.${i}`, none, guess(i)));
-    expect(lines.size).toBe(50);
-    expect((await Promise.allSettled(refused)).every(({ status }) => status === 'rejected')).toBe(
-      true,
-    );
-    // Several of one guesser, two of them about the same code.
-    await Promise.all([1, 1, 2, 3].map((n) => stand('10.1.0.1', one, guess(n))));
-    expect(lines.size).toBe(0);
+  it.each([[null], [Promise.resolve('anna')], [{}], [true]])('%j is no name', (client) => {
+    expect(() => clientName(client)).toThrow('"keyGenerator" must return a string');
   });
 });
 
@@ -55,7 +41,7 @@ describe('guesses', () => {
   async function open(options: RequirePurchaseOptions = {}, shopOptions: object = {}) {
     const shop = await openShop(shopOptions);
     const app = express();
-    app.set('trust proxy', true);
+    app.set('trust proxy', 1);
     app.get('/', requirePurchase(shop.keyApi, options), (_req, res) => void res.json({ ok: true }));
     app.use(errorHandler());
     const ask = (code: string, from = '10.0.0.1') =>
@@ -65,7 +51,7 @@ describe('guesses', () => {
   const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status);
 
   it('over the limit are 429 with Retry-After, without a call', async () => {
-    const { ask, asked } = await open({ guessLimit: { limit: 3, window: 60_000 } });
+    const { ask, asked } = await open({ guessLimit: { limit: 3, windowMs: 60_000 } });
     const answers = [];
     for (let i = 0; i < 6; i++) answers.push(await ask(guess(i)));
     expect(statuses(answers)).toEqual([403, 403, 403, 429, 429, 429]);
@@ -141,7 +127,7 @@ describe('guesses', () => {
     const other = new KeyApi({ baseUrl, apiKey, clock: first.sandbox.clock, cache: { shared } });
     onTestFinished(() => other.close());
     for (const code of [guess(1), guess(2)]) await other.validatePurchase(code);
-    await vi.waitFor(() => expect(shared.values.size).toBe(2));
+    await vi.waitFor(() => expect(shared.rows.size).toBe(2));
     const app = express();
     app.get(
       '/',
@@ -156,15 +142,30 @@ describe('guesses', () => {
     await ask(guess(4)).expect(429);
   });
 
+  it('by a name that is none is an error of the app, and lets nobody in', async () => {
+    const keyGenerator = (async () => 'anna') as never;
+    const { app, ask, asked, code } = await open({ guessLimit: { keyGenerator } });
+    const errors: unknown[] = [];
+    app.use(
+      (error: unknown, _req: unknown, res: { sendStatus(status: number): void }, _n: unknown) => {
+        errors.push(error);
+        res.sendStatus(500);
+      },
+    );
+    await ask(code('supported')).expect(500);
+    expect(String(errors)).toContain('"keyGenerator" must return a string');
+    expect(asked(VALIDATION)).toBe(0);
+  });
+
   it('can be turned off', async () => {
     const { ask } = await open({ guessLimit: false });
     for (let i = 0; i < 15; i++) await ask(guess(i)).expect(403);
   });
 
-  it('start anew when the window is over', async () => {
+  it('count no more when the window is over', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_900_000_000_000 });
     try {
-      const { ask } = await open({ guessLimit: { limit: 1, window: 60_000 } });
+      const { ask } = await open({ guessLimit: { limit: 1, windowMs: 60_000 } });
       await ask(guess(1)).expect(403);
       await ask(guess(2)).expect(429);
       vi.setSystemTime(1_900_000_061_000);
@@ -176,7 +177,10 @@ describe('guesses', () => {
 
   it('are counted by what the app says', async () => {
     const { ask } = await open({
-      guessLimit: { limit: 1, by: (req) => String(req.headers['x-forwarded-for']).slice(0, 4) },
+      guessLimit: {
+        limit: 1,
+        keyGenerator: (req) => String(req.headers['x-forwarded-for']).slice(0, 4),
+      },
     });
     await ask(guess(1), '10.1.0.1').expect(403);
     await ask(guess(2), '10.1.0.2').expect(429);
@@ -185,9 +189,8 @@ describe('guesses', () => {
 
   it('a counter of the app’s own that fails refuses no customer', async () => {
     const broken: GuessLimit = {
-      by: () => 'x',
-      left: async () => Promise.reject(new Error('down')),
-      count: async () => Promise.reject(new Error('down')),
+      keyGenerator: () => 'x',
+      reserve: async () => Promise.reject(new Error('down')),
     };
     const { ask, code } = await open({ guessLimit: broken });
     await ask(code('supported')).expect(200);

@@ -18,6 +18,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { item, purchase } from '../../support/wire.js';
 
 // What an operator reads: whose complaint it is, about which option, and what would be right.
@@ -52,15 +53,29 @@ const COMPLAINTS: Complaint[] = [
   [RP, 'licenseType', 'several', guard('licenseType'), [], ['Extended', ''], ['Extended', 7]],
   [RP, 'supported', 'true or false', guard('supported'), 1, 'yes'],
   [RP, 'accept', 'function', guard('accept'), 1, true],
+  [RP, 'item', 'is given, but undefined', guard('item'), undefined],
+  [RP, 'licenseType', 'is given, but undefined', guard('licenseType'), undefined],
+  [RP, 'supported', 'is given, but undefined', guard('supported'), undefined],
+  [RP, 'accept', 'is given, but undefined', guard('accept'), undefined],
+  [RP, 'item', 'whole number', guard('item'), null, [undefined], '1042'],
+  [RP, 'licenseType', 'several', guard('licenseType'), null, [undefined]],
   [RP, 'onUnknown', '"deny", "allow"', guard('onUnknown'), 'maybe'],
   [RP, 'onDenied', 'function', guard('onDenied'), 1, {}],
-  [RP, 'guessLimit', 'limit, window, by', guard('guessLimit'), 7, true, null],
+  [RP, 'guessLimit', 'limit, windowMs, keyGenerator', guard('guessLimit'), 7, true, null],
   [`${RP}: guessLimit`, 'max', 'known are', limit('max'), 10],
+  [`${RP}: guessLimit`, 'window', 'known are limit, windowMs', limit('window'), 60_000],
   [`${RP}: guessLimit`, 'limit', 'codes', limit('limit'), 0],
   [`${RP}: guessLimit`, 'limit', 'whole number', limit('limit'), 1.5],
-  [`${RP}: guessLimit`, 'window', 'milliseconds', limit('window'), 0, -1],
-  [`${RP}: guessLimit`, 'by', 'function', limit('by'), 'ip'],
+  [`${RP}: guessLimit`, 'windowMs', 'milliseconds', limit('windowMs'), 0, -1],
+  [`${RP}: guessLimit`, 'keyGenerator', 'function', limit('keyGenerator'), 'ip'],
   ['loadPurchase', 'keyApi', 'validatePurchase', (wrong) => loadPurchase(wrong as never), {}],
+  [
+    'loadPurchase',
+    'item',
+    'is given, but undefined',
+    (item) => loadPurchase(keyApi, { item } as never),
+    undefined,
+  ],
   [
     'loadPurchase',
     'onUnknown',
@@ -153,7 +168,7 @@ describe('a complaint about an option', () => {
 
 /** What a middleware hands to `next`. */
 function ending(guard: (...args: never[]) => unknown, req: object = {}): Promise<unknown> {
-  const res = { locals: {} };
+  const res = fakeResponse();
   const given = { headers: {}, params: {}, originalUrl: '/', ip: '10.0.0.1', ...req };
   return new Promise((resolve) => guard(...([given, res, resolve] as never[])));
 }

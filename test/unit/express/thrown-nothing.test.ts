@@ -43,7 +43,7 @@ describe.each(expressVersions)(
         requirePurchase(keyApi, { licenseType: 'none', onDenied: reject }),
         requirePurchase({ validatePurchase: reject }),
         requirePurchase({ validatePurchase: reject }, { onUnknown: 'allow' }),
-        requirePurchase({ validatePurchase: reject }, { guessLimit: { by: fail } }),
+        requirePurchase({ validatePurchase: reject }, { guessLimit: { keyGenerator: fail } }),
         loadPurchase(keyApi, { code: fail }),
         loadItem(keyApi, { id: fail }),
         loadItem({ getItem: reject }),

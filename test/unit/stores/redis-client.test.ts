@@ -1,12 +1,12 @@
 import { Cluster, Redis } from 'ioredis';
-import { RedisCache, type RedisClient, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { RedisCache, type RedisClient, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { describe, expect, it } from 'vitest';
 
 const MAKERS = {
   RedisTokenStore: (client: RedisClient) => new RedisTokenStore({ client }),
   RedisCache: (client: RedisClient) => new RedisCache({ client }),
-  redisGuessLimit: (client: RedisClient) => redisGuessLimit({ client }),
+  RedisGuessLimit: (client: RedisClient) => new RedisGuessLimit({ client }),
 };
 
 /** Nobody listens there, and nothing of this connects. */
@@ -93,14 +93,14 @@ describe('options', () => {
   it.each([
     ['prefix', () => new RedisTokenStore({ client, prefix: ' ' })],
     ['prefix', () => new RedisCache({ client, prefix: '' })],
-    ['prefix', () => redisGuessLimit({ client, prefix: 5 as never })],
+    ['prefix', () => new RedisGuessLimit({ client, prefix: 5 as never })],
     ['timeout', () => new RedisTokenStore({ client, timeout: 0 })],
     ['timeout', () => new RedisCache({ client, timeout: Number.NaN })],
-    ['timeout', () => redisGuessLimit({ client, timeout: -1 })],
+    ['timeout', () => new RedisGuessLimit({ client, timeout: -1 })],
     ['clock', () => new RedisTokenStore({ client, clock: 5 as never })],
-    ['limit', () => redisGuessLimit({ client, limit: 1.5 })],
-    ['window', () => redisGuessLimit({ client, window: 0 })],
-    ['by', () => redisGuessLimit({ client, by: 'ip' as never })],
+    ['limit', () => new RedisGuessLimit({ client, limit: 1.5 })],
+    ['windowMs', () => new RedisGuessLimit({ client, windowMs: 0 })],
+    ['keyGenerator', () => new RedisGuessLimit({ client, keyGenerator: 'ip' as never })],
     ['ttl', () => new RedisCache({ client, ttl: 5 } as never)],
   ])('a wrong "%s" is a TypeError that names it', (name, make) => {
     expect(make).toThrow(TypeError);

@@ -1,6 +1,6 @@
 // From CommonJS: every entry by require, and the same work.
 const marketgate = require('marketgate');
-const { RedisCache, RedisTokenStore, redisGuessLimit } = require('marketgate/redis');
+const { RedisCache, RedisGuessLimit, RedisTokenStore } = require('marketgate/redis');
 const { createSandbox } = require('marketgate/sandbox');
 const express = require('express');
 const passport = require('passport');
@@ -11,7 +11,7 @@ const { KeyApi, LoginApi, MarketplaceStrategy, errorHandler, loadUser, requirePu
 
 work({
   ...{ KeyApi, LoginApi, MarketplaceStrategy, errorHandler, loadUser, requirePurchase },
-  ...{ RedisCache, RedisTokenStore, redisGuessLimit, createSandbox, express, passport },
+  ...{ RedisCache, RedisGuessLimit, RedisTokenStore, createSandbox, express, passport },
   connect: require('./connect.cjs').connect,
 }).catch((error) => {
   console.error(error);

@@ -8,7 +8,7 @@ import {
   MarketplaceStrategy,
   requirePurchase,
 } from 'marketgate';
-import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { createSandbox } from 'marketgate/sandbox';
 import passport from 'passport';
 import { connect } from './connect.cjs';
@@ -16,5 +16,5 @@ import { work } from './work.cjs';
 
 await work({
   ...{ KeyApi, LoginApi, MarketplaceStrategy, errorHandler, loadUser, requirePurchase },
-  ...{ RedisCache, RedisTokenStore, redisGuessLimit, createSandbox, express, passport, connect },
+  ...{ RedisCache, RedisGuessLimit, RedisTokenStore, createSandbox, express, passport, connect },
 });

@@ -36,7 +36,7 @@ async function guardWorks(lib, app, ask, sandbox, services) {
   const keyApis = [0, 1].map(
     () => new lib.KeyApi({ baseUrl, apiKey, cache: { shared: shared() } }),
   );
-  const guessLimit = lib.redisGuessLimit({ client, prefix, limit: 2, window: 60_000 });
+  const guessLimit = new lib.RedisGuessLimit({ client, prefix, limit: 2, windowMs: 60_000 });
   keyApis.forEach((keyApi, i) => {
     app.get(`/download/${i}`, lib.requirePurchase(keyApi, { item: 1042, guessLimit }), (req, res) =>
       res.json({ item: req.marketplace.purchase.item.id }),

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import Keyv from 'keyv';
 import { EncryptedTokenStore, KeyApi, type SharedCache, type TokenStore } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
-import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { describeSharedCache, describeTokenStore } from 'marketgate/testing';
 import { createClient } from 'redis';
 
@@ -14,7 +14,7 @@ export async function stores(): Promise<TokenStore[]> {
   const ioRedis = new Redis(url);
   const shared: SharedCache = new RedisCache({ client: nodeRedis, prefix: 'shop:' });
   const other: SharedCache = new RedisCache({ client: ioRedis, prefix: 'shop:' });
-  const guessLimit = redisGuessLimit({ client: ioRedis, limit: 10, window: 60_000 });
+  const guessLimit = new RedisGuessLimit({ client: ioRedis, limit: 10, windowMs: 60_000 });
   const keyApis = [shared, other].map(
     (cache) => new KeyApi({ baseUrl: 'https://a.example', apiKey: 'k', cache: { shared: cache } }),
   );

@@ -11,8 +11,8 @@ import {
 import {
   RedisCache,
   type RedisCacheOptions,
+  RedisGuessLimit,
   RedisTokenStore,
-  redisGuessLimit,
 } from 'marketgate/redis';
 import { Agent } from 'undici';
 import { CLIENTS } from '../../../support/redis-server.js';
@@ -51,7 +51,7 @@ export async function createMember(settings: MemberSettings): Promise<Member> {
   const keyApi = new KeyApi({
     baseUrl: settings.serviceUrl,
     apiKey: settings.apiKey,
-    clock: () => now ?? Date.now(),
+    clock: () => now ?? Date.now() + (settings.skew ?? 0),
     retries: 0,
     ...(settings.isPatient && { timeout: 60_000 }),
     dispatcher,
@@ -62,11 +62,11 @@ export async function createMember(settings: MemberSettings): Promise<Member> {
   app.get(
     '/guarded',
     requirePurchase(keyApi, {
-      guessLimit: redisGuessLimit({
+      guessLimit: new RedisGuessLimit({
         client,
         limit: settings.guessLimit,
-        window: 60_000,
-        by: (req) => req.get('x-visitor') ?? '',
+        windowMs: 60_000,
+        keyGenerator: (req) => req.get('x-visitor') ?? '',
       }),
     }),
     (_req, res) => void res.end(),

@@ -1,0 +1,149 @@
+import type { Express, RequestHandler } from 'express';
+import {
+  errorHandler,
+  firstOf,
+  fromHeader,
+  fromQuery,
+  fromSession,
+  loadPurchase,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { openShop, type Shop } from '../../support/shop.js';
+
+const WRONG = '00000000-0000-4000-8000-000000000000';
+
+describe.each(expressVersions)('what shared caches are told, on %s', (_version, express) => {
+  interface Setup extends RequirePurchaseOptions {
+    before?: RequestHandler;
+    make?: 'require' | 'load';
+  }
+  async function open({ before, make = 'require', ...options }: Setup = {}) {
+    const shop = await openShop();
+    const app = express();
+    if (before) app.use(before);
+    app.use(
+      make === 'require'
+        ? requirePurchase(shop.keyApi, options)
+        : loadPurchase(shop.keyApi, options),
+    );
+    app.use((_req, res) => void res.send('the file'));
+    app.use(errorHandler());
+    return { ...shop, app };
+  }
+  const get = (app: Express, code?: string) => {
+    const asked = request(app).get('/');
+    return code === undefined ? asked : asked.set('x-purchase-code', code);
+  };
+  const told = ({ headers }: { headers: Record<string, string> }) => [
+    headers['cache-control'],
+    headers.vary,
+  ];
+  const setting =
+    (headers: Record<string, string>): RequestHandler =>
+    (_req, res, next) => {
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+      next();
+    };
+
+  it('a customer’s file is the customer’s, the first time and from the cache', async () => {
+    const { app, code } = await open();
+    for (let i = 0; i < 2; i++) {
+      const answer = await get(app, code('supported')).expect(200);
+      expect(told(answer)).toEqual(['private', 'X-Purchase-Code']);
+    }
+  });
+
+  it.each<[string, RequirePurchaseOptions['code'], string | undefined]>([
+    ['another header', fromHeader('x-license'), 'x-license'],
+    ['the session', fromSession(), 'Cookie'],
+    ['the query', fromQuery(), undefined],
+    ['a function', (req) => req.headers['x-license'], undefined],
+    ['several places', firstOf(fromHeader('x-license'), fromSession()), 'x-license, Cookie'],
+  ])('the answer varies on where the code comes from: %s', async (_name, source, vary) => {
+    const shop = await openShop();
+    const app = express();
+    const code = shop.code('supported');
+    app.use((req, _res, next) => {
+      Object.assign(req, { session: { purchase_code: code } });
+      next();
+    });
+    app.use(requirePurchase(shop.keyApi, { code: source }));
+    app.use((_req, res) => void res.end());
+    const answer = await request(app)
+      .get(`/?purchase_code=${code}`)
+      .set('x-license', code)
+      .expect(200);
+    expect(told(answer)).toEqual(['private', vary]);
+  });
+
+  it.each([
+    ['Accept-Encoding', 'Accept-Encoding, X-Purchase-Code'],
+    ['Origin, x-purchase-code', 'Origin, x-purchase-code'],
+    ['*', '*'],
+  ])('keeps what the app varies on: %s', async (Vary, expected) => {
+    const { app, code } = await open({ before: setting({ Vary }) });
+    expect(told(await get(app, code('supported')))).toEqual(['private', expected]);
+  });
+
+  it('an app that has said how it is cached knows better', async () => {
+    const before = setting({ 'Cache-Control': 'public, max-age=60' });
+    const { app, code } = await open({ before });
+    const answer = await get(app, code('supported')).expect(200);
+    expect(told(answer)).toEqual(['public, max-age=60', 'X-Purchase-Code']);
+  });
+
+  it('but a refusal is kept nowhere', async () => {
+    const before = setting({ 'Cache-Control': 'public, max-age=60' });
+    const { app, code } = await open({ before, item: 7 });
+    for (const sent of [undefined, WRONG, code('supported')]) {
+      const answer = await get(app, sent);
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(told(answer)[0]).toBe('no-store');
+    }
+  });
+
+  it('nor is one that the app answers, or one for too many attempts', async () => {
+    const onDenied = vi.fn((denial, _req, res) => res.status(denial.status).end());
+    const { app } = await open({ onDenied, guessLimit: { limit: 1 } });
+    expect(told(await get(app, WRONG).expect(403))[0]).toBe('no-store');
+    expect(told(await get(app, WRONG.replace('4', '5')).expect(429))[0]).toBe('no-store');
+  });
+
+  it('nor is an outage', async () => {
+    const { app, code, sandbox } = await open({ before: setting({ 'Cache-Control': 'public' }) });
+    sandbox.faults.html = true;
+    expect(told(await get(app, code('supported')).expect(502))[0]).toBe('no-store');
+  });
+
+  it('who is let in during an outage gets what is not for others either', async () => {
+    const { app, code, sandbox } = await open({ onUnknown: 'allow' });
+    sandbox.faults.html = true;
+    expect(told(await get(app, code('supported')).expect(200))).toEqual([
+      'private',
+      'X-Purchase-Code',
+    ]);
+  });
+
+  describe('loadPurchase', () => {
+    it.each<[string, (shop: Shop) => string | undefined, string | undefined]>([
+      ['a customer', (shop) => shop.code('supported'), 'private'],
+      ['a wrong code', () => WRONG, 'private'],
+      ['nobody: everybody without a code gets that page', () => undefined, undefined],
+    ])('%s', async (_name, code, control) => {
+      const shop = await open({ make: 'load' });
+      const answer = await get(shop.app, code(shop)).expect(200);
+      expect(told(answer)).toEqual([control, 'X-Purchase-Code']);
+    });
+
+    it('an outage', async () => {
+      const shop = await open({ make: 'load' });
+      shop.sandbox.faults.html = true;
+      const answer = await get(shop.app, shop.code('supported')).expect(200);
+      expect(told(answer)).toEqual(['private', 'X-Purchase-Code']);
+    });
+  });
+});
