@@ -1,6 +1,7 @@
 import { addCacheKeepingTests } from './cache-keeping-tests.js';
 import { addInvalidationTests } from './invalidation-tests.js';
 import { addLockTests } from './lock-tests.js';
+import { addOrderTests } from './order-tests.js';
 import type { AddCacheTest, SharedCacheSetup } from './shared-cache-setup.js';
 import { checkRunner, type TestRunner } from './test-runner.js';
 
@@ -50,5 +51,6 @@ export function describeSharedCache(
     addCacheKeepingTests(add);
     addLockTests(add);
     addInvalidationTests(add);
+    addOrderTests(add);
   });
 }

@@ -43,7 +43,8 @@ describe.skipIf(redisIsMissing())('one process apart from the others', () => {
     await fleet.ask(code);
     expect(service.calls(code)).toBe(1);
     proxies[0]?.cut();
-    await fleet.workers[0]?.do('invalidate', { code });
+    // It says that it could not tell the others.
+    expect(await fleet.workers[0]?.do('invalidate', { code })).toBe(false);
     proxies[0]?.mend();
     await bench.allShare();
     await bench.ask(0, code);

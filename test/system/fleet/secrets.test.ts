@@ -53,7 +53,7 @@ describe.skipIf(redisIsMissing())('everything that Redis sees', () => {
 
     const everything = await spy.everything();
     // It saw all of them: answers, locks, a token, a claim, guesses and invalidations.
-    for (const kind of ['cache:value:', 'cache:lock:', 'token:', 'guess:', 'token:claim:']) {
+    for (const kind of ['cache:row:', 'cache:lock:', 'token:', 'guess:', 'token:claim:']) {
       expect(everything.some((word) => word.startsWith(`marketgate:${kind}`))).toBe(true);
     }
     expect(legible(SECRETS, everything)).toEqual([]);

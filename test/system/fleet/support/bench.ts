@@ -9,6 +9,8 @@ import { until } from './until.js';
 /** How a fleet is made; see {@link MemberSettings} for the rest. */
 interface BenchOptions extends Partial<Omit<MemberSettings, 'redisUrl' | 'client' | 'serviceUrl'>> {
   readonly processes?: number;
+  /** Milliseconds by which the clock of each process is wrong. */
+  readonly skews?: readonly number[];
   /** How many proxies stand between the processes and Redis; each serves every n-th process. */
   readonly proxies?: number;
 }
@@ -23,7 +25,7 @@ export class Bench {
   ) {}
 
   /** The processes are connected, and hear invalidations. */
-  static async start({ processes = 4, proxies: count = 0, ...options }: BenchOptions) {
+  static async start({ processes = 4, proxies: count = 0, skews = [], ...options }: BenchOptions) {
     const [redis, service] = await Promise.all([sharedRedis(), CountingService.start()]);
     const { port } = redis;
     const proxies = await Promise.all(Array.from({ length: count }, () => TcpProxy.start(port)));
@@ -31,6 +33,7 @@ export class Bench {
     const fleet = await TestFleet.start(
       { ...given, serviceUrl: service.url },
       Array.from({ length: processes }, (_, n) => (proxies[n % count] ?? redis).url),
+      skews,
     );
     const bench = new Bench(redis, service, proxies, fleet);
     await bench.allShare();

@@ -17,6 +17,8 @@ export interface MemberSettings {
    * a process does when it cannot reach the shared cache, as happens on a busy machine.
    */
   readonly isPatient?: boolean;
+  /** Milliseconds by which its clock is wrong. */
+  readonly skew?: number;
   /** Locks live that many times longer, for the same reason. */
   readonly lockFactor?: number;
 }
@@ -48,11 +50,15 @@ export interface Commands {
   end: [input: object, output: undefined];
   /** Moves the time of all deadlines and rests. */
   pass: [input: { milliseconds: number }, output: undefined];
-  ask: [input: { code: string; times: number; via: 'client' | 'guard' }, output: Outcomes];
+  ask: [
+    input: { code: string; times: number; via: 'client' | 'guard'; fresh?: boolean },
+    output: Outcomes,
+  ];
   /** Asks for each of the codes, some at once, at a moment of the simulated time. */
   traffic: [input: { now: number; codes: string[] }, output: Outcomes];
   peek: [input: { code: string }, output: 'yes' | 'no' | 'nothing'];
-  invalidate: [input: { code?: string }, output: unknown];
+  /** Whether the shared cache could be told. */
+  invalidate: [input: { code?: string }, output: boolean];
   /** Settles when `peek` says nothing about the code any more. */
   forgotten: [input: { code: string }, output: unknown];
   /** One guarded request of a visitor; gives the status. */

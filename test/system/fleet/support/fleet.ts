@@ -82,6 +82,7 @@ export class TestFleet {
   static async start(
     settings: Omit<MemberSettings, 'redisUrl' | 'client'>,
     urls: readonly string[],
+    skews: readonly number[] = [],
   ): Promise<TestFleet> {
     const program = await builtWorker();
     const fleet = new TestFleet(urls.map(() => idle.pop() ?? new Worker(program)));
@@ -89,6 +90,7 @@ export class TestFleet {
       worker.do('begin', {
         ...settings,
         redisUrl: urls[n] ?? '',
+        skew: skews[n] ?? 0,
         client: n % 2 === 0 ? 'node-redis' : 'ioredis',
       }),
     );

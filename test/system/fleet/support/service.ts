@@ -13,6 +13,10 @@ export class CountingService {
   onCall: (code: string) => void = () => {};
   /** Milliseconds that each answer takes. */
   latency = 10;
+  /** Codes that were valid once. */
+  readonly refunded = new Set<string>();
+  /** Whether it shows a page instead of answers, which opens no breaker. */
+  isOut = false;
   /** Answers wait for it as well, when it is there. */
   gate: Promise<void> | undefined;
 
@@ -52,7 +56,12 @@ export class CountingService {
     const purchase_code = new URLSearchParams(body).get('purchase_code') ?? '';
     this.#calls.set(purchase_code, this.calls(purchase_code) + 1);
     this.onCall(purchase_code);
-    const answer = purchase_code.startsWith(INVALID)
+    if (this.isOut) {
+      res.end('<!DOCTYPE html><title>Maintenance</title>');
+      return;
+    }
+    const isInvalid = purchase_code.startsWith(INVALID) || this.refunded.has(purchase_code);
+    const answer = isInvalid
       ? refusal('Invalid purchase code')
       : success({ data: { purchase: { ...purchase, purchase_code } } });
     const { gate } = this;

@@ -32,8 +32,8 @@ function handlersOf(member: Member): Partial<Handlers> {
   const crowd = new Pool(new URL(url).origin, { connections: 250 });
   const load = new Load(keyApi, tokens);
 
-  const askClient = async (code: string): Promise<'yes' | 'no'> =>
-    (await keyApi.validatePurchase(code)) === null ? 'no' : 'yes';
+  const askClient = async (code: string, fresh = false): Promise<'yes' | 'no'> =>
+    (await keyApi.validatePurchase(code, { fresh })) === null ? 'no' : 'yes';
   const visit = async (code: string, visitor: string): Promise<number> => {
     const { statusCode, body } = await crowd.request({
       method: 'GET',
@@ -55,10 +55,12 @@ function handlersOf(member: Member): Partial<Handlers> {
       await crowd.destroy();
       await member.close();
     },
-    async ask({ code, times, via }) {
+    async ask({ code, times, via, fresh = false }) {
       const outcomes = noOutcomes();
       const look = via === 'client' ? askClient : askGuard;
-      await Promise.all(Array.from({ length: times }, () => note(outcomes, () => look(code))));
+      await Promise.all(
+        Array.from({ length: times }, () => note(outcomes, () => look(code, fresh))),
+      );
       return outcomes;
     },
     async traffic({ now, codes }) {
@@ -76,7 +78,11 @@ function handlersOf(member: Member): Partial<Handlers> {
       if (known === undefined) return 'nothing';
       return known === null ? 'no' : 'yes';
     },
-    invalidate: ({ code }) => keyApi.invalidate(code),
+    invalidate: ({ code }) =>
+      keyApi.invalidate(code).then(
+        () => true,
+        () => false,
+      ),
     async forgotten({ code }) {
       while (keyApi.peekPurchase(code) !== undefined) await nextLook();
     },
