@@ -60,7 +60,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
     else if (hasFollowed(context)) {
       // Nothing is sent to the other host yet.
       this.#controller = controller;
-      this.#refuseRedirect('redirected by the dispatcher');
+      this.#refuseRedirect('by the dispatcher');
     } else this.#controller = controller;
   }
 

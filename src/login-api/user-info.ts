@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flagText } from '../shape/flag-text.js';
-import { timestamp } from '../shape/timestamp-schema.js';
+import { parseTimestamp } from '../shape/timestamp.js';
 
 /**
  * Who logged in (specification: interface B, "User info"). All fields are strings, names as on the
@@ -19,7 +19,7 @@ export interface UserInfo {
   user_lastname?: string;
   /** The list of values is open. */
   user_gender?: string;
-  /** YYYY-MM-DD. */
+  /** YYYY-MM-DD; empty when the user gave none. */
   user_birthdate?: string;
   /** URL; a relative path on some deployments. */
   user_picture?: string;
@@ -38,6 +38,11 @@ export interface UserInfo {
 }
 
 const text = z.string().optional();
+/** Empty where the user gave none. */
+const date = z
+  .string()
+  .refine((value) => value === '' || parseTimestamp(value) !== undefined, 'expected a date')
+  .optional();
 
 /** Only the `user_id` must be there: a login rests on nothing else. */
 export const userInfoSchema = z.looseObject({
@@ -47,10 +52,10 @@ export const userInfoSchema = z.looseObject({
   user_firstname: text,
   user_lastname: text,
   user_gender: text,
-  user_birthdate: timestamp,
+  user_birthdate: date,
   user_picture: text,
   user_cover: text,
-  user_registered: timestamp,
+  user_registered: date,
   user_verified: flagText.optional(),
   user_relationship: text,
   user_biography: text,

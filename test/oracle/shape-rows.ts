@@ -106,6 +106,7 @@ export const UNCHANGED: readonly ShapeRow[] = [
   ...['2020-02-18T07:42:08.000000Z', '2020-02-18T07:42:08', '2020-02-18 07:42:08', '2020-02-18T09:42:08+02:00', '2020-02-18T09:42:08+0200', '2020-02-18', '2028-02-29T00:00:00Z']
     .map((at) => drift('purchase', 'supported_until', at, at)),
   drift('user', 'user_registered', '2021-03-01 12:00:00', '2021-03-01 12:00:00'),
+  drift('user', 'user_birthdate', '', ''),
   drift('account', 'profile.social_links.mastodon', 'x', 'x'),
 ];
 

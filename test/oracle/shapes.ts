@@ -145,9 +145,11 @@ const USER_FIELDS = [
   ...['user_biography', 'user_website'],
 ];
 
+const dateOrEmpty: Rule = (value) => (value === '' ? 'yes' : timestamp(value));
+
 export const readsAsUser: Rule = object({
   user_id: id,
-  user_birthdate: optional(timestamp),
-  user_registered: optional(timestamp),
+  user_birthdate: optional(dateOrEmpty),
+  user_registered: optional(dateOrEmpty),
   ...Object.fromEntries(USER_FIELDS.map((name) => [name, optional(text)])),
 });

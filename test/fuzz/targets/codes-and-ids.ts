@@ -100,13 +100,16 @@ function codeByContract(value: unknown): string | 'absent' | 'refused' | 'open' 
 /** What the guard does with whatever comes as a code, and what the clients do with any id. */
 export const codesAndIds = (real: RealAnswers): Target[] => {
   const purchase = answering(real.purchase[0]);
+  const { item } = real.item[0] as { item: object };
   const no = answering({ status: 'error', msg: 'Invalid purchase code' });
   const shop = (): { keyApi: KeyApi; service: ServiceInMemory } => {
-    const service = new ServiceInMemory(({ path, body }) => {
+    const service = new ServiceInMemory((request) => {
+      const { path } = request;
       if (path.startsWith('/api/account')) return answering(real.account[0]);
-      if (path.startsWith('/api/items/item')) return answering(real.item[0]);
-      const code = new URLSearchParams(String(body)).get('purchase_code');
-      return code === SECRET.code ? purchase : no;
+      if (path.startsWith('/api/items/item')) {
+        return answering({ item: { ...item, id: Number(request.parameter('item_id')) } });
+      }
+      return request.parameter('purchase_code') === SECRET.code ? purchase : no;
     });
     const keyApi = new KeyApi({
       baseUrl: 'https://market.example',

@@ -4,6 +4,7 @@ import { KeyApi } from 'marketgate';
 import { type End, MAX_BYTES, mustPause } from '../../oracle/answers.js';
 import { judgeKeyApi } from '../../oracle/key-api.js';
 import { KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
+import { type Reading, readsAsTimestamp } from '../../oracle/shapes.js';
 import type { WireAnswer } from '../../support/service-in-memory.js';
 import {
   checkError,
@@ -25,6 +26,11 @@ const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> =
   items: (keyApi) => keyApi.listItems(),
   item: (keyApi) => keyApi.getItem(1042),
   purchase: (keyApi) => keyApi.validatePurchase(SECRET.code),
+};
+
+const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
+  item: 1042,
+  purchase: SECRET.code,
 };
 
 const CACHES = [false, { max: 4, maxInvalid: 4 }] as const;
@@ -65,7 +71,7 @@ async function judged(
     clock: () => NOW,
     ...options,
   });
-  const { ends, value } = judgeKeyApi(endpoint, answer);
+  const { ends, value } = judgeKeyApi(endpoint, answer, ASKED[endpoint]);
   const result = await settled(ASK[endpoint](keyApi));
   const got = endOf(endpoint, result);
   assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, it was ${got}`);
@@ -109,15 +115,41 @@ function checkAnswer(endpoint: KeyEndpoint, got: unknown, sent: unknown): void {
   }
   const before = sent as Record<string, unknown>;
   const after = got as Record<string, unknown>;
-  for (const name of ['id', 'name', 'username', 'purchase_code', 'license_type', 'balance']) {
-    const value = before[name];
-    if (typeof value === 'string' || typeof value === 'number') {
-      assert.equal(String(Number(after[name])), String(Number(value)), name);
-      if (typeof after[name] === 'string') assert.equal(after[name], value, name);
-    }
+  for (const name of ['id', 'username', 'purchase_code']) {
+    if (name in after) assert.equal(String(after[name]), String(before[name]), name);
+  }
+  // What is of the documented kind comes as it was sent, and nothing else does.
+  for (const [name, kind] of Object.entries(OPTIONAL)) {
+    const isAsDocumented = kind(before[name]);
+    if (isAsDocumented === 'yes') assert.equal(after[name], before[name], name);
+    if (isAsDocumented === 'no') assert.ok(after[name] !== before[name] || !(name in after), name);
+    if (name in after) assert.notEqual(kind(after[name]), 'no', name);
   }
   const item = before.item as { id?: unknown } | undefined;
   if (endpoint === 'purchase') {
     assert.equal((after.item as { id: unknown }).id, Number(item?.id), 'another item');
   }
 }
+
+const ofType =
+  (type: string) =>
+  (value: unknown): Reading =>
+    typeof value === type && Number.isFinite(value ?? Number.NaN) === (type === 'number')
+      ? 'yes'
+      : 'no';
+
+/** Fields that may be absent, and what is of their kind. */
+const OPTIONAL: Readonly<Record<string, (value: unknown) => Reading>> = {
+  license_type: ofType('string'),
+  description: ofType('string'),
+  email: ofType('string'),
+  currency: ofType('string'),
+  balance: ofType('number'),
+  downloaded: ofType('boolean'),
+  ...Object.fromEntries(
+    ['supported_until', 'date', 'published_at', 'registered_at'].map((name) => [
+      name,
+      (value: unknown) => (typeof value === 'string' ? readsAsTimestamp(value) : 'no'),
+    ]),
+  ),
+};

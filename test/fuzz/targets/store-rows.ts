@@ -18,16 +18,44 @@ const TOKEN: AccessToken = { value: SECRET.accessToken, issuedAt: NOW, expiresAt
 const USER = 'mira';
 const KEYS = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)];
 
-/** As much of a node-redis client as these stores use, with one row that the test writes. */
-function redisWith(row: unknown): ConstructorParameters<typeof RedisTokenStore>[0]['client'] {
+/** What was shared, and under which names it was looked for. */
+class Recorder extends MemorySharedCache {
+  readonly looked = new Set<string>();
+
+  override read(key: string): ReturnType<MemorySharedCache['read']> {
+    this.looked.add(key);
+    return super.read(key);
+  }
+}
+
+interface SharedEntry {
+  readonly value: string;
+  readonly order: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * As much of a node-redis client as these stores use, with one row that the test writes, and one of the
+ * shared cache under all names but some.
+ */
+function redisWith(
+  row: unknown,
+  isElsewhere: (key: string) => boolean = () => true,
+  shared?: SharedEntry,
+): ConstructorParameters<typeof RedisTokenStore>[0]['client'] {
   const nothing = async () => null;
+  const time = [String(NOW / 1000), '9'];
+  const run = async (_script: string, { keys: [key = ''] }: { keys: string[] }) =>
+    shared === undefined || isElsewhere(key)
+      ? [null, -2, ...time]
+      : [`${shared.order}:${shared.value}`, shared.expiresAt - NOW, ...time];
   const client = {
     isOpen: true,
     isReady: true,
     get: async () => row,
     set: async () => 'OK',
     del: async () => 1,
-    ...{ eval: nothing, publish: nothing, subscribe: nothing, pTTL: nothing, connect: nothing },
+    ...{ eval: run, publish: nothing, subscribe: nothing, pTTL: nothing, connect: nothing },
     ...{ duplicate: () => client, on: () => client, once: () => client },
   };
   return client as never;
@@ -136,14 +164,13 @@ export const storeRows = (answers: RealAnswers): Target[] => [
   ),
   target('cache:shared-row', 'a row of the shared cache', () =>
     fc.asyncProperty(edit, fc.boolean(), fc.boolean(), async (change, isMoved, isRedis) => {
-      const shared = new MemorySharedCache();
-      const [yes, refusal] = [
-        answers.purchase[0],
-        { status: 'error', msg: 'Invalid purchase code' },
-      ];
-      const askedBy = (says: unknown, cache: object, code: string) => {
+      const shared = new Recorder(clock);
+      const body = JSON.stringify(answers.purchase[0]);
+      const yes = (code: string): unknown => JSON.parse(body.replace(SECRET.code, code));
+      const refusal = () => ({ status: 'error', msg: 'Invalid purchase code' });
+      const askedBy = (says: (code: string) => unknown, cache: object, code: string) => {
         const dispatcher = new ServiceInMemory(({ path }) =>
-          answering(path.startsWith('/api/account') ? answers.account[0] : says),
+          answering(path.startsWith('/api/account') ? answers.account[0] : says(code)),
         );
         const keyApi = new KeyApi({
           baseUrl: 'https://market.example',
@@ -157,18 +184,26 @@ export const storeRows = (answers: RealAnswers): Target[] => [
       };
       const first = askedBy(yes, { shared }, isMoved ? 'another-code-1' : SECRET.code);
       await first.answer;
-      while (shared.values.size === 0) await new Promise((resolve) => setImmediate(resolve));
-      const [row = ''] = shared.values.values();
-      const value = edited(row, change);
+      const [[name, row] = ['', undefined]] = shared.rows;
+      assert.ok(row !== undefined, 'the answer was not shared');
+      const value = edited(row.value, change);
+      // What else is looked for there, as whether all was invalidated, is not.
+      const isElsewhere = (key: string): boolean =>
+        shared.looked.has(key.slice(key.lastIndexOf(':') + 1)) && !key.endsWith(name);
       const corrupt = isRedis
-        ? new RedisCache({ client: redisWith(value) })
-        : Object.assign(new MemorySharedCache(), { get: async () => value });
+        ? new RedisCache({ client: redisWith(undefined, isElsewhere, { ...row, value }) })
+        : Object.assign(new MemorySharedCache(clock), {
+            read: async (key: string) =>
+              isElsewhere(key)
+                ? { value: undefined, order: 0, ttl: 0, now: NOW * 1000 }
+                : { value, order: row.order, ttl: row.expiresAt - NOW, now: NOW * 1000 + 9 },
+          });
       const second = askedBy(refusal, { shared: corrupt }, SECRET.code);
       const result = await second.answer;
       assert.ok('value' in result, 'a corrupt row is no row, not a failure');
-      const isGood = !isMoved && plain(value) === plain(row);
+      const isGood = !isMoved && plain(value) === plain(row.value);
       if (result.value !== null) assert.ok(isGood, 'who can write there granted a purchase');
-      else assert.ok(value !== row || isMoved, 'a good row was not read');
+      else assert.ok(value !== row.value || isMoved, 'a good row was not read');
       await Promise.all([first.keyApi.close(), second.keyApi.close()]);
     }),
   ),

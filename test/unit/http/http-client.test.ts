@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { KeyApi, LoginApi } from 'marketgate';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher, interceptors } from 'undici';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { everythingOf, rejection } from '../../support/errors.js';
 import { json, page, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
 
@@ -76,6 +76,65 @@ describe('an answer that cannot be used', () => {
     expect(other.requests).toHaveLength(0);
   });
 
+  it.each<[string, (agent: Agent) => Dispatcher]>([
+    [
+      'with the redirect interceptor',
+      (a) => a.compose(interceptors.redirect({ maxRedirections: 5 })),
+    ],
+    [
+      'with it, under something that makes options of its own',
+      (a) =>
+        a.compose(
+          interceptors.redirect({ maxRedirections: 5 }),
+          (dispatch) => (options, handler) => {
+            const { maxRedirections: _, ...others } = options as { maxRedirections?: number };
+            return dispatch(others as Dispatcher.DispatchOptions, handler);
+          },
+        ),
+    ],
+    [
+      'with a wish to follow in every request',
+      (a) =>
+        a.compose(
+          interceptors.redirect(),
+          (dispatch) => (options, handler) =>
+            dispatch({ ...options, maxRedirections: 5 } as Dispatcher.DispatchOptions, handler),
+        ),
+    ],
+  ])('a redirect is not followed by a dispatcher %s', async (_name, compose) => {
+    for (const status of [301, 302, 303, 307, 308]) {
+      const other = await startUpstream((_req, res) =>
+        json(res, { ...success({ data: { ...account, purchase } }), access_token: 'stolen' }),
+      );
+      const upstream = await startUpstream((req, res) => {
+        res.writeHead(status, { location: `${other.url}${req.path}?${req.query}` }).end();
+      });
+      const agent = new Agent();
+      onTestFinished(() => agent.close());
+      const dispatcher = compose(agent);
+      const keyApi = client(upstream.url, { dispatcher });
+      const loginApi = new LoginApi({
+        authUrl: upstream.url,
+        appId: 'app',
+        appSecret: 'secret',
+        dispatcher,
+      });
+      onTestFinished(() => loginApi.close());
+      for (const call of [
+        () => keyApi.getAccount(),
+        () => keyApi.validatePurchase(CODE),
+        () => loginApi.exchange('auth-key-1'),
+        () => loginApi.getUser('a-token'),
+      ]) {
+        const error = await rejection(call());
+        expect(error.code).toBe('unexpected_response');
+        expect(error.message).toContain('redirected');
+      }
+      expect(other.requests).toEqual([]);
+      expect(upstream.requests).toHaveLength(4);
+    }
+  });
+
   it('larger than allowed by its Content-Length', async () => {
     const upstream = await startUpstream((_req, res) => json(res, success({ data: account })));
     const error = await rejection(client(upstream.url, { maxResponseBytes: 100 }).getAccount());
@@ -122,13 +181,28 @@ describe('an answer that cannot be used', () => {
     expect((await rejection(client(upstream.url).getAccount())).code).toBe('service_unavailable');
   });
 
-  it('not HTTP at all', async () => {
-    const server = createServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
+  it.each([
+    ['no HTTP at all', 'SSH-2.0-OpenSSH\r\n', 'Expected HTTP/'],
+    [
+      'lines that end in LF alone',
+      'HTTP/1.1 200 OK\nContent-Length: 2\n\n{}',
+      'Missing expected CR',
+    ],
+    ['a status that is none', 'HTTP/1.1 2x0 OK\r\n\r\n', 'Invalid status code'],
+    ['a length that is none', 'HTTP/1.1 200 OK\r\nContent-Length: a\r\n\r\n', 'Content-Length'],
+  ])('%s: the error says what is wrong, and not what was sent', async (_name, sent, says) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(`${sent}secret-of-the-service`));
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const { port } = server.address() as { port: number };
     const error = await rejection(client(`http://127.0.0.1:${port}`).getAccount());
     expect(error.code).toBe('service_unavailable');
+    expect(error.message).toContain(`the answer is not valid HTTP/1.1 (`);
+    expect(error.message).toContain(says);
+    expect(everythingOf(error)).not.toMatch(/UNKNOWN|secret-of-the-service/);
   });
 
   it('no connection', async () => {
@@ -282,6 +356,23 @@ describe('a service that asks to be left alone', () => {
     });
     expect(upstream.requests).toHaveLength(1);
     clock += 20_000;
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  });
+
+  it.each([
+    ['an hour', 3_600_000],
+    ['a year', 365 * 24 * 3_600_000],
+  ])('is left alone no longer when the clock is set back by %s', async (_name, step) => {
+    let clock = now;
+    const upstream = await startUpstream((_req, res, n) =>
+      n === 0 ? page(res, 429, { 'retry-after': '60' }) : json(res, success({ data: account })),
+    );
+    const keyApi = client(upstream.url, { clock: () => clock });
+    await rejection(keyApi.getAccount());
+    clock += 20_000;
+    clock -= step;
+    expect((await rejection(keyApi.getAccount())).retryAfter).toBeLessThanOrEqual(60);
+    clock += 60_000;
     expect((await keyApi.getAccount()).username).toBe('adanorth');
   });
 

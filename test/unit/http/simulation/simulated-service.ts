@@ -1,5 +1,5 @@
 import { Dispatcher } from 'undici';
-import { account, purchase, refusal, success } from '../../../support/wire.js';
+import { account, CODE, purchase, refusal, success } from '../../../support/wire.js';
 
 /** How the service behaves towards one request. */
 export interface Behaviour {
@@ -90,7 +90,7 @@ export class SimulatedService extends Dispatcher {
     } satisfies Dispatcher.DispatchController;
     handler.onRequestStart?.(controller, {});
     if (controller.aborted || behaviour.answer === 'hang') return true;
-    timer = setTimeout(() => answer(handler, controller, path, behaviour), behaviour.after);
+    timer = setTimeout(() => answer(handler, controller, options, behaviour), behaviour.after);
     return true;
   }
 
@@ -106,9 +106,10 @@ export class SimulatedService extends Dispatcher {
 function answer(
   handler: Dispatcher.DispatchHandler,
   controller: Dispatcher.DispatchController,
-  path: string,
+  { path: target, body }: Dispatcher.DispatchOptions,
   behaviour: Behaviour,
 ): void {
+  const path = String(target).replace(/\?.*/, '');
   const send = (status: number, body: string, headers: Record<string, string> = {}): void => {
     handler.onResponseStart?.(controller, status, headers, '');
     if (behaviour.answer === 'trickle') return;
@@ -120,7 +121,11 @@ function answer(
   const [noStatus, no] = words.no;
   const headers = { 'retry-after': String(behaviour.retryAfter ?? 30) };
   const answers: Record<Behaviour['answer'], () => void> = {
-    yes: () => send(200, JSON.stringify(words.yes)),
+    yes: () => {
+      // A purchase is that of the code that was asked about.
+      const code = new URLSearchParams(String(body ?? '')).get('purchase_code') ?? CODE;
+      send(200, JSON.stringify(words.yes).replace(CODE, code));
+    },
     trickle: () => send(200, ''),
     no: () => send(noStatus, JSON.stringify(no)),
     500: () => send(500, page('Oops')),
