@@ -38,12 +38,12 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   define: { __MARKETGATE_VERSION__: JSON.stringify(version) },
   plugins: [
     {
-      // jest runs CommonJS in a context where `import()` throws; these two are CommonJS themselves, and
+      // jest runs CommonJS in a context where `import()` throws; undici is CommonJS itself, and
       // so are our own chunks.
       name: 'require-where-it-will-do',
       renderChunk(code) {
         if (this.format !== 'cjs') return undefined;
-        const loads = /\bimport\((["'])(undici|rate-limiter-flexible|\.\/[\w-]+\.(?:c?js))\1\)/g;
+        const loads = /\bimport\((["'])(undici|\.\/[\w-]+\.(?:c?js))\1\)/g;
         return { code: code.replace(loads, 'Promise.resolve().then(() => require("$2"))') };
       },
     },

@@ -11,7 +11,7 @@ import {
   requirePurchase,
   type TokenStore,
 } from 'marketgate';
-import { RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import type { WorkerConfig } from './config.js';
 import { fleetPage } from './fleet-page.js';
 import { frontPage } from './front-page.js';
@@ -45,7 +45,7 @@ export function createApp(
     requirePurchase(keyApi, {
       // The code must be of this very item, or the cheapest would open them all.
       item: (req) => Number(req.params.id),
-      guessLimit: redisGuessLimit({ client }),
+      guessLimit: new RedisGuessLimit({ client }),
     }),
     (req, res) => {
       const purchase = req.marketplace?.purchase;

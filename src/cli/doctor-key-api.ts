@@ -1,6 +1,7 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { KeyApi } from '../key-api/key-api.js';
 import { checkConnection } from './doctor-connection.js';
+import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.js';
 import type { Report } from './finding.js';
 import { type Settings, VARIABLES } from './settings.js';
 
@@ -24,7 +25,12 @@ export async function checkKeyService(settings: Settings, report: Report): Promi
     return skip(...onTheWay, 'api_key', 'items');
   }
   try {
-    report('key API', 'ok', new URL(baseUrl).host);
+    const { host } = new URL(baseUrl);
+    if (await isSandboxInProduction(baseUrl, settings)) {
+      report('key API', 'wrong', `${host}: ${SANDBOX_IN_PRODUCTION}`);
+      return skip(...onTheWay, 'api_key', 'items');
+    }
+    report('key API', 'ok', host);
     if (!(await checkConnection(baseUrl, timeout, report))) return skip('api_key', 'items');
     if (!(await checkKey(keyApi, report))) return skip('items');
     await checkItems(keyApi, report);

@@ -1,6 +1,7 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { LoginApi } from '../login-api/login-api.js';
 import { checkConnection } from './doctor-connection.js';
+import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.js';
 import type { Report } from './finding.js';
 import { type Probe, probe } from './probe.js';
 import { type Settings, VARIABLES } from './settings.js';
@@ -32,7 +33,14 @@ export async function checkLoginService(settings: Settings, report: Report): Pro
     return;
   }
   try {
-    report('login', 'ok', new URL(authUrl).host);
+    const { host } = new URL(authUrl);
+    if (await isSandboxInProduction(authUrl, settings)) {
+      report('login', 'wrong', `${host}: ${SANDBOX_IN_PRODUCTION}`);
+      report('login page', 'skipped', 'see above');
+      report('app', 'skipped', 'see above');
+      return;
+    }
+    report('login', 'ok', host);
     const isThere =
       isSameOrigin(authUrl, settings.baseUrl) ||
       (await checkConnection(authUrl, timeout, report, 'login '));

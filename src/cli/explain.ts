@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { WARNINGS } from '../diagnostics/warnings.js';
 import { ERROR_CODES } from '../errors/codes.js';
 import { UsageError } from './settings.js';
 import { colorsOf, type Terminal, table } from './terminal.js';
@@ -7,21 +8,27 @@ import { colorsOf, type Terminal, table } from './terminal.js';
 /** Where the pages are: beside the built files, and in the sources. */
 const FOLDERS = ['./errors/', '../errors/pages/'];
 
-/** Adds `marketgate explain [code]`, to which the message of an error leads. */
+/** Every code that has a page, with its status, or what it is instead of an error. */
+const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
+  ...Object.entries(ERROR_CODES).map(([code, { status }]) => [code, String(status)]),
+  ...Object.keys(WARNINGS).map((code) => [code, 'warning']),
+]);
+
+/** Adds `marketgate explain [code]`, to which the messages of errors and warnings lead. */
 export function addExplainCommand(program: Command, terminal: Terminal): void {
   program
     .command('explain')
-    .argument('[code]', 'the "code" of an error; without one, all are listed')
-    .description('say of an error what happened, why, and what to do')
+    .argument('[code]', 'the "code" of an error or a warning; without one, all are listed')
+    .description('say of an error or a warning what happened, why, and what to do')
     .action((code: string | undefined) => terminal.out(explain(code, terminal)));
 }
 
 /** @throws UsageError that lists the codes, when there is no such code. */
 function explain(code: string | undefined, terminal: Terminal): string {
   if (code === undefined) return listOfCodes();
-  if (!Object.hasOwn(ERROR_CODES, code)) {
+  if (!Object.hasOwn(KINDS, code)) {
     throw new UsageError(
-      `explain: no error has this code; there are\n  ${Object.keys(ERROR_CODES).join('\n  ')}`,
+      `explain: nothing has this code; there are\n  ${Object.keys(KINDS).join('\n  ')}`,
     );
   }
   const { bold } = colorsOf(terminal);
@@ -31,9 +38,9 @@ function explain(code: string | undefined, terminal: Terminal): string {
 }
 
 function listOfCodes(): string {
-  const rows = Object.entries(ERROR_CODES).map(([code, { status }]) => [
+  const rows = Object.entries(KINDS).map(([code, kind]) => [
     code,
-    String(status),
+    kind,
     firstSentence(pageOf(code)),
   ]);
   return `${table(rows)}\n\nnpx marketgate explain CODE says more of one.`;

@@ -7,9 +7,7 @@ import { readSettings, type SettingFlags, UsageError, VARIABLES } from './settin
 import { verify } from './verify.js';
 
 /** What a run needs from outside. */
-export interface Surroundings extends SandboxSurroundings {
-  readonly environment: NodeJS.ProcessEnv;
-}
+export type Surroundings = SandboxSurroundings;
 
 /** Runs `marketgate …`; gives its exit code: 2 for wrong usage. */
 export async function run(args: readonly string[], around: Surroundings): Promise<number> {

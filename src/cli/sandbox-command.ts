@@ -25,6 +25,7 @@ Examples:
 /** What the command needs from outside. */
 export interface SandboxSurroundings {
   readonly terminal: Terminal;
+  readonly environment: NodeJS.ProcessEnv;
   /** Begins to listen for the end; what it gives settles when the sandbox is to end. */
   readonly listenForStop: () => () => Promise<void>;
   /** Opens an address in the user's browser. Default: the browser of this machine. */
@@ -65,6 +66,7 @@ export function addSandboxCommand(
         create: createSandbox,
         terminal,
         openInBrowser: open,
+        environment: around.environment,
       });
       await untilStopped();
       await started.close();

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import type { createSandbox, Sandbox } from '../sandbox/index.js';
 import { UsageError, VARIABLES } from './settings.js';
 import { readSwitches } from './switch-arguments.js';
@@ -22,6 +23,7 @@ export interface SandboxTools {
   readonly create: typeof createSandbox;
   readonly terminal: Terminal;
   readonly openInBrowser: (url: string) => void;
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 /**
@@ -50,10 +52,30 @@ export async function startSandbox(flags: SandboxFlags, tools: SandboxTools): Pr
   });
   const page = `${listening.baseUrl}/sandbox/console`;
   printStart(sandbox, listening, page, terminal);
+  for (const warning of warningsOf(flags.host, tools.environment)) terminal.err(warning);
   if (flags.open) openInBrowser(page);
   if (flags.openRedirectUrl !== undefined) openInBrowser(new URL(flags.openRedirectUrl).origin);
   return sandbox;
 }
+
+/** A sandbox lets anybody in: said where others than its developer could reach it. */
+function warningsOf(host: string, { NODE_ENV }: NodeJS.ProcessEnv): string[] {
+  const warnings: string[] = [];
+  if (!isLoopback(host)) {
+    warnings.push(
+      `Warning: the sandbox listens on ${host}. Whoever reaches this machine can log in there as anybody, read its keys and change its data; 127.0.0.1 is for you alone.`,
+    );
+  }
+  if (NODE_ENV === 'production') {
+    warnings.push(
+      'Warning: NODE_ENV is production. The sandbox is for development and tests: its codes and keys are public, and it lets anybody in.',
+    );
+  }
+  return warnings;
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 function printStart(
   sandbox: Sandbox,

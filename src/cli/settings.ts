@@ -12,10 +12,12 @@ export interface Settings {
   allowInsecure?: boolean | undefined;
   /** Milliseconds that one answer may take. */
   timeout: number;
+  /** Whether `NODE_ENV` says so. */
+  isProduction: boolean;
 }
 
 /** What the flags of a command are. */
-export type SettingFlags = Omit<Settings, 'timeout'> & {
+export type SettingFlags = Omit<Settings, 'timeout' | 'isProduction'> & {
   timeout?: string | undefined;
   envFile?: string | undefined;
 };
@@ -38,8 +40,12 @@ export function readSettings(flags: SettingFlags, environment: NodeJS.ProcessEnv
   if (!Number.isInteger(timeout) || timeout < 1) {
     throw new UsageError('--timeout must be a whole number of milliseconds');
   }
-  const settings: Settings = { allowInsecure: flags.allowInsecure, timeout };
   const file = flags.envFile === undefined ? {} : readEnvFile(flags.envFile);
+  const settings: Settings = {
+    allowInsecure: flags.allowInsecure,
+    timeout,
+    isProduction: (environment.NODE_ENV || file.NODE_ENV) === 'production',
+  };
   for (const [name, variable] of Object.entries(VARIABLES)) {
     const key = name as keyof typeof VARIABLES;
     const given = flags[key] || environment[variable]?.trim() || file[variable]?.trim();

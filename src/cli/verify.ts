@@ -1,8 +1,8 @@
 import { isMarketgateError } from '../errors/marketgate-error.js';
 import { isSupported } from '../express/purchase-conditions.js';
-import { wasUnreadable } from '../shape/unreadable.js';
 import { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
+import { wasUnreadable } from '../shape/unreadable.js';
 import { type Settings, UsageError, VARIABLES } from './settings.js';
 import { colorsOf, during, printable, type Terminal, table } from './terminal.js';
 

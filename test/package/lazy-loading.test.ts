@@ -48,8 +48,8 @@ async function filesLoadedBy(program: string, type: 'module' | 'commonjs'): Prom
   return [...loaded];
 }
 
-/** What only a call, a cookie or a counter needs. */
-const ON_FIRST_USE = /^(zod|undici|jose|rate-limiter-flexible)\//;
+/** What only a call or a cookie needs. */
+const ON_FIRST_USE = /^(zod|undici|jose)\//;
 
 describe('loading marketgate', () => {
   it.each([

@@ -3,6 +3,7 @@ import { originOf } from '../origin.js';
 import { troublePage } from '../pages/message-pages.js';
 import { sendPage } from '../pages/send-page.js';
 import type { ConsoleHosts } from './console-hosts.js';
+import { SANDBOX_HEADER } from './sandbox-header.js';
 
 /** A link from anywhere may lead to the console: that shows it to its developer, and to nobody else. */
 const isVisit = (req: Request): boolean =>
@@ -24,6 +25,7 @@ function isOwn(req: Request): boolean {
 export const ownSiteOnly =
   (hosts: ConsoleHosts): RequestHandler =>
   (req, res, next) => {
+    res.setHeader(SANDBOX_HEADER, 'true');
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     if (!hosts.allows(req.headers.host)) {

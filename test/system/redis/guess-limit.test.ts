@@ -1,13 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { redisGuessLimit } from 'marketgate/redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Redis } from 'ioredis';
+import type { Reservation } from 'marketgate';
+import { RedisGuessLimit } from 'marketgate/redis';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type RedisServer, redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
 const WHO = '203.0.113.7';
 const MINUTE = 60_000;
 
-describe.skipIf(redisIsMissing())('redisGuessLimit, with all kinds of clients', () => {
+/** How many attempts are left to a client; they are used up by asking. */
+async function left(limit: RedisGuessLimit, client = WHO): Promise<number> {
+  let count = 0;
+  while ((await limit.reserve(client)).isAllowed) count++;
+  return count;
+}
+
+/** Whether what one process counts is counted for the other; nothing of it stays. */
+async function isShared(here: RedisGuessLimit, there: RedisGuessLimit): Promise<boolean> {
+  const client = randomUUID();
+  const made = [await here.reserve(client)];
+  while (made.at(-1)?.isAllowed) made.push(await there.reserve(client));
+  for (const each of made) if (each.isAllowed) await each.refund();
+  return made.length === 5;
+}
+
+const isIn = async (reservation: Promise<Reservation>): Promise<boolean> =>
+  (await reservation).isAllowed;
+
+describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', () => {
   let clients: EveryClient;
   let prefix: string;
   beforeAll(async () => {
@@ -18,9 +42,15 @@ describe.skipIf(redisIsMissing())('redisGuessLimit, with all kinds of clients', 
   });
   afterAll(() => clients?.close());
 
-  /** A limit as one process has it; each kind of client is a fleet of its own. */
-  const limitOf = ({ client }: Opened, kind: string, timeout = 10_000) =>
-    redisGuessLimit({ client, timeout, limit: 4, window: MINUTE, prefix: `${prefix}${kind}:` });
+  /** A limit as one process has it; each kind of client is a fleet. */
+  const limitOf = ({ client }: Pick<Opened, 'client'>, kind: string, timeout = 10_000) =>
+    new RedisGuessLimit({
+      client,
+      timeout,
+      limit: 4,
+      windowMs: MINUTE,
+      prefix: `${prefix}${kind}:`,
+    });
 
   async function keysOn(server: RedisServer): Promise<string[]> {
     return (await server.command('KEYS', `${prefix}*`)) as string[];
@@ -29,82 +59,195 @@ describe.skipIf(redisIsMissing())('redisGuessLimit, with all kinds of clients', 
   it('counts the failed attempts of all processes, in windows', async () => {
     await clients.each(async (opened, kind) => {
       const [here, there] = [limitOf(opened, kind), limitOf(opened, kind)];
-      expect(await here.left(WHO)).toEqual({ left: 4, retryAfter: 0 });
-      await Promise.all([here.count(WHO), there.count(WHO), there.count(WHO)]);
-      for (const limit of [here, there]) expect((await limit.left(WHO)).left).toBe(1);
-      await there.count(WHO);
-      const { left, retryAfter } = await here.left(WHO);
-      expect(left).toBe(0);
-      expect(retryAfter).toBeGreaterThan(30);
-      expect(retryAfter).toBeLessThanOrEqual(60);
-      expect((await here.left('198.51.100.1')).left).toBe(4);
+      for (const limit of [here, there, there]) {
+        expect(await isIn(limit.reserve(WHO))).toBe(true);
+      }
+      expect(await left(here)).toBe(1);
+      const refused = await there.reserve(WHO);
+      expect(refused).toEqual({ isAllowed: false, retryAfter: expect.any(Number) });
+      if (refused.isAllowed) return;
+      expect(refused.retryAfter).toBeGreaterThan(30);
+      expect(refused.retryAfter).toBeLessThanOrEqual(60);
+      expect(await isIn(there.reserve('198.51.100.1'))).toBe(true);
     });
     await clients.onServers((server) => server.pass(MINUTE));
     await clients.each(async (opened, kind) => {
-      const limit = limitOf(opened, kind);
-      expect((await limit.left(WHO)).left).toBe(4);
-      await limit.count(WHO);
-      expect((await limitOf(opened, kind).left(WHO)).left).toBe(3);
+      expect(await left(limitOf(opened, kind))).toBe(4);
+    });
+  });
+
+  it('lets no burst past it, however many processes there are', async () => {
+    await clients.each(async (opened, kind) => {
+      const processes = Array.from({ length: 4 }, () => limitOf(opened, kind));
+      const burst = Array.from({ length: 40 }, (_, n) =>
+        isIn((processes[n % 4] as RedisGuessLimit).reserve(WHO)),
+      );
+      expect((await Promise.all(burst)).filter(Boolean)).toHaveLength(4);
+    });
+  });
+
+  it('gives back to all processes what was no failed attempt', async () => {
+    await clients.each(async (opened, kind) => {
+      const [here, there] = [limitOf(opened, kind), limitOf(opened, kind)];
+      for (let n = 0; n < 20; n++) {
+        const reservation = await here.reserve(WHO);
+        expect(reservation.isAllowed).toBe(true);
+        if (reservation.isAllowed) await reservation.refund();
+      }
+      expect(await left(there)).toBe(4);
+    });
+    await clients.onServers(async (server) => {
+      // What was refused has left nothing either.
+      for (const key of await keysOn(server)) {
+        expect(Number(await server.command('GET', key))).toBe(4);
+      }
+    });
+  });
+
+  it('keeps no key of a client whose attempts were all given back', async () => {
+    await clients.each(async (opened, kind) => {
+      const reservation = await limitOf(opened, kind).reserve(WHO);
+      if (reservation.isAllowed) await reservation.refund();
+    });
+    await clients.onServers(async (server) => expect(await keysOn(server)).toEqual([]));
+  });
+
+  it('leaves a new customer a turn when a fleet of addresses had too many', async () => {
+    await clients.each(async (opened, kind) => {
+      const [here, there] = [limitOf(opened, kind), limitOf(opened, kind)];
+      let tried = 0;
+      for (let n = 0; n < 28; n++) {
+        const limit = n % 2 ? here : there;
+        if (await isIn(limit.reserve(`203.0.113.${n % 7}`))) tried++;
+      }
+      expect(tried).toBe(12);
+      expect(await isIn(limitOf(opened, kind).reserve('192.0.2.1'))).toBe(true);
+      expect(await isIn(limitOf(opened, kind).reserve('192.0.2.1'))).toBe(false);
     });
   });
 
   it('repairs a count that does not expire or is not a number', async () => {
-    await clients.each((opened, kind) => limitOf(opened, kind).count(WHO));
+    const warnings = hearWarnings();
+    await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
     await clients.onServers(async (server) => {
       const keys = await keysOn(server);
-      expect(keys).toHaveLength(2);
+      expect(keys.length).toBeGreaterThan(1);
       for (const key of keys) expect(await server.command('PERSIST', key)).toBe(1);
     });
-    await clients.each((opened, kind) => limitOf(opened, kind).count(WHO));
+    await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
     await clients.onServers(async (server) => {
       for (const key of await keysOn(server)) {
         expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
         await server.command('SET', key, 'x');
       }
     });
-    await clients.each(async (opened, kind) => {
-      expect((await limitOf(opened, kind).left(WHO)).left).toBe(4);
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
+    await clients.onServers(async (server) => {
+      for (const key of await keysOn(server)) {
+        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
+      }
     });
+    expect(warnings).toEqual([]);
+  });
+
+  it('ends a full count that does not expire', async () => {
+    await clients.each((opened, kind) => left(limitOf(opened, kind)));
+    await clients.onServers(async (server) => {
+      for (const key of await keysOn(server)) await server.command('PERSIST', key);
+    });
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(0));
+    await clients.onServers((server) => server.pass(MINUTE));
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
   });
 
   it.each([
     ['killed', (s: RedisServer) => s.kill(), (s: RedisServer) => s.restart()],
     ['frozen', (s: RedisServer) => s.freeze(), (s: RedisServer) => s.thaw()],
+    [
+      'full',
+      (s: RedisServer) => s.configSet('maxmemory', '1'),
+      (s: RedisServer) => s.configSet('maxmemory', '0'),
+    ],
   ])(
-    'counts in each process while Redis is %s, and in all afterwards',
+    'counts in each process while Redis is %s, says so, and in all afterwards',
     async (_what, begin, end) => {
+      const heard: unknown[] = [];
+      const listener = (message: unknown): void => void heard.push(message);
+      subscribe('marketgate:drift', listener);
+      onTestFinished(() => void unsubscribe('marketgate:drift', listener));
       const timeout = 40;
       const all = await clients.each(async (opened, kind) => {
         const [here, there] = [limitOf(opened, kind, timeout), limitOf(opened, kind, timeout)];
-        await vi.waitFor(async () => {
-          await here.count('somebody else');
-          expect((await there.left('somebody else')).left).toBeLessThan(4);
-        }, SOON);
+        await vi.waitFor(async () => expect(await isShared(here, there)).toBe(true), SOON);
         return { here, there };
       });
+      const warnings = hearWarnings();
       await clients.onServers(begin);
       try {
         await Promise.all(
           all.map(async ({ here, there }) => {
-            for (let n = 0; n < 3; n++) await here.count(WHO);
-            expect((await here.left(WHO)).left).toBe(1);
+            for (let n = 0; n < 3; n++) expect(await isIn(here.reserve(WHO))).toBe(true);
+            expect(await left(here)).toBe(1);
             // A client that this process has not counted is admitted: an outage refuses nobody.
-            expect((await there.left(WHO)).left).toBe(4);
+            expect(await left(there)).toBe(4);
           }),
         );
+        expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
+        expect(heard).toContainEqual(expect.objectContaining({ kind: 'not-counted' }));
       } finally {
         await clients.onServers(end);
       }
       await Promise.all(
         all.map(async ({ here, there }) => {
-          await vi.waitFor(async () => {
-            await there.count('a third');
-            expect((await here.left('a third')).left).toBeLessThan(4);
-          }, SOON);
-          // Redis came back empty, but what was counted here still holds.
-          expect((await here.left(WHO)).left).toBe(1);
+          await vi.waitFor(async () => expect(await isShared(here, there)).toBe(true), SOON);
+          // Redis has not counted it, but what was counted here still holds.
+          expect(await left(here)).toBe(0);
         }),
       );
+    },
+  );
+});
+
+describe.skipIf(redisIsMissing())('a Redis user', () => {
+  const KINDS = {
+    'node-redis': async (url: string) => {
+      const client = createClient({ url }).on('error', () => {});
+      await client.connect();
+      return { client, close: () => client.destroy() };
+    },
+    ioredis: async (url: string) => {
+      const client = new Redis(url).on('error', () => {});
+      return { client, close: () => client.disconnect() };
+    },
+  };
+
+  it.each(Object.entries(KINDS))(
+    'that may not run scripts is said, and counts go on, with %s',
+    async (_kind, open) => {
+      const server = await sharedRedis();
+      await server.command(
+        'ACL',
+        'SETUSER',
+        'plain',
+        'on',
+        '>word',
+        '~*',
+        '&*',
+        '+@all',
+        '-@scripting',
+      );
+      onTestFinished(async () => void (await server.command('ACL', 'DELUSER', 'plain')));
+      const { client, close } = await open(server.url.replace('//', '//plain:word@'));
+      onTestFinished(close);
+      const warnings = hearWarnings();
+      const limit = new RedisGuessLimit({
+        client,
+        limit: 4,
+        prefix: `${randomUUID()}:`,
+        timeout: 10_000,
+      });
+      expect(await left(limit)).toBe(4);
+      expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
     },
   );
 });

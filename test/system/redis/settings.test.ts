@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { RedisCache, type RedisClient, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
+import { RedisCache, type RedisClient, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { createClient, RESP_TYPES } from 'redis';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { HOUR, tokenOf } from '../../unit/stores/support.js';
 
 interface Opened {
@@ -85,10 +86,12 @@ describe.skipIf(redisIsMissing())('all of it works with', () => {
     await vi.waitFor(() => expect(heard).toEqual(['key', undefined]), SOON);
     await end();
 
-    const limit = redisGuessLimit({ client, prefix, timeout });
-    await limit.count('who');
-    const another = redisGuessLimit({ client, prefix, timeout });
-    expect((await another.left('who')).left).toBe(9);
+    const warnings = hearWarnings();
+    const limits = [1, 2].map(() => new RedisGuessLimit({ client, prefix, timeout, limit: 2 }));
+    const reservations = [];
+    for (const limit of [...limits, ...limits]) reservations.push(await limit.reserve('who'));
+    expect(reservations.map(({ isAllowed }) => isAllowed)).toEqual([true, true, false, false]);
+    expect(warnings).toEqual([]);
     close();
   });
 });

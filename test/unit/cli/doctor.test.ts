@@ -26,6 +26,47 @@ describe('marketgate doctor', () => {
     expect(words.out).toMatch(/^ok +items +readable; \d+ of them$/m);
   });
 
+  it('calls a sandbox in production wrong, whatever works there', async () => {
+    const { environment, sandbox } = await service();
+    const production = { ...environment, NODE_ENV: 'production' };
+    const diagnosis = await diagnose(production);
+    expect(diagnosis).toMatchObject({
+      code: 1,
+      found: {
+        'key API': 'wrong',
+        reachable: 'skipped',
+        api_key: 'skipped',
+        items: 'skipped',
+        login: 'wrong',
+        'login page': 'skipped',
+        app: 'skipped',
+      },
+    });
+    expect(Object.values(diagnosis.found)).not.toContain('ok');
+    for (const check of ['key API', 'login']) {
+      expect(diagnosis.said[check]).toContain('this is a marketgate sandbox, and NODE_ENV is');
+    }
+    // Also by name, and where the path ends in a slash.
+    const named = `${environment.MARKETPLACE_BASE_URL.replace('127.0.0.1', 'localhost')}/`;
+    expect((await diagnose({ ...production, MARKETPLACE_BASE_URL: named })).code).toBe(1);
+    Object.assign(sandbox.faults, { errorRate: 1 });
+    expect((await diagnose(production)).found).toMatchObject({ 'key API': 'wrong' });
+  });
+
+  it('looks at production as at anything else', async () => {
+    const production = { NODE_ENV: 'production', MARKETPLACE_API_KEY: 'x' };
+    const url = await http((_req, res) => res.end('{}'));
+    const { found } = await diagnose({ ...production, MARKETPLACE_BASE_URL: url });
+    expect(found).toMatchObject({ 'key API': 'ok', reachable: 'ok', api_key: 'wrong' });
+    const hanging = await http(() => undefined);
+    const silent = await diagnose(
+      { ...production, MARKETPLACE_BASE_URL: hanging },
+      '--timeout',
+      '200',
+    );
+    expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
+  });
+
   it('names the variables that are missing', async () => {
     const ran = await cli(['doctor'], { MARKETPLACE_APP_ID: 'x' });
     expect(ran.code).toBe(1);

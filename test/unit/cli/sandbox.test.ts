@@ -82,6 +82,26 @@ describe('marketgate sandbox', () => {
     expect(opened).toEqual([]);
   });
 
+  it.each<[string, string[], NodeJS.ProcessEnv, RegExp[]]>([
+    ['on loopback', [], {}, []],
+    ['on loopback by name', ['--host', 'localhost'], { NODE_ENV: 'development' }, []],
+    ['on all addresses', ['--host', '0.0.0.0'], {}, [/listens on 0\.0\.0\.0\. Whoever reaches/]],
+    ['on all addresses of IPv6', ['--host', '::'], {}, [/listens on ::\. Whoever/]],
+    ['in production', [], { NODE_ENV: 'production' }, [/NODE_ENV is production/]],
+    [
+      'in production, on all addresses',
+      ['--host', '0.0.0.0'],
+      { NODE_ENV: 'production' },
+      [/listens on 0\.0\.0\.0/, /NODE_ENV is production/],
+    ],
+  ])('warns where others could reach it: %s', async (_where, flags, environment, warnings) => {
+    const { code, err } = await cli(['sandbox', '--port', '0', ...flags], environment);
+    expect(code).toBe(0);
+    const lines = err.split('\n').filter(Boolean);
+    expect(lines).toEqual(warnings.map((warning) => expect.stringMatching(warning)));
+    for (const line of lines) expect(line).toMatch(/^Warning: /);
+  });
+
   it('says that a port is taken', async () => {
     const { url } = await service();
     const ran = await cli(['sandbox', '--port', new URL(url).port]);

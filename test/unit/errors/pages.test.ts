@@ -4,11 +4,13 @@ import express from 'express';
 import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it } from 'vitest';
+import { WARNINGS, type WarningCode } from '../../../src/diagnostics/warnings.js';
 import { ERROR_CODES } from '../../../src/errors/codes.js';
 import { cli } from '../cli/support.js';
 
 const FOLDER = new URL('../../../src/errors/pages/', import.meta.url);
 const codes = Object.keys(ERROR_CODES) as MarketgateErrorCode[];
+const warnings = Object.keys(WARNINGS) as WarningCode[];
 const read = (code: string): string => readFileSync(new URL(`${code}.md`, FOLDER), 'utf8');
 
 const HEADINGS = [
@@ -27,7 +29,8 @@ const part = (page: string, heading: string): string =>
   page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
 
 it('there is a page for every code, and no other', () => {
-  expect(readdirSync(FOLDER).sort()).toEqual(codes.map((code) => `${code}.md`).sort());
+  const pages = [...codes, ...warnings].map((code) => `${code}.md`);
+  expect(readdirSync(FOLDER).sort()).toEqual(pages.sort());
 });
 
 describe.each(codes)('the page of %s', (code) => {
@@ -85,18 +88,47 @@ describe.each(codes)('the page of %s', (code) => {
   });
 });
 
+describe.each(warnings)('the page of %s', (code) => {
+  const page = read(code);
+
+  it('is called so, and says that it is a warning', () => {
+    expect(page).toMatch(
+      new RegExp(`^# ${code}\n\nA warning, once in each process\\. .{15,}\\.\n\n`),
+    );
+  });
+
+  it('says what happened, why and what to do', () => {
+    const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(HEADINGS.slice(0, 4));
+    expect(part(page, 'Why').match(/^- /gm)?.length).toBeGreaterThanOrEqual(2);
+    expect(part(page, 'What to do').length).toBeGreaterThan(100);
+  });
+
+  it('shows the log as Node writes it', async () => {
+    const text = `${WARNINGS[code]} (npx marketgate explain ${code})`;
+    const shown = blockOf(part(page, 'In the log'), 'text');
+    expect(shown).toBe(`(node:1234) [${code}] MarketgateWarning: ${text}`);
+  });
+
+  it('is where the warning itself leads', async () => {
+    const { code: exitCode, out, err } = await cli(['explain', code]);
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: '' });
+    expect(out).toBe(page);
+  });
+});
+
 describe('marketgate explain', () => {
   it('without a code lists them all, a line each', async () => {
     const { code, out } = await cli(['explain']);
     expect(code).toBe(0);
-    const lines = out.split('\n').slice(0, codes.length);
-    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(codes);
-    for (const line of lines) expect(line).toMatch(/^\w+ +\d{3} {2}[A-Z].{20,}\.$/);
+    const lines = out.split('\n').slice(0, codes.length + warnings.length);
+    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual([...codes, ...warnings]);
+    for (const line of lines) expect(line).toMatch(/^\w+ +(?:\d{3}|warning) +[A-Z].{20,}\.$/);
   });
 
   it.each(['nonsense', 'toString', '../codes', ''])('knows no code %j', async (code) => {
     const ran = await cli(['explain', code]);
     expect({ code: ran.code, out: ran.out }).toEqual({ code: 2, out: '' });
-    for (const known of codes) expect(ran.err).toContain(known);
+    for (const known of [...codes, ...warnings]) expect(ran.err).toContain(known);
   });
 });

@@ -1,10 +1,12 @@
-import { RedisCache, RedisTokenStore, redisGuessLimit } from 'marketgate/redis';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TooLate, TooMany } from '../../../src/http/timed-calls.js';
 import { decodeInvalidation } from '../../../src/stores/redis/invalidation-message.js';
 import { redisCommands } from '../../../src/stores/redis/redis-client.js';
 import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/redis-failure.js';
 import { rejection } from '../../support/errors.js';
+import { hearWarnings } from '../../support/warnings.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
 import { HOUR, NOW, tokenOf } from './support.js';
 
@@ -93,8 +95,8 @@ describe('a wrong argument', () => {
       () => new RedisTokenStore({ client: new FakeNodeRedis().asClient, timeout: 0 }),
     ],
     [
-      'redisGuessLimit',
-      () => redisGuessLimit({ client: new FakeNodeRedis().asClient, timeout: 0 }),
+      'RedisGuessLimit',
+      () => new RedisGuessLimit({ client: new FakeNodeRedis().asClient, timeout: 0 }),
     ],
   ])('a timeout of %s is said in its unit', (owner, make) => {
     expect(make).toThrow(`${owner}: option "timeout" must be a positive number (milliseconds)`);
@@ -320,13 +322,15 @@ describe('a client that is away', () => {
     client.isReady = false;
     const error = await rejection(cache.get('a'));
     expect(error.message).toContain('was not sent, for the connection is lost');
-    const limit = redisGuessLimit({ client: client.asClient });
+    const warnings = hearWarnings();
+    const limit = new RedisGuessLimit({ client: client.asClient });
     client.isReady = true;
-    await limit.count('anna');
+    await limit.reserve('anna');
     client.isReady = false;
     const calls = client.eval.mock.calls.length;
-    await limit.count('anna');
+    await limit.reserve('anna');
     expect(client.eval.mock.calls).toHaveLength(calls);
+    expect(warnings).toContain('MARKETGATE_GUESSES_NOT_SHARED');
   });
 
   it('is waited for by a cache as long as it was never there, or apps would fail at start', async () => {
@@ -417,34 +421,129 @@ describe('a lock', () => {
 });
 
 describe('a limit of guesses', () => {
-  const limitOf = (reply: unknown) => {
+  const DRIFT = 'marketgate:drift';
+  const limitOf = (...replies: unknown[]) => {
+    const warnings = hearWarnings();
     const client = new FakeNodeRedis();
-    client.eval.mockResolvedValue(reply);
-    return { client, limit: redisGuessLimit({ client: client.asClient, limit: 10 }) };
+    for (const reply of replies) client.eval.mockResolvedValueOnce(reply);
+    const limit = new RedisGuessLimit({ client: client.asClient, limit: 10 });
+    return { client, limit, warnings };
   };
 
-  it.each([
-    ['counts of the fleet', [3, 59_001], { left: 7, retryAfter: 60 }],
-    ['numbers in words', ['3', '500'], { left: 7, retryAfter: 1 }],
-    ['a key that has no end', [3, -1], { left: 7, retryAfter: 0 }],
-    ['as many as here', [0, 5000], { left: 10, retryAfter: 0 }],
-    ['a count alone', [3], { left: 10, retryAfter: 0 }],
-    ['nothing', [], { left: 10, retryAfter: 0 }],
-    ['no list', 3, { left: 10, retryAfter: 0 }],
-    ['no numbers', ['x', 5], { left: 10, retryAfter: 0 }],
-  ])('by a reply of %s', async (_name, reply, expected) => {
-    expect(await limitOf(reply).limit.left('anna')).toEqual(expected);
+  it.each<[string, unknown[], object]>([
+    [
+      'one of the fleet',
+      [
+        [3, 59_001],
+        [9, 100],
+      ],
+      { isAllowed: true },
+    ],
+    [
+      'numbers in words',
+      [
+        ['3', '500'],
+        ['9', '500'],
+      ],
+      { isAllowed: true },
+    ],
+    ['none left for the client', [[0, 59_001]], { isAllowed: false, retryAfter: 60 }],
+    [
+      'none left for all',
+      [
+        [2, 30_000],
+        [0, 500],
+      ],
+      { isAllowed: false, retryAfter: 1 },
+    ],
+  ])('by a reply of %s', async (_name, replies, expected) => {
+    const { limit, warnings } = limitOf(...replies);
+    expect(await limit.reserve('anna')).toMatchObject(expected);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[string, unknown[]]>([
+    ['a count alone', [[3]]],
+    ['nothing', [[]]],
+    ['no list', [3]],
+    ['no numbers', [['x', 5]]],
+    ['a count for the client, and nothing for all', [[3, 60_000], []]],
+  ])('by a reply of %s it counts in the process, and says so', async (_name, replies) => {
+    const messages: unknown[] = [];
+    const listener = (message: unknown): void => void messages.push(message);
+    subscribe(DRIFT, listener);
+    onTestFinished(() => void unsubscribe(DRIFT, listener));
+    const { limit, warnings, client } = limitOf(...replies);
+    client.eval.mockResolvedValue(undefined);
+    const reservations = [];
+    for (let i = 0; i < 12; i++) reservations.push(await limit.reserve('anna'));
+    expect(reservations.filter(({ isAllowed }) => isAllowed)).toHaveLength(10);
+    expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
+    expect(messages).toEqual([
+      {
+        endpoint: 'RedisGuessLimit.reserve',
+        kind: 'not-counted',
+        path: 'count',
+        expected: 'a Redis that can be written to and runs scripts (EVAL)',
+      },
+    ]);
+  });
+
+  it('gives back what it took, and nothing else', async () => {
+    const { client, limit } = limitOf([1, 60_000], [5, 60_000]);
+    const reservation = await limit.reserve('anna');
+    const keys = () =>
+      client.eval.mock.calls.map(([, options]) => (options as { keys: string[] }).keys[0]);
+    const [mine, all] = keys();
+    if (reservation.isAllowed) await reservation.refund();
+    expect(keys()).toEqual([mine, all, mine, all]);
+    // What all others took too much of, this client has not used.
+    client.eval.mockClear();
+    client.eval.mockResolvedValueOnce([2, 60_000]).mockResolvedValueOnce([0, 60_000]);
+    await limit.reserve('anna');
+    expect(keys()).toEqual([mine, all, mine]);
+  });
+
+  it('gives back nothing of a window that is over', async () => {
+    const { client, limit } = limitOf([1, 1], [1, 1]);
+    const now = performance.now();
+    const reservation = await limit.reserve('anna');
+    client.eval.mockClear();
+    vi.spyOn(performance, 'now').mockReturnValue(now + 60_000);
+    if (reservation.isAllowed) await reservation.refund();
+    expect(client.eval).not.toHaveBeenCalled();
+  });
+
+  it('gives back what was taken too late, for nobody knows of it', async () => {
+    const { client, limit } = limitOf();
+    let reply = (_counts: number[]): void => {};
+    client.eval.mockReturnValueOnce(new Promise((resolve) => (reply = resolve)));
+    expect(await limit.reserve('anna')).toMatchObject({ isAllowed: true });
+    reply([1, 60_000]);
+    await settle();
+    expect(client.eval).toHaveBeenCalledTimes(2);
+    expect(String(client.eval.mock.calls[1]?.[0])).toContain("'DECR'");
+  });
+
+  it('asks Redis no more about who is over the limit by the count of this process', async () => {
+    const { client, limit } = limitOf();
+    client.eval.mockResolvedValue([1, 60_000]);
+    for (let i = 0; i < 10; i++) await limit.reserve('anna');
+    client.eval.mockClear();
+    expect(await limit.reserve('anna')).toMatchObject({ isAllowed: false });
+    expect(client.eval).not.toHaveBeenCalled();
   });
 
   it('shows Redis a short hash of who is counted, and no more', async () => {
-    const { client, limit } = limitOf([0, 0]);
-    await limit.count('198.51.100.7');
-    await limit.left('198.51.100.7');
+    const { client, limit } = limitOf([1, 60_000], [1, 60_000]);
+    await limit.reserve('198.51.100.7');
     const calls = client.eval.mock.calls as [string, { keys: string[]; arguments: string[] }][];
-    const key = expect.stringMatching(/^marketgate:guess:60000:[\w-]{22}$/);
     expect(calls.map(([, options]) => options)).toEqual([
-      { keys: [key], arguments: ['60000'] },
-      { keys: [key], arguments: [] },
+      {
+        keys: [expect.stringMatching(/^marketgate:guess:60000:[\w-]{22}$/)],
+        arguments: ['60000', '10'],
+      },
+      { keys: ['marketgate:guess:60000:all'], arguments: ['60000', expect.any(String)] },
     ]);
   });
 });
