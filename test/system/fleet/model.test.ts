@@ -106,7 +106,7 @@ describe.skipIf(redisIsMissing())('with a real Redis', () => {
           for (const link of backend.links) link.close();
         }
       }),
-      { numRuns: Math.ceil(RUNS / 4), seed: Number(process.env.MODEL_SEED ?? 20261122) },
+      { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? 20261122) },
     );
   }, 600_000);
 });

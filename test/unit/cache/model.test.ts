@@ -4,7 +4,7 @@ import { runSequence, sequences } from '../../model/fleet-model.js';
 import { MemoryBackend } from '../../model/memory-backend.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 200);
+const RUNS = Number(process.env.MODEL_RUNS ?? 50);
 
 beforeEach(async () => {
   // Loads what the first call of a client would wait for.
