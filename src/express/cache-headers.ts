@@ -1,20 +1,19 @@
 import type { Response } from 'express';
-import type { CodeSource } from './code-sources.js';
 
 /** The request headers that a code source reads. */
-const headersOf = new WeakMap<CodeSource, readonly string[]>();
+const headersOf = new WeakMap<object, readonly string[]>();
 
 /** Of a guard without a `code` option: see {@link purchaseLookup}. */
 const DEFAULT = ['X-Purchase-Code'];
 
 /** Notes which request headers a source reads. */
-export function readsHeaders(source: CodeSource, headers: readonly string[]): CodeSource {
+export function readsHeaders<T extends object>(source: T, headers: readonly string[]): T {
   headersOf.set(source, headers);
   return source;
 }
 
 /** The request headers that the answer of a guarded route depends on. */
-export const variesOn = (source: CodeSource | undefined): readonly string[] =>
+export const variesOn = (source: object | undefined): readonly string[] =>
   source === undefined ? DEFAULT : (headersOf.get(source) ?? []);
 
 /**

@@ -16,7 +16,12 @@ const FOLDERS = {
   },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],
-    include: ['test/unit/stores/**/*.test.ts', 'test/unit/express/guess-*.test.ts'],
+    include: [
+      'test/unit/stores/**/*.test.ts',
+      'test/unit/express/guess-*.test.ts',
+      'test/unit/express/one-count.test.ts',
+      'test/unit/express/warnings.test.ts',
+    ],
     exclude: ['test/unit/stores/describe-*.test.ts', 'test/unit/stores/redis-*.test.ts'],
   },
   redis: {

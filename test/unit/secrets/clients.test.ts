@@ -270,7 +270,7 @@ describe('the clients themselves', () => {
   it('show no secret in a debugger, a log or JSON, also after a call', async () => {
     const purchase = { purchase_code: code, item: { id: 7, media: {} } };
     const keyApi = keyApiOn(() => answering({ status: 'success', data: { purchase } }), {
-      cache: { secret: SENTINEL.cacheSecret },
+      cache: { secret: SENTINEL.cacheSecret, scope: 'northlight' },
     });
     expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
     const loginApi = loginApiOn(() => answering({ access_token: accessToken }));

@@ -12,7 +12,7 @@ export const SENTINEL = {
   wrongCode: '8e15c4b0-2a7d-4f93-b6c8-01d9f3e7a542',
   encryptionKey: Buffer.alloc(32, 'encryption-key-').toString('base64'),
   cookieSecret: 'cs47-cookie-9d3e5f6a8b7c1024e0f1a2b3',
-  cacheSecret: 'sh61-cache-4b8d2e0f7c95a316',
+  cacheSecret: 'sh61-cache-4b8d2e0f7c95a316d0b7e2',
 } as const;
 
 const KNOWN = new SecretIndex();
