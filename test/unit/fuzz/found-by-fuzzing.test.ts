@@ -1,5 +1,6 @@
 import { LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { profileOf } from '../../../src/passport/profile.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text, type WireAnswer } from '../../support/service-in-memory.js';
@@ -80,6 +81,26 @@ describe('a purchase', () => {
       text(body.replace('"purchase_code"', `"trace":${deep},"purchase_code"`)),
     );
     expect(await keyApi.validatePurchase(CODE)).toMatchObject({ purchase_code: CODE });
+  });
+});
+
+describe('a user with a field nested deeper than the stack', () => {
+  const depth = 20_000;
+  const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const sent = JSON.stringify({ user_info: userInfo });
+
+  it.each([
+    ['of no known name', sent.replace('"user_name"', `"trace":${nested},"user_name"`), userInfo],
+    [
+      'of a known name, which is left out',
+      sent.replace('"Likes harbours."', nested),
+      { ...userInfo, user_biography: undefined },
+    ],
+  ])('%s has a profile', async (_name, body, expected) => {
+    const user = await loginApiOf(text(body)).getUser('some-token');
+    const profile = profileOf(user, 'https://market.example');
+    expect(profile).toMatchObject({ id: userInfo.user_id, username: userInfo.user_name });
+    expect(JSON.parse(profile._raw)).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 });
 
