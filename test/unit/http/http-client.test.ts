@@ -250,6 +250,61 @@ describe('the deadline', () => {
   });
 });
 
+describe('the connection', () => {
+  /** A service that never answers, and how many requests it has on its hands. */
+  async function silent() {
+    let waiting = 0;
+    const upstream = await startUpstream((_req, res) => {
+      waiting++;
+      res.on('close', () => waiting--);
+    });
+    const reached = (n: number) => vi.waitFor(() => expect(waiting).toBe(n), { interval: 2 });
+    return { upstream, reached };
+  }
+
+  it.each([
+    ['without a cache', false],
+    ['with a cache', {}],
+  ])('ends when its last caller has left, not before: %s', async (_name, cache) => {
+    const { upstream, reached } = await silent();
+    const keyApi = client(upstream.url, { cache });
+    const callers = [new AbortController(), new AbortController()];
+    const calls = callers.map(({ signal }) =>
+      keyApi.validatePurchase(CODE, { signal }).catch((error) => error.message),
+    );
+    const requests = cache ? 1 : 2;
+    await reached(requests);
+    callers[0]?.abort(new Error('left'));
+    expect(await calls[0]).toBe('left');
+    if (!cache) await reached(1);
+    callers[1]?.abort(new Error('left too'));
+    expect(await calls[1]).toBe('left too');
+    await reached(0);
+    expect(upstream.requests).toHaveLength(requests);
+  });
+
+  it('ends at close(), with its call', async () => {
+    const { upstream, reached } = await silent();
+    const keyApi = client(upstream.url, { cache: {} });
+    const loginApi = new LoginApi({ authUrl: upstream.url, appId: 'a', appSecret: 's' });
+    const calls = [
+      keyApi.validatePurchase(CODE),
+      keyApi.listItems(),
+      loginApi.exchange('auth-key-1'),
+      loginApi.getUser('a-token'),
+    ].map(rejection);
+    await reached(4);
+    await Promise.all([keyApi.close(), loginApi.close()]);
+    await reached(0);
+    for (const call of calls) {
+      expect(await call).toMatchObject({
+        code: 'service_unavailable',
+        message: expect.stringContaining('closed'),
+      });
+    }
+  });
+});
+
 describe('AbortSignal', () => {
   it('ends the call with its own reason', async () => {
     const upstream = await startUpstream(() => {});
