@@ -4,7 +4,8 @@ import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.j
 import { hasUnreadable } from '../shape/unreadable.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import type { SharedAnswer, SharedTier, Tombstone } from './shared-tier.js';
+import type { SharedAnswer } from './shared-row.js';
+import type { SharedTier, Tombstone } from './shared-tier.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { DriftReports } from '../diagnostics/drift.js';
 import { MarketgateError } from '../errors/marketgate-error.js';
-import type { SharedCache, SharedRow } from '../stores/shared-cache.js';
+import type { SharedCache } from '../stores/shared-cache.js';
 import { GuardedStore, UNAVAILABLE, withinDeadline } from './guarded-store.js';
 import type { CacheLimits } from './options.js';
 import { Seal } from './seal.js';
+import { readRow, type SharedAnswer, writeRow, writeTombstone } from './shared-row.js';
 
 /** How long one process may ask for all of them, in milliseconds. One that dies delays no longer. */
 const LOCK_LIFE = 2000;
@@ -19,23 +20,8 @@ const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
 /** Earlier secrets under which invalidations are sent too: some processes still use them. */
 const MOST_SEALS = 3;
-/** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to ask for. */
-const LARGEST = 512 * 1024;
-
 const GENERATION = 'generation';
 const INVALIDATION = 'invalidation';
-
-/** An answer in the shared tier. */
-export interface SharedAnswer {
-  /** `null`: the service said no. `undefined`: only what was there before is invalid. */
-  readonly value: unknown;
-  /** The spelling of the key that the service was asked with. */
-  readonly variant: string;
-  /** Milliseconds since the service was asked. */
-  readonly age: number;
-  /** Its place in the order of answers: see {@link SharedTier}. */
-  readonly order: number;
-}
 
 /** What the shared tier says to a lookup. */
 export interface Found {
@@ -186,8 +172,7 @@ export class SharedTier {
     // What could not be withdrawn there yet is not believed.
     if (sealed === undefined || this.#unsent.has(subject)) return { ...none, order };
     const text = seal.open(`${name} ${row.order}`, sealed);
-    const answer =
-      text === undefined ? undefined : readAnswer(text, row, this.#options.wallClock());
+    const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
     return { answer, order, release: nothing };
   }
@@ -217,7 +202,7 @@ export class SharedTier {
     const age = this.#options.clock() - at;
     const left = this.#life - age;
     const rest = { variant, at: this.#options.wallClock() - age, life: this.#life };
-    const text = write(value, rest);
+    const text = writeRow(value, rest);
     // Counted from the question, as everywhere.
     if (text === undefined || left <= 0) return 'unavailable';
     const name = this.#nameOf(seal, subject);
@@ -376,13 +361,13 @@ export class SharedTier {
       }
       const { order } = invalidation;
       const age = negative && this.#options.clock() - negative.at;
-      const text = JSON.stringify({
+      const text = writeTombstone({
         no: negative !== undefined,
         variant: negative?.variant,
         age,
         at: this.#options.wallClock() - (age ?? 0),
         life: this.#life,
-      } satisfies Row);
+      });
       const sealed = seal.seal(`${name} ${order}`, text);
       const written = await this.#store.write(name, sealed, this.#life, order);
       const isStored = written !== UNAVAILABLE;
@@ -507,49 +492,6 @@ const notSent = (): MarketgateError =>
     'store_unavailable',
     'KeyApi.invalidate: the shared cache cannot be told; this process has forgotten it, and goes on telling the others',
   );
-
-interface Row {
-  readonly no?: boolean;
-  readonly value?: unknown;
-  readonly variant?: string | undefined;
-  /** Milliseconds from the question to the writing, where that is not part of the row's life. */
-  readonly age?: number | undefined;
-  /** When the service was asked, by the clock of the process that did, in epoch milliseconds. */
-  readonly at: number;
-  /** Milliseconds from the question until the row expires. */
-  readonly life: number;
-}
-
-/** As JSON, or `undefined` when that is too long: then no more of it is written than shows it. */
-function write(value: unknown, rest: Row): string | undefined {
-  if (!Array.isArray(value)) {
-    const text = JSON.stringify({ ...rest, value });
-    return text.length > LARGEST ? undefined : text;
-  }
-  const elements: string[] = [];
-  let length = 0;
-  for (const element of value) {
-    const text = JSON.stringify(element);
-    length += text.length + 1;
-    if (length > LARGEST) return undefined;
-    elements.push(text);
-  }
-  return `${JSON.stringify(rest).slice(0, -1)},"value":[${elements.join(',')}]}`;
-}
-
-function readAnswer(
-  text: string,
-  { order, ttl }: SharedRow,
-  now: number,
-): SharedAnswer | undefined {
-  const row = JSON.parse(text) as Partial<Row> | null;
-  if (typeof row?.at !== 'number' || typeof row.life !== 'number') return undefined;
-  // By how long the row has still to live and by the clocks of two processes, whichever is more: clocks
-  // differ, and somebody who can write there can prolong a life. An answer never looks younger than it is.
-  const age = Math.max((row.age ?? 0) + row.life - ttl, now - row.at, 0);
-  const value = row.value ?? (row.no ? null : undefined);
-  return { value, variant: row.variant ?? '', age, order };
-}
 
 /** With jitter, so that the processes do not all look at once. */
 const soon = (): Promise<void> =>
