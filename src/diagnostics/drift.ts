@@ -9,7 +9,10 @@ import { Hourly } from './hourly.js';
 export interface DriftMessage {
   /** The endpoint's path, as in the specification. */
   readonly endpoint: string;
-  /** `mended`: read into the documented shape. `dropped`: an element of a list left out. */
+  /**
+   * `mended`: read into the documented shape. `dropped`: left out, because it cannot be read; an element of a
+   * list, or a field that may be absent.
+   */
   readonly kind: 'mended' | 'dropped';
   /** Where in the answer, as in `items[3].price.regular`: the first place where it was seen. */
   readonly path: string;
