@@ -21,13 +21,27 @@ export const variesOn = (source: object | undefined): readonly string[] =>
  * visitor. An app that has set `Cache-Control` before knows better.
  */
 export function keepPrivate(res: Response, headers: readonly string[]): void {
-  if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private');
+  if (!res.headersSent && !res.hasHeader('Cache-Control')) {
+    res.setHeader('Cache-Control', 'private');
+  }
   varyOn(res, headers);
+}
+
+/** What a guard refuses is not for any cache: the visitor may come back with a code. */
+export function keepNowhere(res: Response): void {
+  // Something else may have answered meanwhile, such as a timeout of the app.
+  if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
 }
 
 /** Adds request headers to `Vary`. */
 export function varyOn(res: Response, headers: readonly string[]): void {
-  const present = [res.getHeader('Vary') ?? []].flat().map(String).join(', ');
+  if (headers.length === 0 || res.headersSent) return;
+  const vary = res.getHeader('Vary');
+  if (vary === undefined) {
+    res.setHeader('Vary', headers.join(', '));
+    return;
+  }
+  const present = [vary].flat().map(String).join(', ');
   const known = present.toLowerCase().split(/\s*,\s*/);
   const more = headers.filter((name) => !known.includes(name.toLowerCase()));
   if (known.includes('*') || more.length === 0) return;

@@ -48,6 +48,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorRequestHan
     if (!isMarketgateError(error) || res.headersSent) return next(error);
     // A 401 must not be kept for the visitor who has logged in since, nor any other refusal.
     res.setHeader('Cache-Control', 'no-store');
+    res.setHeader('X-Content-Type-Options', 'nosniff');
     if (!NEED_LOGIN.has(error.code)) return answer(error, req, res, undefined);
     // Where a redirect does not fit, or where one stopped cannot be kept, the answer says so.
     sendToLogin(error, loginPath, req, res, () => answer(error, req, res, loginPath));

@@ -5,6 +5,7 @@ import { textOption, wrongOption } from '../options/check-options.js';
 import { safeReturnTo } from '../passport/return-to.js';
 import { saveReturnTo } from '../passport/saved-return-to.js';
 import { DEFAULT_NAME, tokenNameFor } from '../passport/token-name.js';
+import { keepNowhere } from './cache-headers.js';
 import { isNavigation } from './navigation.js';
 
 /** Who the visitor is to the app: the id that tokens are stored under. */
@@ -68,6 +69,7 @@ export function sendToLogin(
   res: Response,
   next: NextFunction,
 ): void {
+  keepNowhere(res);
   // On the path of the login itself a redirect would never end.
   const isThere = req.originalUrl.split('?')[0] === loginPath?.split('?')[0];
   if (loginPath === undefined || isThere || !isNavigation(req)) {
@@ -75,7 +77,6 @@ export function sendToLogin(
     return;
   }
   saveReturnTo(req, res).then(() => {
-    res.setHeader('Cache-Control', 'no-store');
     res.redirect(loginPath);
   }, next);
 }

@@ -3,7 +3,7 @@ import { type GuardMessage, guardChannel } from '../diagnostics/guard.js';
 import { asError } from '../errors/as-error.js';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
-import { keepPrivate, variesOn } from './cache-headers.js';
+import { keepNowhere, keepPrivate, variesOn } from './cache-headers.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import { isPromise } from './code-sources.js';
 import { contextOf } from './marketplace-context.js';
@@ -58,7 +58,7 @@ export function requirePurchase(
 
   function refuse(denied: MarketgateError, req: Request, res: Response, next: NextFunction): void {
     report(false, denied);
-    res.setHeader('Cache-Control', 'no-store');
+    keepNowhere(res);
     if (onDenied === undefined) {
       next(denied);
       return;
@@ -92,7 +92,7 @@ export function requirePurchase(
           keepPrivate(res, varyOn);
           next();
         } else {
-          res.setHeader('Cache-Control', 'no-store');
+          keepNowhere(res);
           next(error.error);
         }
       } else if (isDenial(error)) {

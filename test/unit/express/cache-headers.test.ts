@@ -10,7 +10,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { openShop, type Shop } from '../../support/shop.js';
 
@@ -127,6 +127,34 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
       'X-Purchase-Code',
     ]);
   });
+
+  it.each(['require', 'load'] as const)(
+    'an answer that the app has given meanwhile is left alone, and nothing crashes: %s',
+    async (make) => {
+      const rejections: unknown[] = [];
+      const listener = (reason: unknown): void => void rejections.push(reason);
+      process.on('unhandledRejection', listener);
+      onTestFinished(() => void process.off('unhandledRejection', listener));
+      const before: RequestHandler = (_req, res, next) => {
+        next();
+        res.status(503).send('too slow');
+      };
+      const shop = await openShop();
+      for (const code of [shop.code('supported'), WRONG]) {
+        const app = express().use(before);
+        app.use(make === 'require' ? requirePurchase(shop.keyApi) : loadPurchase(shop.keyApi));
+        const ended = new Promise((resolve) => {
+          app.use((_req, _res, _next) => resolve('in'));
+          app.use((error: unknown, _req: object, _res: object, _next: object) => resolve(error));
+        });
+        const answer = await request(app).get('/').set('x-purchase-code', code);
+        expect([answer.status, answer.text]).toEqual([503, 'too slow']);
+        await ended;
+      }
+      await new Promise(setImmediate);
+      expect(rejections).toEqual([]);
+    },
+  );
 
   describe('loadPurchase', () => {
     it.each<[string, (shop: Shop) => string | undefined, string | undefined]>([

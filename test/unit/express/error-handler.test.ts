@@ -63,6 +63,7 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     for (const answer of [problem, page]) {
       expect(answer.text).not.toContain('operator');
       expect(answer.headers['cache-control']).toBe('no-store');
+      expect(answer.headers['x-content-type-options']).toBe('nosniff');
       expect(answer.headers.vary).toMatch(/accept/i);
     }
   });

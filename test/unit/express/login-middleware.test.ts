@@ -53,6 +53,16 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       expect(answer.headers['cache-control']).toBe('no-store');
     });
 
+    it('keeps a refusal nowhere, also where the app answers it itself', async () => {
+      const app = appFor(undefined).use(requireLogin());
+      app.use(
+        (_error: unknown, _req: object, res: { sendStatus(status: number): void }, _n: object) =>
+          res.sendStatus(401),
+      );
+      const answer = await request(app).get('/').expect(401);
+      expect(answer.headers['cache-control']).toBe('no-store');
+    });
+
     it.each<[string, (app: App) => request.Test]>([
       ['an API client', (app) => request(app).get('/')],
       ['who wants JSON', (app) => request(app).get('/').set('accept', 'application/json')],
