@@ -1,5 +1,6 @@
 import { loadUser, MarketgateError, requireAccessToken, type TokenStore } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { userInfo } from '../../support/wire.js';
 
 const token = (value: string) => ({ value, issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER });
@@ -25,7 +26,7 @@ async function ending(
     headers: {},
   };
   const error = await new Promise((resolve) =>
-    guard(req as never, { locals: {} } as never, resolve as never),
+    guard(req as never, fakeResponse(), resolve as never),
   );
   return { error, found: req.marketplace?.user };
 }
@@ -82,9 +83,29 @@ describe('loadUser', () => {
 
   it('takes the id from where the app says', async () => {
     const tokenStore = storeWith();
-    const loginApi = { getUser: async () => userInfo };
-    await ending(loadUser(loginApi, { tokenStore, userId: () => 'own' }));
+    const loginApi = { getUser: async () => ({ ...userInfo, user_id: 'own' }) };
+    const { found } = await ending(loadUser(loginApi, { tokenStore, userId: () => 'own' }));
     expect(tokenStore.get).toHaveBeenCalledWith('own');
+    expect(found).toMatchObject({ user_id: 'own' });
+  });
+
+  it.each<[string, object, unknown]>([
+    ['the token of another user', { user_id: '78' }, { id: '77' }],
+    ['the id that the app has for the user', { user_id: '77' }, { id: 'row-1' }],
+    ['an id that only looks alike', { user_id: '077' }, { id: '77' }],
+  ])('shows nobody another user: %s', async (_name, answer, user) => {
+    const tokenStore = storeWith();
+    const loginApi = { getUser: async () => ({ ...userInfo, ...answer }) };
+    const { error, found } = await ending(loadUser(loginApi, { tokenStore }), user);
+    expect(error).toMatchObject({ code: 'access_token_expired', status: 401 });
+    expect(found).toBeUndefined();
+    expect(tokenStore.delete).toHaveBeenCalledTimes(1);
+  });
+
+  it('takes a number for an id, as databases have it', async () => {
+    const loginApi = { getUser: async () => userInfo };
+    const { error } = await ending(loadUser(loginApi, { tokenStore: storeWith() }), { id: 77 });
+    expect(error).toBeUndefined();
   });
 });
 
