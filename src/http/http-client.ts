@@ -35,6 +35,7 @@ export class HttpClient {
   readonly #pause: Pause;
   readonly #breaker: Breaker;
   readonly #calls = new Set<Deadline>();
+  #isClosed = false;
   // As many as open the breaker when they fail.
   readonly #turns = new RetryTurns(FAILURES);
 
@@ -50,7 +51,9 @@ export class HttpClient {
    * @param what names the call, as in "GET /api/items/all".
    */
   deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
-    return new Deadline(what, milliseconds, signal, this.#calls);
+    const call = new Deadline(what, milliseconds, signal, this.#calls);
+    if (this.#isClosed) call.close();
+    return call;
   }
 
   /**
@@ -110,6 +113,7 @@ export class HttpClient {
 
   /** Ends the connections and all calls, and waits for none of them. */
   close(): Promise<void> {
+    this.#isClosed = true;
     const closed = this.#transport.close();
     for (const call of [...this.#calls]) call.close();
     return closed;

@@ -373,6 +373,17 @@ describe('a call', () => {
     },
   );
 
+  it('is refused after close() also when it would wait for the api_key', async () => {
+    const keyApi = new KeyApiService().client({
+      apiKey: () => new Promise(() => {}),
+      cache: false,
+    });
+    await keyApi.close();
+    for (const call of [keyApi.validatePurchase(CODE), keyApi.getAccount()].map(rejection)) {
+      expect((await call).message).toContain('this client was closed');
+    }
+  });
+
   it('is refused after close(), but for what is cached', async () => {
     const service = new KeyApiService();
     const keyApi = service.client();
