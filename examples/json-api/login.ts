@@ -50,6 +50,8 @@ export function addLogin(
     ) => {
       if (error) return next(error);
       if (!visitor) return next(new LoginFailure(info, status));
+      // Only for a login: passport does not call this for a callback that is passed on, so that nobody
+      // renews a copied login cookie with it. A handler behind this one would ask isFreshLogin(req).
       loginCookie.issue(res, visitor).then(() => next(), next);
     };
     passport.authenticate('marketplace', { session: false }, done)(req, res, next);

@@ -21,7 +21,7 @@ export interface AppConfig {
   /** Cookies only over https, behind one proxy that ends TLS. */
   production: boolean;
   /** Ask "Continue as NAME?" before a login is completed, so that nobody lands in another's account. */
-  confirmLogin: boolean;
+  confirmLogin: boolean | 'auto';
   /** The origin visitors see; the redirect URL registered with the marketplace starts with it. */
   publicUrl: string | undefined;
 }
@@ -75,7 +75,8 @@ export function readConfig(env: Env): ServerConfig {
       .map((value) => readOrigin('MARKETPLACE_MEDIA_ORIGINS', value, problems)),
     sessionSecret: readSessionSecret(text('SESSION_SECRET'), production, problems),
     production,
-    confirmLogin: readFlag('CONFIRM_LOGIN', text('CONFIRM_LOGIN'), production, problems),
+    confirmLogin:
+      readFlag('CONFIRM_LOGIN', text('CONFIRM_LOGIN'), problems) ?? (production || 'auto'),
     publicUrl: text('PUBLIC_URL') && readOrigin('PUBLIC_URL', text('PUBLIC_URL'), problems),
     port: port ?? 3000,
     portIsFixed: port !== undefined,
@@ -89,10 +90,9 @@ export function readConfig(env: Env): ServerConfig {
 function readFlag(
   name: string,
   value: string | undefined,
-  fallback: boolean,
   problems: string[],
-): boolean {
-  if (value === undefined) return fallback;
+): boolean | undefined {
+  if (value === undefined) return undefined;
   if (value !== '1' && value !== '0') problems.push(`${name} must be 1 or 0.`);
   return value === '1';
 }

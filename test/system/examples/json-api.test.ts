@@ -162,6 +162,16 @@ describe('the JSON API', () => {
       expect(JSON.parse(visit.text)).toMatchObject({ id: '3001' });
     });
 
+    it('a callback that is opened again renews no login cookie', async () => {
+      const { browser, origin } = await open();
+      const callback = await browser.logInUpToCallback(`${origin}/login`, '3001');
+      await browser.open(callback);
+      for (const again of [callback, `${origin}/callback?auth_key=made-up`]) {
+        const response = await browser.get(again);
+        expect([response.status, response.headers.getSetCookie()]).toEqual([302, []]);
+      }
+    });
+
     it('does not go to another site afterwards', async () => {
       const { browser, origin } = await open();
       const visit = await browser.logIn(`${origin}/login?to=%2F%2Fevil.example%2F`);
@@ -195,7 +205,7 @@ describe('the JSON API', () => {
       const forwarded = { 'x-forwarded-proto': 'https' };
       const started = await browser.get(`${origin}/login`, forwarded);
       expect(started.headers.getSetCookie()).toEqual([
-        expect.stringMatching(/^__Host-marketgate\.login=.*; Path=\/.*; HttpOnly; Secure/),
+        expect.stringMatching(/^__Host-marketgate\.login\.[\w-]+=.*; Path=\/.*; HttpOnly; Secure/),
       ]);
       const callback = await browser.logInUpToCallback(started.headers.get('location') ?? '');
       const back = await browser.get(callback, forwarded);

@@ -47,7 +47,7 @@ export async function openQuickstart(options: Options = {}): Promise<Quickstart>
       mediaOrigins: [],
       sessionSecret: 'for-the-tests-only-0123456789abcdef',
       production: false,
-      confirmLogin: false,
+      confirmLogin: 'auto',
       publicUrl: undefined,
       ...options.config,
     },

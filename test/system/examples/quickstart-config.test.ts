@@ -30,7 +30,7 @@ describe('the configuration of the quickstart', () => {
     expect(readConfig({})).toMatchObject({
       service: undefined,
       production: false,
-      confirmLogin: false,
+      confirmLogin: 'auto',
       port: 3000,
       portIsFixed: false,
       host: '127.0.0.1',

@@ -57,6 +57,9 @@ export const GUIDE_CHECKS: Checks = {
       expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
       expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
       expect(browser.cookies(origin)).toMatch(/login=/);
+      // Whoever has copied the cookie cannot renew it.
+      const again = await browser.get(`${origin}/callback?auth_key=x`);
+      expect([again.status, again.headers.getSetCookie()]).toEqual([302, []]);
       // A stranger's callback, in a browser that started nothing here.
       const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
       expect(await statusOf(new Browser().get(stolen))).toBe(403);
@@ -151,7 +154,7 @@ export const GUIDE_CHECKS: Checks = {
     },
   },
   'examples/guides/rotating-keys.md: shared.js': {
-    options: { env: { CACHE_SECRET: 'not-so-secret' } },
+    options: { env: { CACHE_SECRET: 'not-so-secret-but-of-32-characters' } },
     check: async (running) => void expect(await running.printed()).toBe('true\n'),
   },
   'examples/guides/rotating-keys.md: lists.js': {
