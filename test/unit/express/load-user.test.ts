@@ -26,7 +26,7 @@ async function ending(
     headers: {},
   };
   const error = await new Promise((resolve) =>
-    guard(req as never, fakeResponse(), resolve as never),
+    guard(req as never, fakeResponse() as never, resolve as never),
   );
   return { error, found: req.marketplace?.user };
 }
