@@ -6,6 +6,7 @@ import {
   requireAccessToken,
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
@@ -100,7 +101,7 @@ describe.each(['session', 'cookie'] as const)('two strategies, with attempts in 
       for (const guard of guards) {
         const req = { user: { id: '77' }, method: 'POST', originalUrl: '/', headers: {} };
         const error = await new Promise((resolve) =>
-          guard(req as never, { locals: {} } as never, resolve),
+          guard(req as never, fakeResponse() as never, resolve),
         );
         const expected = { code: 'access_token_expired' };
         if (strategy === 'videos') expect(error).toMatchObject(expected);
