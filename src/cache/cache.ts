@@ -227,11 +227,12 @@ export class Cache<T extends object> {
     if (isKnown || !isStored) this.#bury(key, tombstone);
   }
 
-  /** Forgets everything, also what is on its way. */
-  clear(): void {
-    this.#positive.clear();
+  /** Forgets everything that was asked for until then, also what is on its way. */
+  clear(until = Number.POSITIVE_INFINITY): void {
+    for (const [key, { at }] of this.#positive.entries()) {
+      if (at <= until) this.#positive.delete(key);
+    }
     this.#negative.clear();
-    this.#tombstones.clear();
     for (const key of this.#requests.keys()) this.#outdate(key);
   }
 

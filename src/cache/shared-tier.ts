@@ -72,8 +72,11 @@ export interface SharedTierOptions {
     tombstone: Tombstone,
     isStored: boolean,
   ) => void;
-  /** Another process has invalidated everything. */
-  readonly onAllInvalidated: () => void;
+  /**
+   * Another process has invalidated everything that was asked for until then, in milliseconds of
+   * {@link clock}.
+   */
+  readonly onAllInvalidated: (until: number) => void;
   /** Messages were missed. */
   readonly onMissed: () => void;
 }
@@ -309,6 +312,11 @@ export class SharedTier {
     }
     const generation = row.value === undefined ? '' : seal.open(`${name} ${row.order}`, row.value);
     if (generation === undefined) return false;
+    if (generation !== this.#lastGeneration) {
+      // The message was missed. How long ago it was, the shared cache's own clock tells.
+      const ago = Math.max(0, row.now - row.order) / 1000;
+      this.#options.onAllInvalidated(this.#options.clock() - ago);
+    }
     this.#generation = generation;
     this.#lastGeneration = generation;
     return true;
@@ -465,7 +473,7 @@ export class SharedTier {
         if (this.#unsentGeneration === undefined) {
           this.#generation = isStored === true ? undefined : generation;
         }
-        this.#options.onAllInvalidated();
+        this.#options.onAllInvalidated(this.#options.clock());
       } else if (typeof subject === 'string' && typeof order === 'number') {
         const space = subject.indexOf(' ');
         const [kind, key] = [subject.slice(0, space), subject.slice(space + 1)];

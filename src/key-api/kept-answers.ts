@@ -51,7 +51,7 @@ export class KeptAnswers {
         context: `${baseUrl}\n${scope ?? ''}`,
         onInvalidated: (kind, key, tombstone, isStored) =>
           this.#cacheOf(kind)?.invalidated(key, tombstone, isStored),
-        onAllInvalidated: () => this.#clear(),
+        onAllInvalidated: (until) => this.#clear(until),
         onMissed: () => {
           for (const cache of this.#all()) cache.missed();
         },
@@ -155,8 +155,8 @@ export class KeptAnswers {
     this.#shared?.close();
   }
 
-  #clear(): void {
-    for (const cache of this.#all()) cache.clear();
+  #clear(until?: number): void {
+    for (const cache of this.#all()) cache.clear(until);
   }
 
   #all(): Cache<never>[] {

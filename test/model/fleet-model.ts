@@ -19,6 +19,8 @@ export type LinkState = 'up' | 'cut' | 'read-only';
 /** What the processes share. */
 export interface Backend {
   link(): Link;
+  /** Whether it always answers in time, also on a busy machine. */
+  readonly isPrompt: boolean;
   /** Forgets all rows and cuts all connections for a moment, as a server that restarts empty. */
   restartEmpty(): Promise<void>;
 }
@@ -145,6 +147,10 @@ export async function runSequence(
   function withdraw(by: number, index: number, upTo: number, isHeard = true): void {
     const own = known[by]?.[index] as Known;
     own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
+    if (!isHeard && !backend.isPrompt) {
+      untold.set(`${by} ${index}`, { by, code: index, upTo });
+      return;
+    }
     // A process whose writes are refused reaches those that hear its message.
     if (states[by] !== 'cut' && isHeard) tell(by, index, upTo, states[by] === 'up');
     if (states[by] !== 'up') untold.set(`${by} ${index}`, { by, code: index, upTo });
@@ -245,7 +251,7 @@ export async function runSequence(
             () => true,
             (error: unknown) => {
               if (!isMarketgateError(error) || error.code !== 'store_unavailable') throw error;
-              if (states[each.by] === 'up') throw error;
+              if (states[each.by] === 'up' && backend.isPrompt) throw error;
               return false;
             },
           );

@@ -4,6 +4,7 @@ import type { Backend, Link, LinkState } from './fleet-model.js';
 
 /** The model's shared cache in memory, with a link for each process. */
 export class MemoryBackend implements Backend {
+  readonly isPrompt = true;
   readonly #server: MemorySharedCache;
   readonly #links: MemoryLink[] = [];
 

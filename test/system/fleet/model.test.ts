@@ -66,6 +66,7 @@ class RedisLink implements Link {
 }
 
 class RedisBackend implements Backend {
+  readonly isPrompt = false;
   readonly links: RedisLink[] = [];
   readonly #prefix = `model:${randomUUID()}:`;
 
