@@ -1,250 +1,33 @@
-import type { Express as ExpressApp, NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import express5 from 'express';
-import session from 'express-session';
 import express4 from 'express4';
-import {
-  errorHandler,
-  LoginApi,
-  MarketplaceStrategy,
-  type MarketplaceStrategyOptions,
-  MemoryTokenStore,
-  requireLogin,
-  returnTo,
-} from 'marketgate';
-import { createSandbox, type Sandbox } from 'marketgate/sandbox';
-import { Passport } from 'passport';
-import type { BrowserContext, Page } from 'playwright-core';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { faultsInBothLooks } from '../../support/axe.js';
 import { Browser } from '../../support/browser.js';
-import { chromiumIsMissing, newContext } from '../../support/chromium.js';
+import { chromiumIsMissing } from '../../support/chromium.js';
 import { listen } from '../../support/listen.js';
-
-const MIRA = { id: '3001', name: 'Mira Solheim' };
-const TOMAS = { id: '3002', name: 'Tomás Aguilar Ibáñez' };
-const MINUTE = 60_000;
-
-interface Person {
-  id: string;
-  name: string;
-}
-
-type Mode = 'session' | 'cookie';
-
-/** What is given to {@link open}; a test can change it afterwards, too. */
-interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
-  mode: Mode;
-  express: typeof express5;
-  javaScriptEnabled?: boolean;
-  /** Whether the app never sees a cookie, as from a browser that blocks them on this site. */
-  cookiesBlocked?: boolean;
-  /** What the callback does. Default: go to where the visitor wanted to go. */
-  afterLogin?: (req: Request, res: Response) => void;
-  /** Keeps a callback waiting, as a slow network would. They are counted from 1. */
-  beforeCallback?: (n: number) => Promise<void> | undefined;
-}
-
-/** A request as the app saw it, with what the browser said it is for. */
-interface Seen {
-  readonly url: string;
-  readonly purpose: string | undefined;
-  status: number;
-}
-
-interface Opened {
-  readonly options: Options;
-  /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
-  readonly origin: string;
-  readonly sandbox: Sandbox;
-  readonly context: BrowserContext;
-  readonly page: Page;
-  /** Requests for the callback that had an auth_key. */
-  readonly callbacks: Seen[];
-  /** Requests for the start of the login. */
-  readonly starts: Seen[];
-  /** What the browser loaded ahead of a click, wherever it is. */
-  readonly ahead: Seen[];
-  /** How many auth_keys were spent. */
-  exchanges(): number;
-  /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
-  strangersCallback(): Promise<string>;
-}
-
-const isAnswered = ({ status }: Seen): boolean => status > 0;
-
-const text = (value: string): string => value.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-
-const nameOf = (req: Request): string =>
-  (req.user as Partial<Person> | undefined)?.name ?? 'nobody';
-
-/** A page of the app: what it is, and who is logged in. */
-const show = (title: string, more: (req: Request) => string = () => '') => {
-  return (req: Request, res: Response): void => {
-    res.set('Cache-Control', 'no-store');
-    res.type('html').send(
-      `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>
-<p id="who">${text(nameOf(req))}</p><p id="url">${text(req.originalUrl)}</p>${more(req)}`,
-    );
-  };
-};
-
-/** Keeps who is logged in, with or without sessions; everything else is the same for both. */
-function addLogin(app: ExpressApp, passport: InstanceType<typeof Passport>, mode: Mode) {
-  if (mode === 'session') {
-    app.use(session({ secret: 'test-only', resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    return (req: Request, _res: Response, user: Express.User, next: NextFunction) =>
-      req.logIn(user, next);
-  }
-  const users = new Map<string, Express.User>();
-  app.use((req, _res, next) => {
-    const id = /(?:^|; )login=(\w+)/.exec(req.headers.cookie ?? '')?.[1];
-    const user = id && users.get(id);
-    if (user) req.user = user;
-    next();
-  });
-  return (req: Request, res: Response, user: Express.User, next: NextFunction) => {
-    const id = `u${users.size}`;
-    users.set(id, user);
-    res.cookie('login', id, { httpOnly: true, sameSite: 'lax' });
-    req.user = user;
-    next();
-  };
-}
-
-async function open(options: Options): Promise<Opened> {
-  const { mode, express, confirm = false, javaScriptEnabled = true } = options;
-  const sandbox = createSandbox();
-  const { authUrl, appId, appSecret } = await sandbox.listen();
-  onTestFinished(() => sandbox.close());
-  const loginApi = new LoginApi({ authUrl, appId, appSecret, clock: sandbox.clock });
-  onTestFinished(() => loginApi.close());
-
-  const passport = new Passport();
-  passport.serializeUser((user, done) => done(null, user));
-  passport.deserializeUser((user: Express.User, done) => done(null, user));
-  passport.use(
-    new MarketplaceStrategy(
-      {
-        loginApi,
-        tokenStore: new MemoryTokenStore({ clock: sandbox.clock }),
-        loginAttempts: mode === 'session' ? 'session' : { cookieSecret: ['test-only'] },
-        confirm,
-      },
-      ({ profile }) => ({ id: profile.id, name: profile.displayName }),
-    ),
-  );
-
-  const app = express();
-  const callbacks: Seen[] = [];
-  const starts: Seen[] = [];
-  const ahead: Seen[] = [];
-  app.use((req, res, next) => {
-    if (options.cookiesBlocked) delete req.headers.cookie;
-    const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
-    const seen: Seen = {
-      url: `${req.protocol}://${req.headers.host}${req.originalUrl}`,
-      purpose: req.get('sec-purpose'),
-      status: 0,
-    };
-    list?.push(seen);
-    if (seen.purpose) ahead.push(seen);
-    // Not 'finish': Chromium cuts a prefetch off at its status.
-    res.once('close', () => {
-      seen.status = res.headersSent ? res.statusCode : 0;
-    });
-    const wait = list === callbacks && options.beforeCallback?.(callbacks.length);
-    Promise.resolve(wait).then(() => next(), next);
-  });
-  const keep = addLogin(app, passport, mode);
-  app.get('/login', passport.authenticate('marketplace', { session: false }));
-  app.get(
-    '/callback',
-    (req, res, next) => {
-      const done = (error: unknown, user?: Express.User | false | null, info?: object) => {
-        if (error) return next(error);
-        if (user) return keep(req, res, user, next);
-        const { message } = info as { message: string };
-        // No redirect: a browser that blocks cookies would go round for ever.
-        res.status(403);
-        show('Not logged in', () => `<p id="why">${text(message)}</p>`)(req, res);
-      };
-      passport.authenticate('marketplace', { session: mode === 'session' }, done)(req, res, next);
-    },
-    (req, res) => {
-      if (options.afterLogin) options.afterLogin(req, res);
-      else res.redirect(returnTo(req) ?? '/');
-    },
-  );
-  app.get('/', show('Home'));
-  app.get('/account', requireLogin(), show('Account'));
-  // A page in front of the login, as many sites have: what it loads ahead is up to the test.
-  app.get(
-    '/links',
-    show('Links', (req) => String(req.query.html ?? '')),
-  );
-  app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
-  app.use(errorHandler({ loginPath: '/login' }));
-
-  const { port } = new URL(await listen(app));
-  const origin = `http://localhost:${port}`;
-  sandbox.redirectUrl = `${origin}/callback`;
-  const context = await newContext({ javaScriptEnabled });
-  return {
-    options,
-    origin,
-    sandbox,
-    context,
-    page: await context.newPage(),
-    callbacks,
-    starts,
-    ahead,
-    exchanges: () => sandbox.requests.filter(({ path }) => path === '/api/authorize').length,
-    strangersCallback: () => new Browser().logInUpToCallback(`${origin}/login`, TOMAS.id),
-  };
-}
-
-/** The sandbox's first page: who are you? */
-const choose = (page: Page, { id }: Person) =>
-  page.locator(`button[name=user_id][value="${id}"]`).click();
-
-const accept = (page: Page) => page.locator('button[value=accept]').click();
-
-/** Opens an address that leads into the login, and goes through it. */
-async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
-  await page.goto(url);
-  await choose(page, person);
-  await accept(page);
-}
-
-/** Accepts as the page's form does, but keeps the address of the callback instead of going there. */
-async function takeCallback(page: Page): Promise<string> {
-  const attempt = await page.locator('input[name=attempt]').first().getAttribute('value');
-  const response = await page.request.post(new URL('/sandbox/consent', page.url()).href, {
-    form: { attempt: attempt ?? '', decision: 'accept' },
-    maxRedirects: 0,
-  });
-  return response.headers().location ?? '';
-}
-
-/** Waits for what the app sees. */
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 8000, interval: 20 });
-
-/** Waits for the end of a login, which is in the app. */
-const inApp = (page: Page, { origin }: Opened) => page.waitForURL((url) => url.origin === origin);
-
-/** Something to wait for until it is opened. */
-function gate(): { open: () => void; opened: Promise<void> } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}
-
-const who = (page: Page) => page.locator('#who').textContent();
-const heading = (page: Page) => page.locator('h1').textContent();
-const path = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;
+import {
+  accept,
+  choose,
+  eventually,
+  gate,
+  heading,
+  inApp,
+  isAnswered,
+  logIn,
+  MINUTE,
+  MIRA,
+  type Mode,
+  type Options,
+  open,
+  type Person,
+  path,
+  show,
+  TOMAS,
+  takeCallback,
+  who,
+} from '../../support/login-app.js';
 
 /** Every version and every way to keep who is logged in, but not each with each. */
 const pairs: [Mode, typeof express5][] = [
@@ -413,34 +196,6 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
   );
 
   describe.each(pairs)('%s: a callback that a stranger sent', (mode, express) => {
-    it('in a frame or a picture is refused; in a window that began a login it logs in, without confirm', async () => {
-      // The service echoes nothing that would tie the auth_key to the login of this browser. This is
-      // the login CSRF that `confirm: true` closes; the test below shows how.
-      const { origin, page, context, callbacks, exchanges, strangersCallback } = await open({
-        mode,
-        express,
-      });
-      const callback = await strangersCallback();
-      const elsewhere = await listen((_req, res) => {
-        res.setHeader('content-type', 'text/html');
-        res.end(
-          '<button onclick="window.other = window.open(location.hash.slice(1))">Win</button>',
-        );
-      });
-      await page.goto(`${elsewhere.replace('127.0.0.1', 'evil.example')}/#${origin}/login`);
-      const opening = context.waitForEvent('page');
-      await page.getByRole('button').click();
-      const other = await opening;
-      await other.waitForURL(/api\/oauth/);
-      const embedded = `<iframe src="${callback}"></iframe><img src="${callback}" alt="">`;
-      await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '${embedded}')`);
-      await eventually(() => expect(callbacks.map(({ status }) => status)).toEqual([403, 403]));
-      expect(exchanges()).toBe(0);
-      await page.evaluate(`window.other.location = ${JSON.stringify(callback)}`);
-      await other.waitForURL(`${origin}/`);
-      expect(await who(other)).toBe(TOMAS.name);
-    });
-
     it('to who has a login under way, with confirm: asks in the stranger’s name', async () => {
       const opened = await open({ mode, express, confirm: true });
       const { origin, page, context, exchanges, strangersCallback } = opened;

@@ -1,0 +1,280 @@
+import type express5 from 'express';
+import type { Express as ExpressApp, NextFunction, Request, Response } from 'express';
+import session from 'express-session';
+import {
+  errorHandler,
+  LoginApi,
+  MarketplaceStrategy,
+  type MarketplaceStrategyOptions,
+  MemoryTokenStore,
+  requireLogin,
+  returnTo,
+} from 'marketgate';
+import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { Passport } from 'passport';
+import type { BrowserContext, Page } from 'playwright-core';
+import { onTestFinished, vi } from 'vitest';
+import { Browser } from './browser.js';
+import { newContext } from './chromium.js';
+import { listen } from './listen.js';
+import { longSecret } from './strategy-harness.js';
+
+// An app with a login, a sandbox and a Chromium window, for the tests of logins in a browser.
+
+export const MIRA = { id: '3001', name: 'Mira Solheim' };
+export const TOMAS = { id: '3002', name: 'Tomás Aguilar Ibáñez' };
+export const MINUTE = 60_000;
+
+export interface Person {
+  id: string;
+  name: string;
+}
+
+export type Mode = 'session' | 'cookie';
+
+/** What is given to {@link open}; a test can change it afterwards, too. */
+export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
+  mode: Mode;
+  express: typeof express5;
+  javaScriptEnabled?: boolean;
+  /** Whether "/worker" registers a service worker that passes every request on. */
+  serviceWorker?: boolean;
+  /** Whether the app never sees a cookie, as from a browser that blocks them on this site. */
+  cookiesBlocked?: boolean;
+  /** What the callback does. Default: go to where the visitor wanted to go. */
+  afterLogin?: (req: Request, res: Response) => void;
+  /** Keeps a browser waiting on its way to the service. */
+  beforeService?: () => Promise<void> | undefined;
+  /** Keeps a callback waiting, as a slow network would. They are counted from 1. */
+  beforeCallback?: (n: number) => Promise<void> | undefined;
+}
+
+/** A request as the app saw it, with what the browser said it is for. */
+export interface Seen {
+  readonly url: string;
+  readonly purpose: string | undefined;
+  status: number;
+}
+
+export interface Opened {
+  readonly options: Options;
+  /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
+  readonly origin: string;
+  readonly sandbox: Sandbox;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Requests for the callback that had an auth_key. */
+  readonly callbacks: Seen[];
+  /** Requests for the start of the login. */
+  readonly starts: Seen[];
+  /** What the browser loaded ahead of a click, wherever it is. */
+  readonly ahead: Seen[];
+  /** How many auth_keys were spent. */
+  exchanges(): number;
+  /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
+  strangersCallback(): Promise<string>;
+}
+
+export const isAnswered = ({ status }: Seen): boolean => status > 0;
+
+const text = (value: string): string => value.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+const nameOf = (req: Request): string =>
+  (req.user as Partial<Person> | undefined)?.name ?? 'nobody';
+
+/** A page of the app: what it is, and who is logged in. */
+export const show = (title: string, more: (req: Request) => string = () => '') => {
+  return (req: Request, res: Response): void => {
+    res.set('Cache-Control', 'no-store');
+    res.type('html').send(
+      `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1>
+<p id="who">${text(nameOf(req))}</p>${more(req)}`,
+    );
+  };
+};
+
+/** Keeps who is logged in, with or without sessions; everything else is the same for both. */
+function addLogin(app: ExpressApp, passport: InstanceType<typeof Passport>, mode: Mode) {
+  if (mode === 'session') {
+    app.use(session({ secret: 'test-only', resave: false, saveUninitialized: false }));
+    app.use(passport.session());
+    return (req: Request, _res: Response, user: Express.User, next: NextFunction) =>
+      req.logIn(user, next);
+  }
+  const users = new Map<string, Express.User>();
+  app.use((req, _res, next) => {
+    const id = /(?:^|; )login=(\w+)/.exec(req.headers.cookie ?? '')?.[1];
+    const user = id && users.get(id);
+    if (user) req.user = user;
+    next();
+  });
+  return (req: Request, res: Response, user: Express.User, next: NextFunction) => {
+    const id = `u${users.size}`;
+    users.set(id, user);
+    res.cookie('login', id, { httpOnly: true, sameSite: 'lax' });
+    req.user = user;
+    next();
+  };
+}
+
+const WORKER = `addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('fetch', (event) => event.respondWith(fetch(event.request)));`;
+const WITH_WORKER = `<script>
+navigator.serviceWorker.addEventListener('controllerchange', () => { document.title = 'ready'; });
+navigator.serviceWorker.register('/worker.js');
+</script>`;
+
+export async function open(options: Options): Promise<Opened> {
+  const { mode, express, confirm, javaScriptEnabled = true } = options;
+  const sandbox = createSandbox();
+  const { authUrl, appId, appSecret } = await sandbox.listen();
+  onTestFinished(() => sandbox.close());
+  const loginApi = new LoginApi({ authUrl, appId, appSecret, clock: sandbox.clock });
+  onTestFinished(() => loginApi.close());
+  if (options.beforeService) {
+    const loginUrl = loginApi.loginUrl();
+    const gatekeeper = await listen((_req, res) => {
+      const pass = () => res.writeHead(302, { location: loginUrl }).end();
+      void Promise.resolve(options.beforeService?.()).then(pass);
+    });
+    const { pathname, search } = new URL(loginUrl);
+    loginApi.loginUrl = () => `${gatekeeper}${pathname}${search}`;
+  }
+
+  const passport = new Passport();
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+  passport.use(
+    new MarketplaceStrategy(
+      {
+        loginApi,
+        tokenStore: new MemoryTokenStore({ clock: sandbox.clock }),
+        loginAttempts: mode === 'session' ? 'session' : { cookieSecret: longSecret() },
+        confirm,
+      },
+      ({ profile }) => ({ id: profile.id, name: profile.displayName }),
+    ),
+  );
+
+  const app = express();
+  const callbacks: Seen[] = [];
+  const starts: Seen[] = [];
+  const ahead: Seen[] = [];
+  app.use((req, res, next) => {
+    if (options.cookiesBlocked) delete req.headers.cookie;
+    const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
+    const seen: Seen = {
+      url: `${req.protocol}://${req.headers.host}${req.originalUrl}`,
+      purpose: req.get('sec-purpose'),
+      status: 0,
+    };
+    list?.push(seen);
+    if (seen.purpose) ahead.push(seen);
+    // Not 'finish': Chromium cuts a prefetch off at its status.
+    res.once('close', () => {
+      seen.status = res.headersSent ? res.statusCode : 0;
+    });
+    const wait = list === callbacks && options.beforeCallback?.(callbacks.length);
+    Promise.resolve(wait).then(() => next(), next);
+  });
+  const keep = addLogin(app, passport, mode);
+  // Not only GET: some apps take a form.
+  app.all('/login', passport.authenticate('marketplace', { session: false }));
+  app.get(
+    '/callback',
+    (req, res, next) => {
+      const done = (error: unknown, user?: Express.User | false | null, info?: object) => {
+        if (error) return next(error);
+        if (user) return keep(req, res, user, next);
+        const { message } = info as { message: string };
+        // No redirect: a browser that blocks cookies would go round for ever.
+        res.status(403);
+        show('Not logged in', () => `<p id="why">${text(message)}</p>`)(req, res);
+      };
+      passport.authenticate('marketplace', { session: mode === 'session' }, done)(req, res, next);
+    },
+    (req, res) => {
+      if (options.afterLogin) options.afterLogin(req, res);
+      else res.redirect(returnTo(req) ?? '/');
+    },
+  );
+  app.get('/', show('Home'));
+  if (options.serviceWorker) {
+    app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
+    app.get('/worker', (_req, res) => void res.type('html').send(WITH_WORKER));
+  }
+  app.get('/account', requireLogin(), show('Account'));
+  // A page in front of the login, as many sites have: what it loads ahead is up to the test.
+  app.get(
+    '/links',
+    show('Links', (req) => String(req.query.html ?? '')),
+  );
+  app.get('/secret', requireLogin({ loginPath: '/links' }), show('Secret'));
+  app.use(errorHandler({ loginPath: '/login' }));
+
+  const { port } = new URL(await listen(app));
+  const origin = `http://localhost:${port}`;
+  sandbox.redirectUrl = `${origin}/callback`;
+  const context = await newContext({ javaScriptEnabled });
+  return {
+    options,
+    origin,
+    sandbox,
+    context,
+    page: await context.newPage(),
+    callbacks,
+    starts,
+    ahead,
+    exchanges: () => sandbox.requests.filter(({ path }) => path === '/api/authorize').length,
+    strangersCallback: () => new Browser().logInUpToCallback(`${origin}/login`, TOMAS.id),
+  };
+}
+
+/** The sandbox's first page: who are you? */
+export const choose = (page: Page, { id }: Person) =>
+  page.locator(`button[name=user_id][value="${id}"]`).click();
+
+export const accept = (page: Page) => page.locator('button[value=accept]').click();
+
+/** Goes through the service's pages. */
+export async function acceptAs(page: Page, person: Person): Promise<void> {
+  await choose(page, person);
+  await accept(page);
+}
+
+/** Opens an address that leads into the login, and goes through it. */
+export async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
+  await page.goto(url);
+  await acceptAs(page, person);
+}
+
+/** Accepts as the page's form does, but keeps the address of the callback instead of going there. */
+export async function takeCallback(page: Page): Promise<string> {
+  const attempt = await page.locator('input[name=attempt]').first().getAttribute('value');
+  const response = await page.request.post(new URL('/sandbox/consent', page.url()).href, {
+    form: { attempt: attempt ?? '', decision: 'accept' },
+    maxRedirects: 0,
+  });
+  return response.headers().location ?? '';
+}
+
+/** Waits for what the app sees. */
+export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 8000, interval: 20 });
+
+/** Waits for the end of a login, which is in the app. */
+export const inApp = (page: Page, { origin }: Opened) =>
+  page.waitForURL((url) => url.origin === origin);
+
+/** Something to wait for until it is opened. */
+export function gate(): { open: () => void; opened: Promise<void> } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+export const who = (page: Page) => page.locator('#who').textContent();
+export const heading = (page: Page) => page.locator('h1').textContent();
+export const path = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;

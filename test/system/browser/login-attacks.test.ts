@@ -1,0 +1,341 @@
+import express5 from 'express';
+import express4 from 'express4';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { chromiumIsMissing } from '../../support/chromium.js';
+import { listen } from '../../support/listen.js';
+import {
+  acceptAs,
+  eventually,
+  gate,
+  heading,
+  isAnswered,
+  logIn,
+  MIRA,
+  type Mode,
+  type Options,
+  open,
+  TOMAS,
+  who,
+} from '../../support/login-app.js';
+
+// A page of somebody else begins a login in the visitor's browser, and then opens the callback of a login
+// of their own. What SECURITY.md promises of it, and what it does not.
+
+interface Attack {
+  /** Runs in the attacker's page; `add` puts HTML into it. */
+  begin: string;
+  /** Whether the browser asks the app for the start at all, so that the page can wait for it. */
+  isSilent?: boolean;
+  end?: string;
+  /** Needs a click on the attacker's page. */
+  isClicked?: boolean;
+}
+
+/** HTML in which LOGIN, CALLBACK, ADDRESS and KEY stand for the attacker's values. */
+const add = (html: string): string => `add('${html}');`;
+
+const BEGINS: Record<string, Attack> = {
+  'a change of its address': { begin: 'location = login;' },
+  'a change of its address to a page behind the login': { begin: 'location = account;' },
+  'a redirect through its own server': { begin: 'location = hop;' },
+  'a form that it sends by GET': {
+    begin: `${add('<form action="LOGIN"></form>')} document.forms[0].submit();`,
+  },
+  'a form that it sends by POST': {
+    begin: `${add('<form method="post" action="LOGIN"></form>')} document.forms[0].submit();`,
+  },
+  'a meta refresh': {
+    begin: `make('meta', { httpEquiv: 'refresh', content: '0;url=' + login });`,
+  },
+  'a link that its script follows': {
+    begin: `${add('<a href="LOGIN" rel="noreferrer">x</a>')} document.links[0].click();`,
+  },
+  'a frame': { begin: add('<iframe src="LOGIN"></iframe>') },
+  'a frame without an origin': { begin: add('<iframe sandbox src="LOGIN"></iframe>') },
+  'an image': { begin: add('<img src="LOGIN">') },
+  'an <object>': { begin: add('<object data="LOGIN"></object>') },
+  'a script': { begin: `make('script', { src: login });` },
+  'a fetch': {
+    begin: `fetch(login, { mode: 'no-cors', credentials: 'include' }).catch(() => {});`,
+  },
+  'a prefetch hint': { begin: `make('link', { rel: 'prefetch', href: login });`, isSilent: true },
+  'a prerender hint': { begin: `make('link', { rel: 'prerender', href: login });`, isSilent: true },
+  'speculation rules': {
+    begin: `make('script', { type: 'speculationrules', textContent: JSON.stringify({
+      prerender: [{ source: 'list', urls: [login], eagerness: 'immediate' }],
+    }) });`,
+    isSilent: true,
+  },
+  'a window': {
+    begin: 'window.other = window.open(login);',
+    end: 'window.other.location = callback;',
+    isClicked: true,
+  },
+  'a window without an opener': { begin: `window.open(login, '', 'noopener');`, isClicked: true },
+};
+
+const ENDS: Record<string, string> = {
+  'a frame': add('<iframe src="CALLBACK"></iframe>'),
+  'an image': add('<img src="CALLBACK">'),
+  'an <object>': add('<object data="CALLBACK"></object>'),
+  'a fetch': `fetch(callback, { mode: 'no-cors', credentials: 'include' }).catch(() => {});`,
+  'a form': `${add('<form action="ADDRESS"><input name="auth_key" value="KEY"></form>')} document.forms[0].submit();`,
+  'a prefetch hint': `make('link', { rel: 'prefetch', href: callback });`,
+};
+
+/** The attacker's page, which attacks when it is loaded, or with a click. */
+function pageOf(
+  origin: string,
+  { begin, end = 'location = callback;', isClicked, isSilent }: Attack,
+) {
+  const [login, account, address] = ['/login', '/account', '/callback'].map((at) => origin + at);
+  return `<!doctype html><html><head><title>Win</title></head><body><button onclick="attack()">Win</button>
+<script>
+// Their own callback comes in the fragment, which no server sees.
+const callback = location.hash.slice(1);
+const key = callback.split('auth_key=')[1];
+const values = { ...${JSON.stringify({ login, account, address, hop: '/hop' })}, callback, key };
+const { login, account, hop } = values;
+const add = (html) => document.body.insertAdjacentHTML(
+  'beforeend',
+  html.replace(/[A-Z]{3,}/g, (name) => values[name.toLowerCase()]),
+);
+const make = (name, more) =>
+  document.head.append(Object.assign(document.createElement(name), more));
+async function attack() {
+  ${begin}
+  await fetch('${isSilent ? '/at-once' : '/started'}');
+  ${end}
+}
+${isClicked ? '' : 'attack();'}
+</script></body></html>`;
+}
+
+/** An app, and the page of an attacker on another site or next door on the same one. */
+async function attacked(options: Options, where: Where, attack: Attack) {
+  // The service is slow, so that the attacker's page is still there when the login has begun.
+  let held: Promise<void> | undefined;
+  const opened = await open({ ...options, beforeService: () => held });
+  const { page, context, origin, callbacks, starts, strangersCallback } = opened;
+  const begun = () => eventually(() => expect(starts.some(isAnswered)).toBe(true));
+  const html = pageOf(origin, attack);
+  const server = await listen((req, res) => {
+    if (req.url === '/hop') return void res.writeHead(302, { location: `${origin}/login` }).end();
+    if (req.url === '/at-once') return void res.end();
+    if (req.url === '/started')
+      return void begun().then(
+        () => res.end(),
+        () => res.destroy(),
+      );
+    res.setHeader('content-type', 'text/html');
+    res.end(html);
+  });
+  /** Opens the attacker's page, and waits until the app has answered the callback. */
+  async function run(): Promise<Page> {
+    const callback = await strangersCallback();
+    starts.length = 0;
+    callbacks.length = 0;
+    const service = gate();
+    held = service.opened;
+    onTestFinished(service.open);
+    const last = attack.end?.includes('window.other') ? context.waitForEvent('page') : page;
+    const host = where === 'of another site' ? 'evil.example' : 'localhost';
+    await page.goto(`${server.replace('127.0.0.1', host)}/#${callback}`, { waitUntil: 'commit' });
+    if (attack.isClicked) await page.getByRole('button', { name: 'Win' }).click();
+    await eventually(() => expect(callbacks.some(isAnswered)).toBe(true));
+    service.open();
+    const tab = await last;
+    await tab.waitForLoadState('networkidle');
+    return tab;
+  }
+  /** Who is logged in, as a page of the app says. */
+  async function user(): Promise<string | null> {
+    const tab = await context.newPage();
+    await tab.goto(origin);
+    return who(tab);
+  }
+  return { ...opened, run, user };
+}
+
+type Where = 'of another site' | 'next door on the same site';
+
+const MODES: [Mode, typeof express5][] = [
+  ['session', express5],
+  ['cookie', express4],
+];
+/** Every place and every way to keep attempts, but not each with each. */
+const SOME: [Where, Mode, typeof express5][] = [
+  ['of another site', 'session', express5],
+  ['next door on the same site', 'cookie', express4],
+];
+const EACH: [Where, Mode, typeof express5][] = [
+  ...SOME,
+  ['of another site', 'cookie', express5],
+  ['next door on the same site', 'session', express4],
+];
+const begins = Object.entries(BEGINS);
+const ends = Object.entries(ENDS).map(([name, end]): [string, Attack] => [
+  name,
+  { begin: 'location = login;', end },
+]);
+const MAIN: Attack = { begin: 'location = login;' };
+const WINDOW = BEGINS['a window'] ?? MAIN;
+
+describe.skipIf(chromiumIsMissing())('a page that logs its visitors in as somebody else', () => {
+  describe.each(SOME)('%s, attempts in a %s', (where, mode, express) => {
+    it.each(begins)(
+      "begins the login by %s: nobody is logged in with 'auto'",
+      async (_, attack) => {
+        const { run, user } = await attacked({ mode, express }, where, attack);
+        await run();
+        expect(await user()).toBe('nobody');
+      },
+    );
+
+    it.each(ends)(
+      "opens the callback in %s: nobody is logged in with 'auto'",
+      async (_, attack) => {
+        const { run, user } = await attacked({ mode, express }, where, attack);
+        await run();
+        expect(await user()).toBe('nobody');
+      },
+    );
+  });
+
+  describe.each(EACH)('%s, with attempts in a %s', (where, mode, express) => {
+    it('the visitor is asked, and "Not me" logs nobody in', async () => {
+      const { run, user } = await attacked({ mode, express }, where, MAIN);
+      const page = await run();
+      expect(await heading(page)).toContain(`Continue as ${TOMAS.name}`);
+      expect(await user()).toBe('nobody');
+      await page.getByRole('button', { name: 'Not me' }).click();
+      await page.waitForURL(/answer=cancel/);
+      expect(await user()).toBe('nobody');
+    });
+
+    it('a visitor who is logged in stays who they are', async () => {
+      const { run, user, page, origin } = await attacked({ mode, express }, where, MAIN);
+      await logIn(page, `${origin}/account`);
+      await page.waitForURL(`${origin}/account`);
+      await run();
+      expect(await user()).toBe(MIRA.name);
+    });
+
+    it('with true the visitor is asked as well', async () => {
+      const { run, user } = await attacked({ mode, express, confirm: true }, where, WINDOW);
+      expect(await heading(await run())).toContain(`Continue as ${TOMAS.name}`);
+      expect(await user()).toBe('nobody');
+    });
+
+    // What `confirm: false` leaves open: SECURITY.md says so.
+    it('with false the attack works', async () => {
+      const { run, user } = await attacked({ mode, express, confirm: false }, where, MAIN);
+      await run();
+      expect(await user()).toBe(TOMAS.name);
+    });
+  });
+
+  describe.each(MODES)('attempts in a %s', (mode, express) => {
+    it('a mail whose links lead to the login and then to a callback', async () => {
+      const opened = await open({ mode, express });
+      const { origin, page, strangersCallback } = opened;
+      const callback = await strangersCallback();
+      const mail = await listen((_req, res) => {
+        res.setHeader('content-type', 'text/html');
+        res.end(`<a href="${origin}/account">1. Log in</a> <a id="second">2. Confirm</a>
+          <script>second.href = location.hash.slice(1);</script>`);
+      });
+      await page.goto(`${mail}/#${callback}`);
+      await page.getByRole('link', { name: 'Log in' }).click();
+      await page.waitForURL(/api\/oauth/);
+      await page.goto(`${mail}/#${callback}`);
+      await page.getByRole('link', { name: 'Confirm' }).click();
+      await page.waitForURL(/\?confirm=/);
+      expect(await heading(page)).toContain(`Continue as ${TOMAS.name}`);
+      await page.goto(origin);
+      expect(await who(page)).toBe('nobody');
+    });
+
+    it('a callback alone does nothing: nobody has begun a login', async () => {
+      const { page, strangersCallback, exchanges, callbacks } = await open({ mode, express });
+      await page.goto(await strangersCallback());
+      expect([await heading(page), await who(page)]).toEqual(['Not logged in', 'nobody']);
+      expect([callbacks.map(({ status }) => status), exchanges()]).toEqual([[403], 0]);
+    });
+  });
+});
+
+describe.skipIf(chromiumIsMissing())('logins that nobody is asked about', () => {
+  describe.each(MODES)('attempts in a %s', (mode, express) => {
+    it('by a link or a form of this site', async () => {
+      const html = [
+        '<a href="/login">Log in</a>',
+        '<form method="post" action="/login"><button>Go</button></form>',
+      ];
+      for (const [i, role] of (['link', 'button'] as const).entries()) {
+        const opened = await open({ mode, express });
+        const { origin, page } = opened;
+        await page.goto(`${origin}/links?${new URLSearchParams({ html: html[i] ?? '' })}`);
+        await page.getByRole(role).click();
+        await acceptAs(page, MIRA);
+        await page.waitForURL(`${origin}/`);
+        expect(await who(page)).toBe(MIRA.name);
+      }
+    });
+
+    it.each(['/login', '/account'])('by the address %s, typed or from a bookmark', async (path) => {
+      const { origin, page } = await open({ mode, express });
+      await logIn(page, origin + path);
+      await page.waitForURL(({ origin: at }) => at === origin);
+      expect(await who(page)).toBe(MIRA.name);
+    });
+
+    it('by a link on another site: asked once, and then logged in', async () => {
+      const { origin, page } = await open({ mode, express });
+      const elsewhere = await listen((_req, res) => {
+        res.setHeader('content-type', 'text/html');
+        res.end(`<a href="${origin}/account">My account</a>`);
+      });
+      await page.goto(elsewhere);
+      await page.getByRole('link').click();
+      await acceptAs(page, MIRA);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.waitForURL(`${origin}/account`);
+      expect(await who(page)).toBe(MIRA.name);
+    });
+
+    it('a double click on "Continue" logs in', async () => {
+      const { origin, page, exchanges } = await open({ mode, express, confirm: true });
+      await logIn(page, `${origin}/account`);
+      await page.getByRole('button', { name: 'Continue' }).dblclick();
+      await page.waitForURL(`${origin}/account`);
+      expect([await who(page), exchanges()]).toEqual([MIRA.name, 1]);
+    });
+
+    it('a login through a service worker of this site is asked about, and works', async () => {
+      const { origin, page } = await open({ mode, express, serviceWorker: true });
+      await page.goto(`${origin}/worker`);
+      await page.waitForFunction('document.title === "ready"');
+      await logIn(page, `${origin}/account`);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.waitForURL(`${origin}/account`);
+      expect(await who(page)).toBe(MIRA.name);
+    });
+  });
+
+  // Not promised: where the visitor has begun a login on this site, nothing tells the callbacks apart.
+  it('an attacker’s callback while a login of the visitor’s own is open logs in, unless confirm is true', async () => {
+    for (const confirm of ['auto', true] as const) {
+      const opened = await open({ mode: 'session', express: express5, confirm });
+      const { origin, page, context, strangersCallback } = opened;
+      const callback = await strangersCallback();
+      await page.goto(`${origin}/login`);
+      const mail = await context.newPage();
+      await mail.goto(callback);
+      if (confirm === true) expect(await heading(mail)).toContain(`Continue as ${TOMAS.name}`);
+      await page.goto(origin);
+      expect(await who(page)).toBe(confirm === true ? 'nobody' : TOMAS.name);
+    }
+  });
+});
