@@ -49,13 +49,18 @@ export type { ValidationEncoding } from './key-api/validation-encoding.js';
 export type { AccessToken } from './login-api/access-token.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './login-api/login-api.js';
 export type { UserInfo } from './login-api/user-info.js';
+export type { Confirmation, RenderConfirmation } from './passport/confirmation.js';
 export {
   type MarketplaceAuthenticateOptions,
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
 export type { MarketplaceProfile } from './passport/profile.js';
 export { isFreshLogin, returnTo } from './passport/return-to.js';
-export type { MarketplaceStrategyOptions } from './passport/strategy-options.js';
+export type {
+  ConfirmOptions,
+  ConfirmWhen,
+  MarketplaceStrategyOptions,
+} from './passport/strategy-options.js';
 export type {
   AsyncVerify,
   ClassicVerify,

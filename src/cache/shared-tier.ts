@@ -18,7 +18,7 @@ const MOST_RECENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
-/** Earlier secrets under which invalidations are sent too: some processes still use them. */
+/** Secrets under which invalidations are sent: some processes may still use an earlier one. */
 const MOST_SEALS = 3;
 const GENERATION = 'generation';
 const INVALIDATION = 'invalidation';
@@ -206,15 +206,10 @@ export class SharedTier {
     const left = this.#life - age;
     const rest = { variant, at: this.#options.wallClock() - age, life: this.#life };
     const text = writeRow(value, rest);
-    // Counted from the question, as everywhere.
     if (text === undefined || left <= 0) return 'unavailable';
     const name = this.#nameOf(seal, subject);
-    const kept = await this.#store.write(
-      name,
-      seal.seal(`${name} ${order}`, text),
-      Math.ceil(left),
-      order,
-    );
+    const sealed = seal.seal(`${name} ${order}`, text);
+    const kept = await this.#store.write(name, sealed, Math.ceil(left), order);
     return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
   }
 
@@ -225,9 +220,8 @@ export class SharedTier {
   withdraw(
     subject: string,
     tombstone: Tombstone,
-    negative: { variant: string; at: number; order: number | undefined },
+    { order, variant, at }: { variant: string; at: number; order: number | undefined },
   ): Promise<boolean> {
-    const { order, variant, at } = negative;
     return this.#send({ subject, tombstone, order, negative: { variant, at } });
   }
 
@@ -298,7 +292,6 @@ export class SharedTier {
     this.#recent.clear();
   }
 
-  /** Whether the generation is known now. */
   async #readGeneration(seal: Seal): Promise<boolean> {
     if (this.#unsentGeneration !== undefined) return this.#sendGeneration();
     const name = seal.name(GENERATION);

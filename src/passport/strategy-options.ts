@@ -18,6 +18,14 @@ import { DEFAULT_NAME, scopeFor } from './token-name.js';
 /** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
 export type ConfirmWhen = 'auto' | boolean;
 
+/** The option `confirm` with a page of your own. */
+export interface ConfirmOptions {
+  /** When the visitor is asked. Default `'auto'`. */
+  ask?: ConfirmWhen | undefined;
+  /** Answers with the page. Default: a small page in English. */
+  render?: RenderConfirmation | undefined;
+}
+
 /** Options of {@link MarketplaceStrategy}. */
 export interface MarketplaceStrategyOptions {
   /** The client of interface B: it makes every call of the login. */
@@ -48,7 +56,7 @@ export interface MarketplaceStrategyOptions {
    * `same-origin` or `none`, or a `Sec-Fetch-Dest` other than `document`. With an object the page is
    * your own.
    */
-  confirm?: ConfirmWhen | { ask?: ConfirmWhen; render?: RenderConfirmation } | undefined;
+  confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
    * The strategy's name. Two strategies in one app need two: their attempts and their tokens are kept
    * apart by it. Tokens of a strategy that is not named "marketplace" are stored under

@@ -226,6 +226,8 @@ export async function runSequence(
   }
 
   try {
+    // In touch with the shared cache from the start: one that begins later can hear only what is sent then.
+    for (const each of processes) await each.getAccount();
     for (const each of steps) {
       if (each.do === 'ask') await lookUp(each.by, each.code, each.fresh);
       else if (each.do === 'service') sells[each.code] = each.sells;

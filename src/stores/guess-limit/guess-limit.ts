@@ -32,11 +32,13 @@ export interface GuessLimitSettings {
 /** What {@link GuessLimit.reserve} gives. */
 export type Reservation =
   | {
+      /** The attempt may be made. */
       readonly isAllowed: true;
       /** Gives the attempt back: the service did not answer *no*. */
       refund(): Promise<void>;
     }
   | {
+      /** There is none left. */
       readonly isAllowed: false;
       /** Seconds until there can be an attempt again. */
       readonly retryAfter: number;
