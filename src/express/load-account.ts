@@ -13,5 +13,7 @@ import { checkKeyApi } from './purchase-lookup.js';
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): RequestHandler {
   checkKeyApi<Pick<KeyApi, 'getAccount'>>('loadAccount', keyApi, 'getAccount');
-  return loadInto('account', async () => ({ ...(await keyApi.getAccount()) }));
+  return loadInto('account', async (_req, signal) => ({
+    ...(await keyApi.getAccount({ signal })),
+  }));
 }

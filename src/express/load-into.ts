@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { asError } from '../errors/as-error.js';
+import { whileThere } from './leaving.js';
 import { contextOf, type MarketplaceContext } from './marketplace-context.js';
 
 /**
@@ -8,10 +9,10 @@ import { contextOf, type MarketplaceContext } from './marketplace-context.js';
  */
 export function loadInto<K extends keyof MarketplaceContext>(
   place: K,
-  find: (req: Request) => Promise<NonNullable<MarketplaceContext[K]>>,
+  find: (req: Request, signal: AbortSignal) => Promise<NonNullable<MarketplaceContext[K]>>,
 ): RequestHandler {
   return (req, res, next) => {
-    (async () => find(req))().then(
+    whileThere(res, async (signal) => find(req, signal)).then(
       (found) => {
         contextOf(req, res)[place] = found;
         next();

@@ -27,8 +27,8 @@ export function loadItem(
   checkKeyApi<Pick<KeyApi, 'getItem'>>('loadItem', keyApi, 'getItem');
   const given = knownOptions('loadItem', options, ['id']);
   const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params.id);
-  return loadInto('item', async (req) => {
-    const item = await keyApi.getItem(itemId(idOf(req)));
+  return loadInto('item', async (req, signal) => {
+    const item = await keyApi.getItem(itemId(idOf(req)), { signal });
     if (item === null) {
       throw new MarketgateError('item_not_found', 'the service has no item with this id');
     }

@@ -11,5 +11,5 @@ import { checkKeyApi } from './purchase-lookup.js';
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): RequestHandler {
   checkKeyApi<Pick<KeyApi, 'listItems'>>('loadItems', keyApi, 'listItems');
-  return loadInto('items', () => keyApi.listItems());
+  return loadInto('items', (_req, signal) => keyApi.listItems({ signal }));
 }

@@ -46,7 +46,7 @@ export function loadPurchase(
       else keepPrivate(res, headers);
       next();
     };
-    (async () => lookUp(req))().then(
+    (async () => lookUp(req, res))().then(
       (lookup) => found(lookup.verdict, lookup.verdict === 'valid' ? lookup.purchase : undefined),
       (error: unknown) => {
         const verdict = verdictOf(error);

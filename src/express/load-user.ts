@@ -47,13 +47,13 @@ export function loadUser(
   const nameOf = tokenNameOption(owner, given.strategy);
   const userIdOf = functionOption(owner, 'userId', given.userId) ?? userIdOfPassport;
 
-  async function load(req: Request): Promise<UserInfo> {
+  async function load(req: Request, signal: AbortSignal): Promise<UserInfo> {
     const userId = requiredUserId(owner, userIdOf, req);
     const name = nameOf(userId);
     const token = await tokens.get(name);
     if (token === undefined) throw loginError('access_token_expired');
     try {
-      const user = await loginApi.getUser(token);
+      const user = await loginApi.getUser(token, { signal });
       if (user.user_id === userId) return user;
       // Somebody else's token: nobody is shown as the visitor who is not.
       throw loginError('access_token_expired');

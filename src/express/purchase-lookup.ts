@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
 import type { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
@@ -13,8 +13,10 @@ import {
   isAbsent,
   isPromise,
 } from './code-sources.js';
+import type { Ask } from './guess-limit/client-attempts.js';
 import { type GuessGate, type GuessLimitOption, guessGate } from './guess-limit/guess-gate.js';
 import { warnIfInHandler } from './in-handler.js';
+import { whileThere } from './leaving.js';
 import {
   type ConditionCheck,
   checkConditions,
@@ -65,7 +67,10 @@ export const checkKeyApi = <T extends object>(
 ): T => shapedOption<T>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
 
 /** Finds a request's code and what it is worth: at once where the cache knows, else later. */
-export type LookUpPurchase = (req: Request) => PurchaseLookup | Promise<PurchaseLookup>;
+export type LookUpPurchase = (
+  req: Request,
+  res: Response,
+) => PurchaseLookup | Promise<PurchaseLookup>;
 
 /**
  * Makes the lookup of a guard. It throws or rejects with {@link CannotFindOut}, with the denials
@@ -84,11 +89,14 @@ export function purchaseLookup(
     firstOf(fromHeader('x-purchase-code'), fromBody('purchase_code'));
   const conditions = checkConditions(owner, options, keyApi.clock ?? Date.now);
   const gate = guessGate(owner, options.guessLimit, keyApi);
-  const worth = (req: Request, given: unknown) => worthOf(keyApi, conditions, gate, req, given);
+  const worth = (req: Request, res: Response, given: unknown) =>
+    worthOf(keyApi, conditions, gate, req, res, given);
 
-  return (req) => {
+  return (req, res) => {
     const given = source(req);
-    return isPromise(given) ? given.then((later) => worth(req, later)) : worth(req, given);
+    return isPromise(given)
+      ? given.then((later) => worth(req, res, later))
+      : worth(req, res, given);
   };
 }
 
@@ -97,6 +105,7 @@ function worthOf(
   conditions: ConditionCheck,
   gate: GuessGate,
   req: Request,
+  res: Response,
   given: unknown,
 ): PurchaseLookup | Promise<PurchaseLookup> {
   if (isAbsent(given)) return absent();
@@ -114,13 +123,17 @@ function worthOf(
   };
   const known = keyApi.peekPurchase?.(code);
   if (known !== undefined) return judged(known);
-  return gate(req, code, (how) =>
-    // In an async function, so that a foreign validator that throws rejects.
-    (async () => keyApi.validatePurchase(code, how))().catch((error: unknown) => {
-      if (isMarketgateError(error) && error.status >= 500) throw new CannotFindOut(error, true);
-      throw error;
-    }),
-  ).then(judged);
+  // In an async function, so that a foreign validator that throws rejects.
+  const ask: Ask<Purchase> = async (how) => {
+    try {
+      return await keyApi.validatePurchase(code, how);
+    } catch (error) {
+      // Whoever has left is not let in: `onUnknown` is for a service that is down.
+      const isOutage = isMarketgateError(error) && error.status >= 500 && !how.signal?.aborted;
+      throw isOutage ? new CannotFindOut(error, true) : error;
+    }
+  };
+  return whileThere(res, (signal) => gate(req, code, ask, signal)).then(judged);
 }
 
 /** The code without decoration; blank for none, `undefined` for what cannot be one. */

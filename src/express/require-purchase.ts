@@ -105,7 +105,7 @@ export function requirePurchase(
     };
     let lookup: PurchaseLookup | Promise<PurchaseLookup>;
     try {
-      lookup = lookUp(req);
+      lookup = lookUp(req, res);
     } catch (error) {
       failed(error);
       return;

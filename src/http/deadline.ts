@@ -24,6 +24,7 @@ export class Deadline {
   #more: Set<EndListener> | undefined;
   readonly #calls: Set<Deadline> | undefined;
   #ended = false;
+  #isAborted = false;
   #reason: unknown;
 
   /**
@@ -38,8 +39,12 @@ export class Deadline {
     this.#endsAt = performance.now() + milliseconds;
     this.#timer = setTimeout(Deadline.#expire, milliseconds, this);
     if (signal === undefined) return;
-    if (signal.aborted) this.#end(signal.reason);
-    else this.#stopListening = onAbort(signal, () => this.#end(signal.reason));
+    const abort = (): void => {
+      this.#isAborted = !this.#ended;
+      this.#end(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else this.#stopListening = onAbort(signal, abort);
   }
 
   static #expire(this: void, deadline: Deadline): void {
@@ -58,6 +63,11 @@ export class Deadline {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Whether the caller ended it: whatever its reason is, it says nothing about the service. */
+  get isAborted(): boolean {
+    return this.#isAborted;
   }
 
   /** Why it ended: what the call rejects with. */

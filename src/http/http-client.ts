@@ -69,7 +69,7 @@ export class HttpClient {
     try {
       return await this.#attempts(request, deadline);
     } catch (error) {
-      if (!isMarketgateError(error)) end = 'unknown';
+      if (deadline.isAborted || !isMarketgateError(error)) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
       throw error;
     } finally {

@@ -1,8 +1,39 @@
+import { InFlight } from '../../cache/in-flight.js';
 import { MarketgateError } from '../../errors/marketgate-error.js';
 import type { Reservation } from '../../stores/guess-limit/guess-limit.js';
 
-/** Asks the service about a code; calls `onShared` when another process had asked before. */
-export type Ask<T> = (how: { onShared?: () => void }) => Promise<T | null>;
+/**
+ * Asks the service about a code; calls `onShared` when another process had asked before, and ends when
+ * the signal is aborted.
+ */
+export type Ask<T> = (how: {
+  onShared?: () => void;
+  signal?: AbortSignal | undefined;
+}) => Promise<T | null>;
+
+/**
+ * Attempts whose visitors have left before the answer came, by client and code. They stay counted, or
+ * somebody who hangs up each time could ask without end; but whoever comes back with the same code goes
+ * on with the attempt, so that a reload costs nothing.
+ */
+export class LeftAttempts {
+  readonly #reservations = new Map<string, Allowed>();
+
+  add(name: string, reservation: Allowed): void {
+    this.#reservations.set(name, reservation);
+    const [oldest = name] = this.#reservations.keys();
+    if (this.#reservations.size > MOST_LEFT) this.#reservations.delete(oldest);
+  }
+
+  take(name: string): Allowed | undefined {
+    const reservation = this.#reservations.get(name);
+    this.#reservations.delete(name);
+    return reservation;
+  }
+}
+
+/** How many of them are remembered for each counter. */
+const MOST_LEFT = 1000;
 
 type Allowed = Extract<Reservation, { isAllowed: true }>;
 
@@ -17,35 +48,60 @@ const UNCOUNTED: Allowed = { isAllowed: true, refund: async () => {} };
  */
 export class ClientAttempts {
   /** Each with all that it takes, by code. Concurrent requests with one code share one attempt. */
-  readonly #byCode = new Map<string, Promise<unknown>>();
+  readonly #byCode = new Map<string, InFlight<unknown>>();
   /** Wakes one that waits: `true` when an attempt was given back to it. */
   readonly #waiting: ((isFree: boolean) => void)[] = [];
   /** How many are being reserved or asked; those that wait are not among them. */
   #busy = 0;
+  readonly #name: string;
+  readonly #left: LeftAttempts;
   readonly #onIdle: () => void;
 
   /** @param onIdle is called when the last attempt has ended. */
-  constructor(onIdle: () => void) {
+  constructor(onIdle: () => void, name = '', left = new LeftAttempts()) {
     this.#onIdle = onIdle;
+    this.#name = name;
+    this.#left = left;
   }
 
-  /** @throws MarketgateError `too_many_attempts`, and whatever `ask` throws. */
-  attempt<T>(code: string, reserve: () => Promise<Reservation>, ask: Ask<T>): Promise<T | null> {
-    const same = this.#byCode.get(code);
-    if (same !== undefined) return same as Promise<T | null>;
-    const answer = this.#run(reserve, ask, () => this.#byCode.delete(code));
-    this.#byCode.set(code, answer);
-    return answer;
+  /**
+   * @param signal is aborted when the visitor leaves; the others with this code go on.
+   * @throws MarketgateError `too_many_attempts`, and whatever `ask` throws.
+   */
+  attempt<T>(
+    code: string,
+    reserve: () => Promise<Reservation>,
+    ask: Ask<T>,
+    signal?: AbortSignal,
+  ): Promise<T | null> {
+    let attempt = this.#byCode.get(code) as InFlight<T | null> | undefined;
+    if (attempt === undefined || attempt.isAborted) {
+      const fresh = new InFlight<T | null>((leaving) =>
+        // In a turn of its own, so that it is known by then.
+        Promise.resolve().then(() =>
+          this.#run(code, reserve, ask, leaving, () => {
+            if (this.#byCode.get(code) === fresh) this.#byCode.delete(code);
+          }),
+        ),
+      );
+      this.#byCode.set(code, fresh);
+      attempt = fresh;
+    }
+    return attempt.join(signal);
   }
 
   async #run<T>(
+    code: string,
     reserve: () => Promise<Reservation>,
     ask: Ask<T>,
+    signal: AbortSignal,
     end: () => void,
   ): Promise<T | null> {
+    const name = `${this.#name}\n${code}`;
     let reservation: Allowed;
     try {
-      reservation = await this.#enter(reserve);
+      const left = this.#left.take(name);
+      reservation = await this.#enter(left ? async () => left : reserve);
     } catch (error) {
       end();
       throw error;
@@ -53,7 +109,9 @@ export class ClientAttempts {
     let isCounted = false;
     let isShared = false;
     try {
+      signal.throwIfAborted();
       const answer = await ask({
+        signal,
         onShared: () => {
           isShared = true;
         },
@@ -61,6 +119,12 @@ export class ClientAttempts {
       // What another process has asked was counted there.
       isCounted = answer === null && !isShared;
       return answer;
+    } catch (error) {
+      if (signal.aborted) {
+        isCounted = true;
+        this.#left.add(name, reservation);
+      }
+      throw error;
     } finally {
       end();
       if (isCounted) this.#leave(false);

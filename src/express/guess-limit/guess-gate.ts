@@ -7,15 +7,24 @@ import {
   type GuessLimitOptions,
 } from '../../stores/guess-limit/guess-limit.js';
 import { LocalGuessLimit } from '../../stores/guess-limit/memory-guess-limit.js';
-import { type Ask, ClientAttempts } from './client-attempts.js';
+import { type Ask, ClientAttempts, LeftAttempts } from './client-attempts.js';
 
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
 /** Asks the service about a code, unless the client has failed too often. */
-export type GuessGate = <T>(req: Request, code: string, ask: Ask<T>) => Promise<T | null>;
+export type GuessGate = <T>(
+  req: Request,
+  code: string,
+  ask: Ask<T>,
+  signal: AbortSignal | undefined,
+) => Promise<T | null>;
 
-type Clients = Map<string, ClientAttempts>;
+/** The attempts in progress by client, and those whose visitors have left. */
+interface Clients {
+  readonly byName: Map<string, ClientAttempts>;
+  readonly left: LeftAttempts;
+}
 
 /** The log of each KeyApi: a client has one count over all its guards, wherever they were made. */
 const logOf = new WeakMap<object, AttemptLog>();
@@ -28,7 +37,7 @@ export function guessGate(
   option: GuessLimitOption | undefined,
   keyApi: object,
 ): GuessGate {
-  if (option === false) return (_req, _code, ask) => ask({});
+  if (option === false) return (_req, _code, ask, signal) => ask({ signal });
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(
       owner,
@@ -52,7 +61,7 @@ const clientsFor = (keyApi: object, counter: object): Clients =>
   getOrMake(
     getOrMake(clientsOf, keyApi, () => new WeakMap<object, Clients>()),
     counter,
-    () => new Map(),
+    () => ({ byName: new Map(), left: new LeftAttempts() }),
   );
 
 function getOrMake<T>(map: WeakMap<object, T>, key: object, make: () => T): T {
@@ -61,17 +70,21 @@ function getOrMake<T>(map: WeakMap<object, T>, key: object, make: () => T): T {
   return found;
 }
 
-function gateOf(limit: GuessLimit, clients: Clients): GuessGate {
-  return async (req, code, ask) => {
+function gateOf(limit: GuessLimit, { byName, left }: Clients): GuessGate {
+  return async (req, code, ask, signal) => {
     const name = limit.keyGenerator(req);
-    let client = clients.get(name);
+    let client = byName.get(name);
     if (client === undefined) {
-      const fresh = new ClientAttempts(() => {
-        if (clients.get(name) === fresh) clients.delete(name);
-      });
-      clients.set(name, fresh);
+      const fresh = new ClientAttempts(
+        () => {
+          if (byName.get(name) === fresh) byName.delete(name);
+        },
+        name,
+        left,
+      );
+      byName.set(name, fresh);
       client = fresh;
     }
-    return client.attempt(code, async () => limit.reserve(name), ask);
+    return client.attempt(code, async () => limit.reserve(name), ask, signal);
   };
 }

@@ -1,12 +1,13 @@
 import { type Account, loadAccount, MarketgateError } from 'marketgate';
 import { describe, expect, it } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { account } from '../../support/wire.js';
 
 async function ending(getAccount: () => Promise<Account>) {
   const req: { marketplace?: { account?: Account } } = {};
-  const res = { locals: {} as { marketplace?: unknown } };
+  const res = fakeResponse();
   const error = await new Promise((resolve) =>
-    loadAccount({ getAccount })(req as never, res as never, resolve as never),
+    loadAccount({ getAccount })(req as never, res, resolve as never),
   );
   return { error, req, res };
 }

@@ -43,7 +43,9 @@ describe('loadUser', () => {
     expect(error).toBeUndefined();
     expect(found).toEqual(userInfo);
     expect(tokenStore.get).toHaveBeenCalledWith('77');
-    expect(loginApi.getUser).toHaveBeenCalledWith(token('t'));
+    expect(loginApi.getUser).toHaveBeenCalledWith(token('t'), {
+      signal: expect.any(AbortSignal),
+    });
     expect(tokenStore.delete).not.toHaveBeenCalled();
   });
 

@@ -1,5 +1,6 @@
 import { loadPurchase, type RequirePurchaseOptions, requirePurchase } from 'marketgate';
 import { describe, expect, it } from 'vitest';
+import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
@@ -23,9 +24,9 @@ async function guarded(
   const guard = make(service.client(), { guessLimit: false, ...options });
   const pass = (): Promise<Ended> => {
     const req = { headers: { 'x-purchase-code': CODE }, ip: '10.0.0.1' };
-    const res = { locals: {}, getHeader() {}, setHeader() {}, removeHeader() {}, hasHeader() {} };
+    const res = fakeResponse();
     return new Promise((resolve) =>
-      guard(req as never, res as never, (error?: unknown) => {
+      guard(req as never, res, (error?: unknown) => {
         const { code, status } = (error ?? {}) as { code?: string; status?: number };
         const { verdict, purchase } =
           (req as { marketplace?: { verdict?: string; purchase?: object } }).marketplace ?? {};

@@ -1,0 +1,158 @@
+import type { Server } from 'node:http';
+import { get } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type ErrorRequestHandler } from 'express';
+import { errorHandler, loadItems, requirePurchase } from 'marketgate';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { CODE } from '../../support/wire.js';
+
+const guess = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const SOON = { timeout: 10_000, interval: 5 };
+
+/** A shop before a service in memory, and visitors who can hang up. */
+async function openShop(make: typeof express = express, limit = 3) {
+  const service = new KeyApiService();
+  const keyApi = service.client();
+  // The check of the api_key is remembered.
+  await keyApi.getAccount();
+  /** Listens, and gives what visits it. */
+  async function open(mount: (app: express.Express) => void) {
+    const app = make();
+    mount(app);
+    const server: Server = app.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    /** Asks, and gives the status, or what hangs up. */
+    return (path: string, code?: string) => {
+      const headers = code === undefined ? {} : { 'x-purchase-code': code };
+      const request = get({ port, host: '127.0.0.1', path, headers, agent: false });
+      const status = new Promise<number | undefined>((resolve) => {
+        request.once('response', (res) => resolve(res.resume().statusCode));
+        request.once('error', () => resolve(undefined));
+      });
+      return { status, leave: () => request.destroy() };
+    };
+  }
+  const visit = await open((app) => {
+    app.get('/guarded', requirePurchase(keyApi, { guessLimit: { limit } }), (_req, res) => {
+      res.json({ ok: true });
+    });
+    app.get('/items', loadItems(keyApi), (req, res) => void res.json(req.marketplace?.items));
+    app.use(errorHandler());
+  });
+  return { service, keyApi, open, visit };
+}
+
+describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
+  it.each([
+    ['/guarded', CODE],
+    ['/items', undefined],
+  ])('ends the request to the service: %s', async (path, code) => {
+    const { service, visit } = await openShop(make);
+    service.says = 'silence';
+    const { leave } = visit(path, code);
+    await vi.waitFor(() => expect(service.dispatcher.requests).toHaveLength(2), SOON);
+    const request = service.dispatcher.requests[1];
+    expect(request?.isAborted).toBe(false);
+    leave();
+    await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+  });
+});
+
+describe('a visitor who leaves', () => {
+  it('does not end the request of another with the same code', async () => {
+    const { service, visit } = await openShop();
+    service.hold();
+    const [first, second] = [visit('/guarded', CODE), visit('/guarded', CODE)];
+    await vi.waitFor(() => expect(service.asked()).toBe(1), SOON);
+    // Both wait by then.
+    await visit('/nowhere').status;
+    first.leave();
+    await settle();
+    await service.release();
+    expect(await second.status).toBe(200);
+    expect(service.asked()).toBe(1);
+  });
+
+  it.each([{}, { guessLimit: false } as const])(
+    'is not let in as if the service were down: %j',
+    async (options) => {
+      const { service, keyApi, open } = await openShop();
+      const handled = vi.fn();
+      const ended = vi.fn();
+      const visit = await open((app) => {
+        app.get('/mine', requirePurchase(keyApi, { onUnknown: 'allow', ...options }), handled);
+        app.use(((error, _req, res, _next) => {
+          ended(error.code);
+          res.end();
+        }) as ErrorRequestHandler);
+      });
+      service.says = 'silence';
+      const { leave } = visit('/mine', CODE);
+      await vi.waitFor(() => expect(service.asked()).toBe(1), SOON);
+      leave();
+      await vi.waitFor(
+        () => expect(ended).toHaveBeenCalledExactlyOnceWith('service_unavailable'),
+        SOON,
+      );
+      expect(handled).not.toHaveBeenCalled();
+    },
+  );
+
+  it('does not pass for an outage: the others are served', async () => {
+    const { service, visit } = await openShop(undefined, 20);
+    service.says = 'silence';
+    for (let n = 1; n <= 10; n++) {
+      const { leave } = visit('/guarded', guess(n));
+      await vi.waitFor(() => expect(service.asked()).toBe(n), SOON);
+      const request = service.dispatcher.requests.at(-1);
+      leave();
+      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+    }
+    service.says = 'positive';
+    expect(await visit('/guarded', CODE).status).toBe(200);
+  });
+
+  it('and comes back with the code, is let in, however often', async () => {
+    const { service, visit } = await openShop();
+    for (let reload = 1; reload <= 10; reload++) {
+      service.says = 'silence';
+      const { leave } = visit('/guarded', CODE);
+      await vi.waitFor(() => expect(service.asked()).toBe(reload), SOON);
+      const request = service.dispatcher.requests.at(-1);
+      leave();
+      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+    }
+    service.says = 'positive';
+    expect(await visit('/guarded', CODE).status).toBe(200);
+  });
+
+  it('each time with another code, is counted: nobody asks without end by hanging up', async () => {
+    const { service, visit } = await openShop();
+    service.says = 'silence';
+    for (let n = 1; n <= 3; n++) {
+      const { leave } = visit('/guarded', guess(n));
+      await vi.waitFor(() => expect(service.asked()).toBe(n), SOON);
+      const request = service.dispatcher.requests.at(-1);
+      leave();
+      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+    }
+    expect(await visit('/guarded', guess(4)).status).toBe(429);
+    expect(service.asked()).toBe(3);
+  });
+
+  it('does not take the catalogue from those who wait for it too', async () => {
+    const { service, visit } = await openShop();
+    service.hold();
+    const [first, second] = [visit('/items'), visit('/items')];
+    await vi.waitFor(() => expect(service.asked(ITEMS)).toBe(1), SOON);
+    await visit('/nowhere').status;
+    first.leave();
+    await settle();
+    await service.release();
+    expect(await second.status).toBe(200);
+  });
+});
