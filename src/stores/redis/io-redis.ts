@@ -15,6 +15,8 @@ interface Client {
   connect(): Promise<unknown>;
   duplicate(overrides: object): Client;
   disconnect(): void;
+  /** The socket of a connection. */
+  readonly stream?: { unref(): unknown };
 }
 
 /** What a cluster has beside that; its own `duplicate` takes other arguments. */
@@ -85,6 +87,8 @@ export class IoRedisCommands implements RedisCommands {
       async open(channel) {
         await client.connect();
         await client.subscribe(channel);
+        // The app's own client holds the process, and when that is closed nothing does.
+        client.stream?.unref();
       },
       ping: () => client.ping(),
       close: () => client.disconnect(),

@@ -17,6 +17,7 @@ interface Client {
   once(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
   duplicate(overrides: object): Client;
+  unref?(): unknown;
   /** From version 5 on. */
   withCommandOptions?(options: object): Client;
   destroy?(): unknown;
@@ -92,6 +93,8 @@ export class NodeRedisCommands implements RedisCommands {
       async open(channel) {
         await client.connect();
         await client.subscribe(channel, onMessage);
+        // The app's own client holds the process, and when that is closed nothing does.
+        client.unref?.();
       },
       ping: () => client.ping(),
       close: () => closeAnyhow(client),
