@@ -65,8 +65,9 @@ export function addItemPage(app: Express, keyApi: KeyApi, buyUrl: (id: number) =
     item: (req) => Number(req.params.id),
   });
   const keep: RequestHandler = (req, res, next) => {
-    const code = req.marketplace?.purchase?.purchase_code;
-    if (code === undefined) return next();
+    if (req.marketplace?.purchase === undefined) return next();
+    // What the visitor has sent: some deployments mask the code in their answer.
+    const code = String(req.body.purchase_code).trim();
     const others = Object.entries(req.session.codes ?? {}).slice(1 - MOST);
     req.session.codes = { ...Object.fromEntries(others), [String(req.params.id)]: code };
     // Saved before the browser is sent on: it could be there before its session is.

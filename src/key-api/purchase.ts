@@ -4,7 +4,10 @@ import { type Item, purchasedItemSchema } from './item.js';
 
 /** A purchase (specification: interface A, "Purchase"). Names are as on the wire. */
 export interface Purchase {
-  /** A secret of the customer: whoever has it is let in. */
+  /**
+   * A secret of the customer: whoever has it is let in. Some deployments mask it, as in `****-1c2d`: to ask
+   * again later, keep what the customer has sent.
+   */
   purchase_code: string;
   /** A label for the kind of licence, as in "Regular" or "Extended"; the list of values is open. */
   license_type: string;
