@@ -1,6 +1,5 @@
 import type { Request, RequestHandler } from 'express';
 import { isMarketgateError } from '../errors/marketgate-error.js';
-import type { AccessToken } from '../login-api/access-token.js';
 import type { LoginApi } from '../login-api/login-api.js';
 import type { UserInfo } from '../login-api/user-info.js';
 import { functionOption, knownOptions, shapedOption } from '../options/check-options.js';
@@ -60,16 +59,10 @@ export function loadUser(
     } catch (error) {
       if (isMarketgateError(error) && error.status === 401) {
         // That it could not be deleted changes nothing for the visitor, who must log in.
-        await forget(name, token).catch(() => {});
+        await tokens.forget(name, token).catch(() => {});
       }
       throw error;
     }
-  }
-
-  /** Only the token that was refused: another tab may have logged in again meanwhile. */
-  async function forget(name: string, refused: AccessToken): Promise<void> {
-    const present = await tokens.get(name);
-    if (present?.value === refused.value) await tokens.delete(name);
   }
 
   return loadInto('user', load);

@@ -55,7 +55,7 @@ export function requireAccessToken(options: RequireAccessTokenOptions): RequestH
     const name = nameOf(requiredUserId(owner, userIdOf, req));
     const token = await tokens.get(name);
     if (token !== undefined && clock() < token.expiresAt) return;
-    if (token !== undefined) await tokens.delete(name);
+    if (token !== undefined) await tokens.forget(name, token);
     throw loginError('access_token_expired');
   }
 

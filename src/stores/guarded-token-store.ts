@@ -37,6 +37,11 @@ export class GuardedTokenStore {
     await this.#within('delete', () => this.#store.delete(userId));
   }
 
+  /** Deletes this token only: another tab may have logged in again since it was read. */
+  async forget(userId: string, { value }: AccessToken): Promise<void> {
+    if ((await this.get(userId))?.value === value) await this.delete(userId);
+  }
+
   /**
    * True for the first caller. Also when the store cannot claim: the process then only knows about
    * itself. Anything but a clear `true` of a store that can is a no.

@@ -120,6 +120,15 @@ describe('requireAccessToken', () => {
     expect(tokenStore.delete).toHaveBeenCalledTimes(1);
   });
 
+  it('leaves the token of a login that came between', async () => {
+    const get = vi.fn(async () => token('newer'));
+    get.mockResolvedValueOnce({ ...token('older'), expiresAt: 1000 });
+    const tokenStore = storeWith({ get });
+    const { error } = await ending(requireAccessToken({ tokenStore }));
+    expect(error).toMatchObject({ code: 'access_token_expired' });
+    expect(tokenStore.delete).not.toHaveBeenCalled();
+  });
+
   it('deletes nothing where there is nothing', async () => {
     const tokenStore = storeWith({ get: async () => undefined });
     await ending(requireAccessToken({ tokenStore }));
