@@ -25,7 +25,7 @@ export const notFound: RequestHandler = (_req, _res, next) =>
     }),
   );
 
-/** Whether a person is asking. Programs, and who does not say, get JSON from the package's handler. */
+/** Whether a person is asking. Programs, and requests that do not say, get JSON from the package's handler. */
 export const wantsPage = (req: Request): boolean => req.accepts(['json', 'html']) === 'html';
 
 /** What went wrong with a code that was sent in a form. */

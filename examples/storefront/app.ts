@@ -48,7 +48,7 @@ export function createApp(parts: AppParts): Express {
       secret,
       name: production ? '__Host-store' : 'store',
       resave: false,
-      // No cookie for who only looks around.
+      // No cookie for visitors who only look around.
       saveUninitialized: false,
       cookie: { httpOnly: true, secure: production, sameSite: 'lax', maxAge: 30 * 86_400_000 },
     }),

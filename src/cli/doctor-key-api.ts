@@ -5,7 +5,7 @@ import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.j
 import type { Report } from './finding.js';
 import { type Settings, VARIABLES } from './settings.js';
 
-/** Interface A: the address, the way there, the key, the items. */
+/** The key API: the address, the way there, the key, the items. */
 export async function checkKeyService(settings: Settings, report: Report): Promise<void> {
   const { baseUrl, apiKey, allowInsecure, timeout } = settings;
   const skip = (...checks: string[]): void => {

@@ -45,7 +45,7 @@ function prices({ price, currency }: Item): Html | false {
   return html`<dl class="prices">${row('Regular', price.regular)}${row('Extended', price.extended)}</dl>`;
 }
 
-/** A link for who redeemed a code, a form for who did not yet. */
+/** A link for visitors who have redeemed a code, a form for the others. */
 function download(
   item: Item,
   own: OwnPurchase | undefined,
