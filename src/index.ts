@@ -1,18 +1,19 @@
 export type { CacheOptions } from './cache/options.js';
-export type { CodesInvalidMessage } from './diagnostics/code-alarm.js';
-export type { DriftMessage } from './diagnostics/drift.js';
-export type { GuardMessage } from './diagnostics/guard.js';
-export type { LoginMessage } from './diagnostics/login.js';
-export type { LookupMessage } from './diagnostics/lookup.js';
-export type { RequestMessage } from './diagnostics/request.js';
-export type { StoreDriftMessage } from './diagnostics/store.js';
-export type { MarketgateErrorCode } from './errors/codes.js';
+export type {
+  DriftMessage,
+  GuardMessage,
+  LoginMessage,
+  LookupMessage,
+  RequestMessage,
+  StoreDriftMessage,
+} from './diagnostics.js';
+export type { MarketgateErrorCode } from './errors.js';
 export {
   isMarketgateError,
   MarketgateError,
   type MarketgateErrorJson,
   type MarketgateErrorOptions,
-} from './errors/marketgate-error.js';
+} from './errors.js';
 export {
   type CodeSource,
   firstOf,
@@ -42,13 +43,14 @@ export { type RequirePurchaseOptions, requirePurchase } from './express/require-
 export type { ClientOptions } from './http/client-options.js';
 export type { Account, AccountProfile } from './key-api/account.js';
 export type { ApiKeyOption } from './key-api/api-key.js';
+export type { CodesInvalidMessage } from './key-api/code-alarm.js';
 export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
 export type { Purchase } from './key-api/purchase.js';
 export type { ValidationEncoding } from './key-api/validation-encoding.js';
-export type { AccessToken } from './login-api/access-token.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './login-api/login-api.js';
 export type { UserInfo } from './login-api/user-info.js';
+export type { AccessToken } from './model/access-token.js';
 export type { Confirmation, RenderConfirmation } from './passport/confirmation.js';
 export {
   type MarketplaceAuthenticateOptions,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { type LookupMessage, lookupChannel } from '../diagnostics/lookup.js';
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { type LookupMessage, lookupChannel } from '../diagnostics.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../shape/unreadable.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';

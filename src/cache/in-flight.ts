@@ -1,4 +1,4 @@
-import { onAbort } from '../options/on-abort.js';
+import { onAbort } from '../deadline.js';
 
 /**
  * A request in progress that several callers wait for. One caller's abort does not fail the others; the

@@ -6,7 +6,7 @@ import {
   shapedOption,
   textOption,
   wrongOption,
-} from '../options/check-options.js';
+} from '../options.js';
 import type { SharedCache } from '../stores/shared-cache.js';
 
 /** How {@link KeyApi} keeps answers. */

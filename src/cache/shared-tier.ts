@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { DriftReports } from '../diagnostics/drift.js';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import type { DriftReports } from '../diagnostics.js';
+import { MarketgateError } from '../errors.js';
 import type { SharedCache } from '../stores/shared-cache.js';
 import { GuardedStore, UNAVAILABLE, withinDeadline } from './guarded-store.js';
 import type { CacheLimits } from './options.js';

@@ -1,4 +1,4 @@
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors.js';
 import { LoginApi } from '../login-api/login-api.js';
 import { checkConnection } from './doctor-connection.js';
 import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.js';

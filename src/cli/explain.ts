@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { WARNINGS } from '../diagnostics/warnings.js';
-import { ERROR_CODES } from '../errors/codes.js';
+import { WARNINGS } from '../diagnostics.js';
+import { ERROR_CODES } from '../errors.js';
 import { UsageError } from './settings.js';
 import { colorsOf, type Terminal, table } from './terminal.js';
 

@@ -1,4 +1,4 @@
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors.js';
 import { isSupported } from '../express/purchase-conditions.js';
 import { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';

@@ -1,4 +1,4 @@
-import type { MarketgateError } from '../errors/marketgate-error.js';
+import type { MarketgateError } from '../errors.js';
 
 /**
  * Whether a well-formed code is worth anything could not be found out. Thrown inside guards only: it tells

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { warnOnce } from '../diagnostics/warnings.js';
-import { textOption } from '../options/check-options.js';
+import { warnOnce } from '../diagnostics.js';
+import { textOption } from '../options.js';
 import { readsHeaders, variesOn } from './cache-headers.js';
 
 /**

@@ -1,7 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { ERROR_CODES } from '../errors/codes.js';
-import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
-import { knownOptions } from '../options/check-options.js';
+import { ERROR_CODES, isMarketgateError, type MarketgateError } from '../errors.js';
+import { knownOptions } from '../options.js';
 import { ERROR_PAGE_POLICY, errorPage } from './error-page.js';
 import { loginPathOption, sendToLogin } from './login-gate.js';
 import { prefersHtml } from './navigation.js';

@@ -1,4 +1,4 @@
-import { html, trusted } from '../html/html.js';
+import { html, trusted } from '../html.js';
 
 const STYLE = trusted(`<style>
 :root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#e3e6eb}

@@ -1,4 +1,4 @@
-import { warnOnce } from '../diagnostics/warnings.js';
+import { warnOnce } from '../diagnostics.js';
 
 /** How the frames of a router are called that runs a handler: of Express 4, and of Express 5. */
 const ROUTER = /\bLayer\.(?:handle_request|handleRequest|handle \[as handle_request\])/;

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 
 /**
  * Runs `run` with a signal that is aborted when the visitor leaves before the response has ended: a

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { asError } from '../errors/as-error.js';
+import { asError } from '../errors.js';
 import { whileThere } from './leaving.js';
 import { contextOf, type MarketplaceContext } from './marketplace-context.js';
 

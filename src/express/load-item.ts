@@ -1,8 +1,8 @@
 import type { Request, RequestHandler } from 'express';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 import { itemId } from '../key-api/item-id.js';
 import type { KeyApi } from '../key-api/key-api.js';
-import { functionOption, knownOptions } from '../options/check-options.js';
+import { functionOption, knownOptions } from '../options.js';
 import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';
 

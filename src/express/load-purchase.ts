@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
-import { asError } from '../errors/as-error.js';
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { asError, isMarketgateError } from '../errors.js';
 import type { Purchase } from '../key-api/purchase.js';
-import { knownOptions } from '../options/check-options.js';
+import { knownOptions } from '../options.js';
 import { keepPrivate, variesOn, varyOn } from './cache-headers.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import { contextOf, type Verdict } from './marketplace-context.js';

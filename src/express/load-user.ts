@@ -1,8 +1,8 @@
 import type { Request, RequestHandler } from 'express';
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors.js';
 import type { LoginApi } from '../login-api/login-api.js';
 import type { UserInfo } from '../login-api/user-info.js';
-import { functionOption, knownOptions, shapedOption } from '../options/check-options.js';
+import { functionOption, knownOptions, shapedOption } from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
 import { loadInto } from './load-into.js';

@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { MarketgateErrorCode } from '../errors/codes.js';
-import { MarketgateError } from '../errors/marketgate-error.js';
-import { textOption, wrongOption } from '../options/check-options.js';
+import type { MarketgateErrorCode } from '../errors.js';
+import { MarketgateError } from '../errors.js';
+import { textOption, wrongOption } from '../options.js';
 import { safeReturnTo } from '../passport/return-to.js';
 import { saveReturnTo } from '../passport/saved-return-to.js';
 import { DEFAULT_NAME, tokenNameFor } from '../passport/token-name.js';

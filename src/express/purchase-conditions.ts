@@ -1,9 +1,9 @@
 import type { Request } from 'express';
-import type { MarketgateErrorCode } from '../errors/codes.js';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import type { MarketgateErrorCode } from '../errors.js';
+import { MarketgateError } from '../errors.js';
 import { itemId } from '../key-api/item-id.js';
 import type { Purchase } from '../key-api/purchase.js';
-import { flagOption, functionOption, wrongOption } from '../options/check-options.js';
+import { flagOption, functionOption, wrongOption } from '../options.js';
 import { parseTimestamp } from '../shape/timestamp.js';
 import { wasUnreadable } from '../shape/unreadable.js';
 import { CannotFindOut } from './cannot-find-out.js';

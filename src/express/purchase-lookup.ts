@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
-import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, type MarketgateError } from '../errors.js';
 import type { KeyApi } from '../key-api/key-api.js';
 import type { Purchase } from '../key-api/purchase.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../key-api/purchase-code.js';
-import { functionOption, shapedOption } from '../options/check-options.js';
+import { functionOption, shapedOption } from '../options.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import {
   type CodeSource,

@@ -1,7 +1,6 @@
 import type { Request, RequestHandler } from 'express';
-import { asError } from '../errors/as-error.js';
-import { isMarketgateError } from '../errors/marketgate-error.js';
-import { functionOption, knownOptions } from '../options/check-options.js';
+import { asError, isMarketgateError } from '../errors.js';
+import { functionOption, knownOptions } from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
 import {

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { knownOptions } from '../options/check-options.js';
+import { knownOptions } from '../options.js';
 import { isLoggedIn, loginError, loginPathOption, sendToLogin } from './login-gate.js';
 
 /** Options of {@link requireLogin}. */

@@ -1,8 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { type GuardMessage, guardChannel } from '../diagnostics/guard.js';
-import { asError } from '../errors/as-error.js';
-import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
-import { choiceOption, functionOption, knownOptions } from '../options/check-options.js';
+import { type GuardMessage, guardChannel } from '../diagnostics.js';
+import { asError, isMarketgateError, type MarketgateError } from '../errors.js';
+import { choiceOption, functionOption, knownOptions } from '../options.js';
 import { keepNowhere, keepPrivate, variesOn } from './cache-headers.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import { isPromise } from './code-sources.js';

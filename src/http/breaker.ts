@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 /** Calls in a row that must fail before it opens. */

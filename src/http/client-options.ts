@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici';
+import { monotonic } from '../deadline.js';
 import {
   countOption,
   flagOption,
   functionOption,
   positiveOption,
   shapedOption,
-} from '../options/check-options.js';
-import { monotonic } from '../options/monotonic.js';
+} from '../options.js';
 
 /** What both clients, {@link KeyApi} and {@link LoginApi}, can be told about speaking HTTP. */
 export interface ClientOptions {

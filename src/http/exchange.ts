@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { MarketgateError } from '../errors/marketgate-error.js';
-import type { Deadline, EndListener } from './deadline.js';
+import type { Deadline, EndListener } from '../deadline.js';
+import { MarketgateError } from '../errors.js';
 import { networkFailure } from './failure.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 

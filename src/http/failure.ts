@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 const IN_WORDS: Record<string, string> = {

@@ -1,8 +1,8 @@
-import { type RequestMessage, requestChannel } from '../diagnostics/request.js';
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { Deadline } from '../deadline.js';
+import { type RequestMessage, requestChannel } from '../diagnostics.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
-import { Deadline } from './deadline.js';
 import type { WireAnswer } from './exchange.js';
 import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';

@@ -1,4 +1,4 @@
-import type { MarketgateErrorCode } from '../errors/codes.js';
+import type { MarketgateErrorCode } from '../errors.js';
 
 /** What an answer comes to: itself, the service's *no*, or the error that is thrown. */
 type Meaning = 'answer' | 'no' | MarketgateErrorCode;

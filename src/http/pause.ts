@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 /** How long to leave a service alone that limits us without saying how long, in seconds. */

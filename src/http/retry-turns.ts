@@ -1,4 +1,4 @@
-import type { Deadline, EndListener } from './deadline.js';
+import type { Deadline, EndListener } from '../deadline.js';
 
 /**
  * Lets few calls at a time try again; the others that failed wait for how these fare. A blip in which

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { wrongOption } from '../options/check-options.js';
+import { wrongOption } from '../options.js';
 
 /** Where a service is: an origin to connect to, and what stands before each endpoint's path. */
 export interface ServiceUrl {

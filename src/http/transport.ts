@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
+import { closedError, type Deadline } from '../deadline.js';
 import type { ClientSettings } from './client-options.js';
-import { closedError, type Deadline } from './deadline.js';
 import { Exchange, type WireAnswer } from './exchange.js';
 import { networkFailure } from './failure.js';
 import type { ServiceUrl } from './service-url.js';

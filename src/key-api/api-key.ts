@@ -1,5 +1,5 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
-import { wrongOption } from '../options/check-options.js';
+import { MarketgateError } from '../errors.js';
+import { wrongOption } from '../options.js';
 
 /** The secret api_key, or a function that gives the present one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);

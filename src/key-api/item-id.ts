@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 
 /**
  * An item's id out of what a program or a route parameter gives: a whole number, or its digits.

@@ -1,4 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { MarketgateError } from '../errors.js';
 import type { Answer } from '../http/http-client.js';
 import { MEANINGS } from '../http/meanings.js';
 import { redact } from '../http/redact.js';

@@ -1,7 +1,7 @@
 import { Cache, type CacheParts, type LookupOptions, type Positive } from '../cache/cache.js';
 import type { CacheSettings } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors.js';
 import type { ClientSettings } from '../http/client-options.js';
 import { deepFreeze } from '../shape/deep-freeze.js';
 import type { Account } from './account.js';

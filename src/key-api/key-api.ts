@@ -5,7 +5,7 @@ import {
   checkClientOptions,
 } from '../http/client-options.js';
 import { serviceUrl } from '../http/service-url.js';
-import { choiceOption, knownOptions } from '../options/check-options.js';
+import { choiceOption, knownOptions } from '../options.js';
 import type { Account } from './account.js';
 import { type ApiKeyOption, apiKeySource } from './api-key.js';
 import type { Item } from './item.js';

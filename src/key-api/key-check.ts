@@ -1,4 +1,4 @@
-import { isMarketgateError, type MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** How long the service's word about a key is believed, in milliseconds. */
 const ACCEPTED_FOR = 5 * 60_000;

@@ -1,4 +1,4 @@
-import type { DriftReports } from '../diagnostics/drift.js';
+import type { DriftReports } from '../diagnostics.js';
 import { readShape, type Shaped } from '../shape/read-shape.js';
 import { type Account, accountSchema } from './account.js';
 import { type Item, itemSchema } from './item.js';

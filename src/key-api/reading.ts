@@ -1,5 +1,5 @@
-import type { DriftReports } from '../diagnostics/drift.js';
-import type { Deadline } from '../http/deadline.js';
+import type { Deadline } from '../deadline.js';
+import type { DriftReports } from '../diagnostics.js';
 import type { ItemPool } from './item-pool.js';
 
 /** What reading an answer needs beside the answer. */

@@ -1,11 +1,11 @@
-import { CodeAlarm } from '../diagnostics/code-alarm.js';
-import { DriftReports } from '../diagnostics/drift.js';
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import type { Deadline } from '../deadline.js';
+import { DriftReports } from '../diagnostics.js';
+import { isMarketgateError } from '../errors.js';
 import type { ClientSettings } from '../http/client-options.js';
-import type { Deadline } from '../http/deadline.js';
 import { HttpClient } from '../http/http-client.js';
 import type { ServiceUrl } from '../http/service-url.js';
 import type { Account } from './account.js';
+import { CodeAlarm } from './code-alarm.js';
 import {
   type Asked,
   accountDetails,

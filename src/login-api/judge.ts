@@ -1,6 +1,6 @@
-import type { DriftReports } from '../diagnostics/drift.js';
-import type { MarketgateErrorCode } from '../errors/codes.js';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import type { DriftReports } from '../diagnostics.js';
+import type { MarketgateErrorCode } from '../errors.js';
+import { MarketgateError } from '../errors.js';
 import type { Answer } from '../http/http-client.js';
 import { MEANINGS } from '../http/meanings.js';
 import { redact } from '../http/redact.js';

@@ -1,5 +1,5 @@
-import { DriftReports } from '../diagnostics/drift.js';
-import { MarketgateError } from '../errors/marketgate-error.js';
+import { DriftReports } from '../diagnostics.js';
+import { MarketgateError } from '../errors.js';
 import {
   CLIENT_OPTION_NAMES,
   type ClientOptions,
@@ -9,14 +9,9 @@ import {
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { serviceUrl } from '../http/service-url.js';
 import { nameOf } from '../http/transport.js';
-import {
-  choiceOption,
-  knownOptions,
-  positiveOption,
-  textOption,
-} from '../options/check-options.js';
+import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { choiceOption, knownOptions, positiveOption, textOption } from '../options.js';
 import { lazily } from '../shape/lazily.js';
-import { type AccessToken, isAccessToken } from './access-token.js';
 import { AUTHORIZE, GET_USER_INFO, judgeAuthorize, judgeUserInfo } from './judge.js';
 import type { UserInfo } from './user-info.js';
 

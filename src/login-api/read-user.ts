@@ -1,4 +1,4 @@
-import type { DriftReports } from '../diagnostics/drift.js';
+import type { DriftReports } from '../diagnostics.js';
 import { readShape, type Shaped } from '../shape/read-shape.js';
 import { type UserInfo, userInfoSchema } from './user-info.js';
 

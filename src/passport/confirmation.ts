@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { html, trusted } from '../html/html.js';
+import { html, trusted } from '../html.js';
 
 /** What the query of the callback says of a confirmation. */
 export interface ConfirmationInput {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { secretOption, wrongOption } from '../options/check-options.js';
+import { secretOption, wrongOption } from '../options.js';
 import {
   ATTEMPT_LIFETIME,
   type LoginAttempt,

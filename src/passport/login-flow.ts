@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { MarketgateError } from '../errors/marketgate-error.js';
-import type { AccessToken } from '../login-api/access-token.js';
+import { MarketgateError } from '../errors.js';
+import type { AccessToken } from '../model/access-token.js';
 import { readAuthKey } from './auth-key.js';
 import { type ConfirmationInput, confirmationPath, readConfirmation } from './confirmation.js';
 import { isForeignStart, isFramed, isPrefetch, isSubresource } from './fetch-metadata.js';

@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
 import OAuth2Strategy from 'passport-oauth2';
-import { type LoginMessage, loginChannel } from '../diagnostics/login.js';
-import { asError } from '../errors/as-error.js';
-import { ERROR_CODES } from '../errors/codes.js';
+import { type LoginMessage, loginChannel } from '../diagnostics.js';
+import { asError, ERROR_CODES } from '../errors.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
 import { askForConfirmation } from './confirmation.js';

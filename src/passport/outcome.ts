@@ -1,4 +1,4 @@
-import { isMarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError } from '../errors.js';
 
 /** How an authentication ends: in one of these, by construction. An error is a rejection. */
 export type Outcome =

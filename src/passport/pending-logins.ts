@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request } from 'express';
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { ATTEMPT_LIFETIME } from './login-attempts.js';
 

@@ -6,7 +6,7 @@ import {
   shapedOption,
   textOption,
   wrongOption,
-} from '../options/check-options.js';
+} from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
 import { type RenderConfirmation, sendConfirmationPage } from './confirmation.js';

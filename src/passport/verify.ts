@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 import type { MarketplaceProfile } from './profile.js';
 
 /** Ends a classic verify: `done(error)`, `done(null, false, info)` or `done(null, user, info)`. */

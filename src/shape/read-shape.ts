@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DriftReports, driftIsHeard } from '../diagnostics/drift.js';
+import { type DriftReports, driftIsHeard } from '../diagnostics.js';
 import { checkerOf, freezerOf } from './checker.js';
 import { deepFreeze, withoutProto } from './deep-freeze.js';
 import { mend } from './mend.js';

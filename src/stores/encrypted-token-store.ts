@@ -1,6 +1,6 @@
-import { reportUnreadable } from '../diagnostics/store.js';
-import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
-import { knownOptions, shapedOption } from '../options/check-options.js';
+import { reportUnreadable } from '../diagnostics.js';
+import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { knownOptions, shapedOption } from '../options.js';
 import { type EncryptionKey, readKeys } from './encryption-keys.js';
 import { TokenSeal } from './token-seal.js';
 import type { TokenStore } from './token-store.js';

@@ -1,5 +1,5 @@
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
-import { wrongOption } from '../options/check-options.js';
+import { wrongOption } from '../options.js';
 
 /** A key to encrypt with: 32 random bytes, or these in base64 or base64url. */
 export type EncryptionKey = string | Uint8Array;

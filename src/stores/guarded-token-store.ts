@@ -1,5 +1,5 @@
 import { TimedCalls, TooLate, TooMany } from '../http/timed-calls.js';
-import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
+import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
 

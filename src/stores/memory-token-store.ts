@@ -1,11 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { AccessToken } from '../login-api/access-token.js';
-import {
-  countOption,
-  functionOption,
-  knownOptions,
-  wrongOption,
-} from '../options/check-options.js';
+import type { AccessToken } from '../model/access-token.js';
+import { countOption, functionOption, knownOptions, wrongOption } from '../options.js';
 import { checkClaim } from './check-claim.js';
 import { MemoryClaims } from './memory-claims.js';
 import type { TokenStore } from './token-store.js';

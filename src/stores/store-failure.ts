@@ -1,4 +1,4 @@
-import { isMarketgateError, MarketgateError } from '../errors/marketgate-error.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 
 /** The errors made here: known to be clean, so they are not wrapped again on their way up. */
 const made = new WeakSet<object>();

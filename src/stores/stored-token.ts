@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type AccessToken, isAccessToken } from '../login-api/access-token.js';
+import { type AccessToken, isAccessToken } from '../model/access-token.js';
 
 /** Ids that go into the key as they are. */
 const PLAIN = /^[a-z0-9_]{1,64}$/;

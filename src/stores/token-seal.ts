@@ -1,5 +1,5 @@
 import type * as Jose from 'jose';
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 import type { KnownKey } from './encryption-keys.js';
 import { decodeToken, encodeToken } from './stored-token.js';
 

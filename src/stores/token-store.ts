@@ -1,5 +1,5 @@
-import type { AccessToken } from '../login-api/access-token.js';
-import { shapedOption } from '../options/check-options.js';
+import type { AccessToken } from '../model/access-token.js';
+import { shapedOption } from '../options.js';
 
 /**
  * Where the access_tokens of logged-in users are kept, by `user_id`. Known by its shape: any object

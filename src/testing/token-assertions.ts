@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 
 /** That a store gave exactly this token. What else it puts on the object is its own business. */
 export function assertToken(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 import type { TokenStore } from '../stores/token-store.js';
 import { type Clocked, presentOf } from './passing-time.js';
 

@@ -1,4 +1,4 @@
-import type { AccessToken } from '../login-api/access-token.js';
+import type { AccessToken } from '../model/access-token.js';
 import { assertNone, assertToken } from './token-assertions.js';
 import { type AddTest, someToken, someUser } from './token-store-setup.js';
 

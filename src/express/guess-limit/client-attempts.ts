@@ -1,5 +1,5 @@
 import { InFlight } from '../../cache/in-flight.js';
-import { MarketgateError } from '../../errors/marketgate-error.js';
+import { MarketgateError } from '../../errors.js';
 import type { Reservation } from '../../stores/guess-limit/guess-limit.js';
 
 /**

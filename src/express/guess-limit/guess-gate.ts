@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { wrongOption } from '../../options/check-options.js';
+import { wrongOption } from '../../options.js';
 import { AttemptLog } from '../../stores/guess-limit/attempt-log.js';
 import {
   checkGuessLimitOptions,

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import type { SandboxContext } from '../context.js';
 import type { Page } from '../pages/page.js';
 import { type BoardName, boardsOf } from './boards.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 
 /** A button that copies, shown where scripts run. `of` says in words what it copies. */
 export const copyButton = (text: string, of: string, label = 'Copy'): Html =>

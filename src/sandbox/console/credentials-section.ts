@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import type { SandboxContext } from '../context.js';
 import type { SeedApp, SeedWorkspace } from '../seed/types.js';
 import { copyable, copyButton } from './copy-button.js';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import type { LiveToken } from '../login-api/login-credentials.js';

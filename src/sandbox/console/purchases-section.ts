@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/codes.js';
 import { codeTone } from '../pages/home-page.js';

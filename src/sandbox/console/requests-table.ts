@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import type { NumberedRequest } from '../record.js';
 
 /** How many requests a console shows. */

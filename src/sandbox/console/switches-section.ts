@@ -1,4 +1,4 @@
-import { type Html, html, trusted } from '../../html/html.js';
+import { type Html, html, trusted } from '../../html.js';
 import type { Choice, Switch } from '../switches.js';
 import type { BoardName, Boards } from './boards.js';
 import { choiceOf, isToggle, valueText } from './switch-form.js';

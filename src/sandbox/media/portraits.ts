@@ -1,4 +1,4 @@
-import { html } from '../../html/html.js';
+import { html } from '../../html.js';
 import { between, pick, randomOf, short } from './random.js';
 
 const GROUNDS = ['#f4c095', '#9ad1c5', '#b5c7f2', '#f2a9b5', '#d8c7f0', '#c3dca0'] as const;

@@ -1,4 +1,4 @@
-import { html, trusted } from '../../html/html.js';
+import { html, trusted } from '../../html.js';
 import type { LoginAttempt } from '../login-api/login-attempts.js';
 import type { SeedApp, SeedUser } from '../seed/types.js';
 import type { Page } from './page.js';

@@ -1,4 +1,4 @@
-import { html } from '../../html/html.js';
+import { html } from '../../html.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/codes.js';
 import type { Page } from './page.js';

@@ -1,4 +1,4 @@
-import { html } from '../../html/html.js';
+import { html } from '../../html.js';
 import { itemResource } from '../key-api/item-resource.js';
 import type { SeedItem } from '../seed/types.js';
 import type { Page } from './page.js';

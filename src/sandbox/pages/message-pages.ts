@@ -1,4 +1,4 @@
-import { type Html, html } from '../../html/html.js';
+import { type Html, html } from '../../html.js';
 import type { LoginAttempt } from '../login-api/login-attempts.js';
 import type { SeedApp } from '../seed/types.js';
 import type { Page } from './page.js';

@@ -1,4 +1,4 @@
-import { html } from '../../html/html.js';
+import { html } from '../../html.js';
 
 /** The bare HTML page that web servers and frameworks answer with when they have nothing better. */
 export const outagePage = (title: string, text: string): string =>

@@ -1,4 +1,4 @@
-import { type Html, html, trusted } from '../../html/html.js';
+import { type Html, html, trusted } from '../../html.js';
 import { STYLE } from './style.js';
 
 /** One page of the sandbox, before the layout is put around it. */

@@ -1,4 +1,4 @@
-import { monotonic } from '../../options/monotonic.js';
+import { monotonic } from '../../deadline.js';
 import { type GuessLimitSettings, type Reservation, TOTAL } from './guess-limit.js';
 
 /** Clients that are remembered at most. */

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { warnOnce } from '../../diagnostics/warnings.js';
+import { warnOnce } from '../../diagnostics.js';
 
 /** The client's address: `req.ip`, or that of the socket where there is no Express. */
 export const addressOf = (req: Request): string | undefined => req.ip ?? req.socket?.remoteAddress;

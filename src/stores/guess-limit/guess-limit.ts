@@ -1,10 +1,5 @@
 import type { Request } from 'express';
-import {
-  functionOption,
-  knownOptions,
-  positiveOption,
-  wrongOption,
-} from '../../options/check-options.js';
+import { functionOption, knownOptions, positiveOption, wrongOption } from '../../options.js';
 import { addressOf, checkProxy } from './client-address.js';
 import { clientName } from './client-name.js';
 

@@ -1,4 +1,4 @@
-import { shapedOption, wrongOption } from '../../options/check-options.js';
+import { shapedOption, wrongOption } from '../../options.js';
 
 /** Something that tells of its errors by an event, as Keyv and its storage adapters do. */
 export interface KeyvEmitter {

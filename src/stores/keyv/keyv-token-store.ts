@@ -1,6 +1,6 @@
-import { reportUnreadable } from '../../diagnostics/store.js';
-import { type AccessToken, isAccessToken } from '../../login-api/access-token.js';
-import { functionOption, knownOptions, textOption } from '../../options/check-options.js';
+import { reportUnreadable } from '../../diagnostics.js';
+import { type AccessToken, isAccessToken } from '../../model/access-token.js';
+import { functionOption, knownOptions, textOption } from '../../options.js';
 import { describeFailure, storeFailure } from '../store-failure.js';
 import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';

@@ -1,4 +1,4 @@
-import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
+import { knownOptions, positiveOption, textOption } from '../../options.js';
 import type { SharedCache, SharedRow } from '../shared-cache.js';
 import { checkTtl } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';

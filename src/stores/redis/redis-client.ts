@@ -1,4 +1,4 @@
-import { wrongOption } from '../../options/check-options.js';
+import { wrongOption } from '../../options.js';
 import { IoRedisCommands } from './io-redis.js';
 import { NodeRedisCommands } from './node-redis.js';
 import type { RedisCommands } from './redis-commands.js';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
-import { reportNotCounted } from '../../diagnostics/store.js';
-import { warnOnce } from '../../diagnostics/warnings.js';
-import { knownOptions, positiveOption, textOption } from '../../options/check-options.js';
+import { reportNotCounted, warnOnce } from '../../diagnostics.js';
+import { knownOptions, positiveOption, textOption } from '../../options.js';
 import {
   checkGuessLimitOptions,
   type GuessLimit,

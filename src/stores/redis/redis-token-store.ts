@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
-import { reportUnreadable } from '../../diagnostics/store.js';
-import { type AccessToken, isAccessToken } from '../../login-api/access-token.js';
-import {
-  functionOption,
-  knownOptions,
-  positiveOption,
-  textOption,
-} from '../../options/check-options.js';
+import { reportUnreadable } from '../../diagnostics.js';
+import { type AccessToken, isAccessToken } from '../../model/access-token.js';
+import { functionOption, knownOptions, positiveOption, textOption } from '../../options.js';
 import { checkClaim } from '../check-claim.js';
 import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';

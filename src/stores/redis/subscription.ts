@@ -1,4 +1,4 @@
-import { reportUnreadable } from '../../diagnostics/store.js';
+import { reportUnreadable } from '../../diagnostics.js';
 import { decodeInvalidation } from './invalidation-message.js';
 import { endingAfter, Pause } from './pause.js';
 import type { RedisCommands, RedisListener } from './redis-commands.js';

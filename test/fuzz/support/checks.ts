@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { isMarketgateError, type MarketgateError } from 'marketgate';
-import { ERROR_CODES } from '../../../src/errors/codes.js';
+import { ERROR_CODES } from '../../../src/errors.js';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
   formsOf,

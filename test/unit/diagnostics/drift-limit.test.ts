@@ -1,7 +1,7 @@
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Hourly } from '../../../src/diagnostics/hourly.js';
+import { Hourly } from '../../../src/diagnostics.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { CODE, item } from '../../support/wire.js';

@@ -4,8 +4,8 @@ import express from 'express';
 import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it } from 'vitest';
-import { WARNINGS, type WarningCode } from '../../../src/diagnostics/warnings.js';
-import { ERROR_CODES } from '../../../src/errors/codes.js';
+import { WARNINGS, type WarningCode } from '../../../src/diagnostics.js';
+import { ERROR_CODES } from '../../../src/errors.js';
 import { cli } from '../cli/support.js';
 
 const FOLDER = new URL('../../../src/errors/pages/', import.meta.url);

@@ -1,7 +1,7 @@
 import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
-import { ERROR_CODES } from '../../../src/errors/codes.js';
+import { ERROR_CODES } from '../../../src/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 
 /** Section 5 of the contract, and the denials of section 4. */

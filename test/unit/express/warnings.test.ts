@@ -10,7 +10,7 @@ import {
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
-import { WARNINGS, type WarningCode, warnOnce } from '../../../src/diagnostics/warnings.js';
+import { WARNINGS, type WarningCode, warnOnce } from '../../../src/diagnostics.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { hearWarnings } from '../../support/warnings.js';
 
@@ -32,7 +32,7 @@ describe('a warning', () => {
   it('is given once by both builds of the package together', async () => {
     const warnings = hearWarnings();
     warnOnce('MARKETGATE_NO_SESSION');
-    const path = '../../../src/diagnostics/warnings.js?another-build';
+    const path = '../../../src/diagnostics.js?another-build';
     const other = await import(/* @vite-ignore */ path);
     other.warnOnce('MARKETGATE_NO_SESSION');
     expect(warnings).toEqual(['MARKETGATE_NO_SESSION']);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DriftReports } from '../../../src/diagnostics/drift.js';
-import { Deadline } from '../../../src/http/deadline.js';
+import { Deadline } from '../../../src/deadline.js';
+import { DriftReports } from '../../../src/diagnostics.js';
 import { readItems } from '../../../src/key-api/item-list.js';
 import type { Reading } from '../../../src/key-api/reading.js';
 import { rejection } from '../../support/errors.js';

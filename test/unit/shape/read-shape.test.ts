@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DriftReports } from '../../../src/diagnostics/drift.js';
+import { DriftReports } from '../../../src/diagnostics.js';
 import { itemSchema } from '../../../src/key-api/item.js';
 import { purchaseSchema } from '../../../src/key-api/purchase.js';
 import { readShape } from '../../../src/shape/read-shape.js';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url));
 
-/** From the outermost folder to the innermost: each may use those behind it, and none ahead of it. */
+/** From the outermost folder to the innermost: each may use those below it in this list, and none above. */
 const ORDER = [
   'cli',
   'testing',
@@ -13,16 +13,20 @@ const ORDER = [
   'express',
   'passport',
   'sandbox',
+  'check',
+  'clients',
   'key-api',
+  'login-api',
   'cache',
   'stores',
-  'login-api',
   'http',
+  'model',
   'shape',
-  'html',
-  'options',
-  'diagnostics',
-  'errors',
+  'html.ts',
+  'options.ts',
+  'deadline.ts',
+  'diagnostics.ts',
+  'errors.ts',
 ];
 
 const filesBelow = (folder: string): string[] =>
@@ -57,7 +61,7 @@ describe('the arrows between the files of src', () => {
     for (const [path, imports] of IMPORTS) {
       const [from = '', file] = nameOf(path).split('/');
       // The entries at the top only list what is exported.
-      if (file === undefined) continue;
+      if (file === undefined && !ORDER.includes(from)) continue;
       expect(ORDER).toContain(from);
       for (const to of imports) {
         const [folder = ''] = nameOf(to).split('/');

@@ -1,4 +1,4 @@
-import { MarketgateError } from '../../../../src/errors/marketgate-error.js';
+import { MarketgateError } from '../../../../src/errors.js';
 import { everythingOf } from '../support/everything-of.js';
 import type { Sweep } from './sweep.js';
 

@@ -1,6 +1,4 @@
-import { MarketgateError } from '../errors/marketgate-error.js';
-import { onAbort } from '../options/on-abort.js';
-import { WITHOUT_ANSWER } from './meanings.js';
+import { MarketgateError } from './errors.js';
 
 /** Who must know when a call is over. An object and not a function, for one is made for every call. */
 export interface EndListener {
@@ -50,7 +48,7 @@ export class Deadline {
   static #expire(this: void, deadline: Deadline): void {
     deadline.#end(
       new MarketgateError(
-        WITHOUT_ANSWER.notReached,
+        'service_unavailable',
         `${deadline.#what}: no answer within ${Math.round(deadline.#milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
       ),
     );
@@ -164,4 +162,54 @@ export class Deadline {
 
 /** What a call ends with when its client is closed. */
 export const closedError = (what: string): MarketgateError =>
-  new MarketgateError(WITHOUT_ANSWER.notReached, `${what}: this client was closed`);
+  new MarketgateError('service_unavailable', `${what}: this client was closed`);
+
+/** What waits for each signal, and the one event listener that it has for all of them. */
+const waiting = new WeakMap<AbortSignal, { readonly all: Set<() => void>; onEvent: () => void }>();
+
+/**
+ * Calls `listener` when the signal is aborted. However many calls share one signal, it gets one event
+ * listener: Node prints a warning when there are more than ten. None stays when nobody waits any more.
+ *
+ * @returns stops listening.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  let entry = waiting.get(signal);
+  if (entry === undefined) {
+    const all = new Set<() => void>();
+    const onEvent = (): void => {
+      waiting.delete(signal);
+      for (const each of [...all]) each();
+    };
+    signal.addEventListener('abort', onEvent, { once: true });
+    entry = { all, onEvent };
+    waiting.set(signal, entry);
+  }
+  const { all, onEvent } = entry;
+  all.add(listener);
+  return () => {
+    all.delete(listener);
+    if (all.size > 0 || waiting.get(signal)?.all !== all) return;
+    waiting.delete(signal);
+    signal.removeEventListener('abort', onEvent);
+  };
+}
+
+/**
+ * A clock that never goes back, made of one that can: durations measured by it stay as long as they are
+ * when the wall clock is set back, so that no cached answer, key check or backoff outlives its time.
+ * A clock that jumps ahead ends them early.
+ */
+export function monotonic(clock: () => number): () => number {
+  let offset = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    let now = clock() + offset;
+    if (now < last) {
+      offset += last - now;
+      now = last;
+    }
+    last = now;
+    return now;
+  };
+}

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
-import type { DriftMessage } from './drift.js';
-import { Hourly } from './hourly.js';
+import type { DriftMessage } from '../diagnostics.js';
+import { Hourly } from '../diagnostics.js';
 
 /**
  * Message of `marketgate:drift`, and an alarm: all codes are suddenly invalid. That is what a revoked

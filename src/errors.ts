@@ -1,0 +1,223 @@
+// A registered symbol, because an app can hold the ESM and the CommonJS build at once and
+// `instanceof` knows only its own.
+const BRAND = Symbol.for('marketgate.error');
+
+/** What a {@link MarketgateError} may be given beside its code and message. */
+export interface MarketgateErrorOptions {
+  /** What went wrong underneath; must already be free of secrets. */
+  cause?: unknown;
+  /** Seconds after which a new try makes sense. */
+  retryAfter?: number | undefined;
+}
+
+/** What a {@link MarketgateError} becomes in JSON. */
+export interface MarketgateErrorJson {
+  /** Always `MarketgateError`. */
+  name: string;
+  /** As on the error. */
+  code: MarketgateErrorCode;
+  /** As on the error. */
+  status: number;
+  /** As on the error. */
+  message: string;
+  /** As on the error. */
+  help: string;
+  /** Seconds; absent when nobody knows. */
+  retryAfter?: number;
+}
+
+/**
+ * The one error class of the package. `code` says which case it is, `status` which HTTP status it
+ * stands for, `help` where to read more. The message is for the operator: what happened and what to
+ * do, in one sentence, and never with a secret in it.
+ *
+ * Every code has a page of its own that says what happened, why and what to do; it is in the package,
+ * and `help` is the command that prints it. Messages that are only for the operator end in it too.
+ */
+export class MarketgateError extends Error {
+  /** The same in every build, also a minified one. */
+  override readonly name = 'MarketgateError';
+  /** Which case this is; stable, meant to be compared. */
+  readonly code: MarketgateErrorCode;
+  /** HTTP status for an answer to the visitor. */
+  readonly status: number;
+  /** The same as `status`, under the name that Express looks for. */
+  readonly statusCode: number;
+  /** Whether the message may be shown to the visitor (as in http-errors: true below 500). */
+  readonly expose: boolean;
+  /** The command that prints the page about this code, as in `npx marketgate explain login_failed`. */
+  readonly help: string;
+  /** Seconds after which a new try makes sense; absent when nobody knows. */
+  declare readonly retryAfter?: number;
+
+  constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
+    const { status } = ERROR_CODES[code];
+    const help = `npx marketgate explain ${code}`;
+    const expose = status < 500;
+    super(
+      expose ? message : withHelp(message, help),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.code = code;
+    this.status = status;
+    this.statusCode = status;
+    this.expose = expose;
+    this.help = help;
+    if (options.retryAfter !== undefined) {
+      this.retryAfter = options.retryAfter;
+      // Express's own last handler sends these, for apps without an error handler of theirs.
+      const headers = { 'Retry-After': String(Math.ceil(options.retryAfter)) };
+      Object.defineProperty(this, 'headers', { value: headers });
+    }
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** What a log that serialises errors gets. The cause stays out: it is for `inspect`. */
+  toJSON(): MarketgateErrorJson {
+    const { name, code, status, message, help, retryAfter } = this;
+    const known = { name, code, status, message, help };
+    return retryAfter === undefined ? known : { ...known, retryAfter };
+  }
+}
+
+/** An error that is made anew from another's message already leads to its page. */
+function withHelp(message: string, help: string): string {
+  const hint = ` (${help})`;
+  return message.endsWith(hint) ? message : message + hint;
+}
+
+/** Whether `error` is a {@link MarketgateError}, of this build of the package or the other. */
+export function isMarketgateError(error: unknown): error is MarketgateError {
+  return (
+    typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true
+  );
+}
+
+/**
+ * Every code that a {@link MarketgateError} can carry, with the HTTP status it stands for and what
+ * may be said to a visitor. `title` and `detail` are safe to show: they name no system and no secret.
+ */
+export const ERROR_CODES = {
+  // What the package could not find out.
+  service_unavailable: {
+    status: 503,
+    title: 'The marketplace cannot be reached',
+    detail:
+      'The marketplace is not answering just now. Nothing is wrong on your side; please try again shortly.',
+  },
+  unexpected_response: {
+    status: 502,
+    title: 'The marketplace gave an answer that makes no sense',
+    detail: 'The marketplace gave an answer that could not be read. Please try again shortly.',
+  },
+  service_refused: {
+    status: 502,
+    title: 'The marketplace refused the request',
+    detail:
+      'The marketplace did not accept the request of this site. Please tell the site if this goes on.',
+  },
+  api_key_rejected: {
+    status: 500,
+    title: 'This site is not set up correctly',
+    detail:
+      'This site cannot ask the marketplace at the moment. Please tell the site; it is not your fault.',
+  },
+  app_credentials_rejected: {
+    status: 500,
+    title: 'This site is not set up correctly',
+    detail:
+      'Logging in does not work on this site at the moment. Please tell the site; it is not your fault.',
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'This site cannot read its own records',
+    detail: 'This site cannot look up your login just now. Please try again shortly.',
+  },
+
+  // Logging in.
+  auth_key_rejected: {
+    status: 401,
+    title: 'The login could not be completed',
+    detail: 'This login link was already used or is too old. Please log in again.',
+  },
+  login_failed: {
+    status: 401,
+    title: 'The login could not be completed',
+    detail: 'The marketplace did not say who you are. Please log in again.',
+  },
+  login_required: {
+    status: 401,
+    title: 'Please log in',
+    detail: 'You need to be logged in to see this.',
+  },
+  access_token_expired: {
+    status: 401,
+    title: 'Your login has ended',
+    detail: 'Your login has ended. Please log in again.',
+  },
+
+  // Being let in.
+  purchase_required: {
+    status: 402,
+    title: 'A purchase code is needed',
+    detail: 'This is for customers. Please enter your purchase code.',
+  },
+  purchase_code_invalid: {
+    status: 403,
+    title: 'This purchase code is not valid',
+    detail:
+      'The marketplace does not know this purchase code. Please check that it was copied whole.',
+  },
+  purchase_item_mismatch: {
+    status: 403,
+    title: 'This purchase code is for another item',
+    detail: 'This purchase code is valid, but it belongs to another item.',
+  },
+  license_type_mismatch: {
+    status: 403,
+    title: 'This needs another licence',
+    detail: 'This purchase code is valid, but its licence does not include this.',
+  },
+  support_expired: {
+    status: 403,
+    title: 'Support has ended',
+    detail: 'This purchase code is valid, but its support period is over or was never included.',
+  },
+  purchase_not_accepted: {
+    status: 403,
+    title: 'This purchase is not accepted here',
+    detail: 'This purchase code is valid, but it is not accepted here.',
+  },
+  too_many_attempts: {
+    status: 429,
+    title: 'Too many attempts',
+    detail: 'Too many wrong purchase codes were entered. Please wait a little and try again.',
+  },
+
+  // Items.
+  item_not_found: {
+    status: 404,
+    title: 'There is no such item',
+    detail: 'There is no such item.',
+  },
+  item_id_invalid: {
+    status: 400,
+    title: 'This is not an item number',
+    detail: 'An item number is a whole number, like 1042.',
+  },
+} as const satisfies Record<string, { status: number; title: string; detail: string }>;
+
+/** The `code` of a {@link MarketgateError}. */
+export type MarketgateErrorCode = keyof typeof ERROR_CODES;
+
+/**
+ * An error that Express and passport take for one. `next(undefined)`, `next(null)` and `next('')` mean
+ * "go on", and `next('route')` skips the rest of the route: what an app's own function throws without
+ * an Error must not open a guard.
+ */
+export function asError(thrown: unknown): object {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new TypeError(
+    `marketgate: a function that was passed in failed with ${thrown === undefined ? 'nothing' : `a ${typeof thrown}`} instead of an Error`,
+  );
+}
