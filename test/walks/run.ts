@@ -1,0 +1,114 @@
+/**
+ * Prints the three walks through the house: the files and functions of `src` that run for one guard hit,
+ * one guard miss and one login callback. Measured with V8's precise coverage, after one request of the
+ * same kind has loaded and compiled everything. `npm run walks`; `npm run walks -- --functions` names the functions too.
+ */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { Session } from 'node:inspector/promises';
+import type { AddressInfo } from 'node:net';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import session from 'express-session';
+import {
+  KeyApi,
+  LoginApi,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requirePurchase,
+  returnTo,
+} from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import { Passport } from 'passport';
+import { Browser } from '../support/browser.js';
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+/** The most files that a walk may enter. */
+const LIMITS = { 'guard hit': 5, 'guard miss': 20, 'login callback': 18 };
+
+const inspector = new Session();
+inspector.connect();
+await inspector.post('Profiler.enable');
+await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+
+async function walk(name: keyof typeof LIMITS, run: () => Promise<unknown>): Promise<boolean> {
+  await inspector.post('Profiler.takePreciseCoverage');
+  await run();
+  const { result } = await inspector.post('Profiler.takePreciseCoverage');
+  const files = new Map<string, string[]>();
+  for (const { url, functions } of result) {
+    if (!url.startsWith('file:')) continue;
+    const file = relative(SRC, fileURLToPath(url.replace(/\?.*$/, '')));
+    if (file.startsWith('..') || file.startsWith('sandbox/')) continue;
+    const called = functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
+    if (called.length > 0)
+      files.set(
+        file,
+        called.map((each) => each.functionName || '(anonymous)'),
+      );
+  }
+  const count = [...files.values()].flat().length;
+  console.log(`\n${name}: ${files.size} files (at most ${LIMITS[name]}), ${count} functions`);
+  for (const [file, names] of files) {
+    const detail = process.argv.includes('--functions')
+      ? `: ${names.join(', ')}`
+      : ` ${names.length}`;
+    console.log(`  ${file}${detail}`);
+  }
+  return files.size <= LIMITS[name];
+}
+
+async function listen(app: RequestListener): Promise<string> {
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push(server);
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+const servers: ReturnType<typeof createServer>[] = [];
+
+const sandbox = createSandbox();
+const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
+const keyApi = new KeyApi({ baseUrl, apiKey });
+const loginApi = new LoginApi({ authUrl, appId, appSecret });
+const tokenStore = new MemoryTokenStore();
+const passport = new Passport();
+passport.serializeUser((user, done) => done(null, user));
+passport.deserializeUser((user: Express.User, done) => done(null, user));
+passport.use(
+  new MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => ({ id: profile.id })),
+);
+
+const app = express();
+app.get('/file', requirePurchase(keyApi), (_req, res) => void res.send('the file'));
+app.use(session({ secret: 'only-for-this-walk', resave: false, saveUninitialized: false }));
+app.get('/login', passport.authenticate('marketplace'));
+app.get('/callback', passport.authenticate('marketplace'), (req, res) =>
+  res.redirect(returnTo(req) ?? '/'),
+);
+const origin = await listen(app);
+sandbox.redirectUrl = `${origin}/callback`;
+
+const codes = sandbox.data.purchases.map((purchase) => purchase.purchase_code);
+const ask = (code: string | undefined) =>
+  fetch(`${origin}/file`, { headers: { 'x-purchase-code': code ?? '' } }).then((r) => r.text());
+/** Goes to the callback as a browser does, and stops there. */
+async function callback(browser: Browser): Promise<() => Promise<unknown>> {
+  const url = await browser.logInUpToCallback(`${origin}/login`);
+  return () => browser.get(url);
+}
+
+await ask(codes[0]);
+await ask(codes[0]);
+await (await callback(new Browser()))();
+const results = [
+  await walk('guard hit', () => ask(codes[0])),
+  await walk('guard miss', () => ask(codes[1])),
+  await walk('login callback', await callback(new Browser())),
+];
+
+await inspector.post('Profiler.stopPreciseCoverage');
+inspector.disconnect();
+for (const server of servers) server.close();
+await Promise.all([keyApi.close(), loginApi.close(), sandbox.close()]);
+process.exitCode = results.every(Boolean) ? 0 : 1;
