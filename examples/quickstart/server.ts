@@ -1,63 +1,63 @@
-import { createServer } from 'node:http';
-import { isMarketgateError } from 'marketgate';
-import type { Sandbox } from 'marketgate/sandbox';
-import { createApp } from './app.js';
-import { ConfigError, readConfig, type ServerConfig, type ServiceConfig } from './config.js';
-import { listen, PortTakenError } from './listen.js';
-import { connect } from './marketplace.js';
-import type { OnError } from './shop.js';
-import { closeOnSignal } from './shutdown.js';
-import { startMessage } from './start-message.js';
+// Items, a login, and downloads for customers, on a marketplace inside this process.
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import session from 'express-session';
+import {
+  errorHandler,
+  KeyApi,
+  LoginApi,
+  loadItems,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requireLogin,
+  requirePurchase,
+  returnTo,
+} from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import passport from 'passport';
 
-async function main(): Promise<void> {
-  const config = readConfig(process.env);
-  // Listens before there is an app: the port decides where the marketplace sends visitors back to.
-  const server = createServer();
-  const port = await listen(server, config);
-  const origin = config.publicUrl ?? `http://localhost:${port}`;
-  const redirectUrl = `${origin}/callback`;
-  // In production only PUBLIC_URL can tell the address that visitors see.
-  const publicUrl = config.production ? config.publicUrl : origin;
+// With a real marketplace these five come from the environment, and nothing below changes.
+const sandbox = createSandbox();
+const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen();
 
-  const { service, sandbox } = await findService(config, redirectUrl);
-  const marketplace = connect(service);
-  const app = createApp({ ...config, service, publicUrl }, { ...marketplace, onError });
-  server.on('request', app);
-  closeOnSignal(server, async () => {
-    await marketplace.close();
-    await sandbox?.close();
-  });
+const keyApi = new KeyApi({ baseUrl, apiKey });
+const loginApi = new LoginApi({ authUrl, appId, appSecret });
 
-  console.log(
-    startMessage({
-      origin,
-      redirectUrl,
-      shopName: config.shopName,
-      sandbox: sandbox && { baseUrl: service.baseUrl, codes: sandbox.codes },
-    }),
-  );
-}
+passport.use(
+  new MarketplaceStrategy({ loginApi, tokenStore: new MemoryTokenStore() }, ({ profile }) => ({
+    id: profile.id, // key your accounts by this, not by the e-mail address
+    name: profile.displayName,
+  })),
+);
+passport.serializeUser((user, done) => done(null, user));
+passport.deserializeUser<Express.User>((user, done) => done(null, user));
 
-/** The real marketplace, or a sandbox that sends visitors back to this shop. */
-async function findService(
-  { service, shopName }: ServerConfig,
-  redirectUrl: string,
-): Promise<{ service: ServiceConfig; sandbox?: Sandbox }> {
-  if (service !== undefined) return { service };
-  // Loaded only here: a shop in production carries no sandbox around.
-  const { startSandbox } = await import('./sandbox.js');
-  return startSandbox(shopName, redirectUrl);
-}
+const app = express();
+app.use(session({ secret: 'only for the sandbox', resave: false, saveUninitialized: false }));
+app.use(passport.session());
 
-/** The path and no query: that of the callback holds an auth_key. */
-const onError: OnError = (error, req) => {
-  const what = isMarketgateError(error) ? `${error.code}: ${error.message}` : error;
-  console.error(`${req.method} ${req.path}:`, what);
-};
+app.get('/', loadItems(keyApi), (req, res) => {
+  res.json(req.marketplace?.items?.map(({ id, name }) => ({ id, name })));
+});
 
-main().catch((error: unknown) => {
-  // The operator's mistakes are told in words; anything else is ours, and shows where it happened.
-  const isTold = error instanceof ConfigError || error instanceof PortTakenError;
-  console.error(isTold ? `\n  ${error.message.replaceAll('\n', '\n  ')}\n` : error);
-  process.exit(1);
+app.get('/login', passport.authenticate('marketplace'));
+app.get('/callback', passport.authenticate('marketplace', { failWithError: true }), (req, res) =>
+  res.redirect(returnTo(req) ?? '/account'),
+);
+app.get('/account', requireLogin({ loginPath: '/login' }), (req, res) => res.json(req.user));
+
+// The code comes in the header x-purchase-code, and must be a code for this item.
+app.get(
+  '/downloads/:id',
+  requirePurchase(keyApi, { item: (req) => Number(req.params.id) }),
+  (req, res) => res.send(`Here is ${req.marketplace?.purchase?.item.name}.\n`),
+);
+
+app.use(errorHandler({ loginPath: '/login' }));
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  sandbox.redirectUrl = `${origin}/callback`;
+  const [code] = sandbox.codes;
+  console.log(`Items: ${origin}/   Login: ${origin}/account   Marketplace: ${baseUrl}/
+curl ${origin}/downloads/${code?.item_id} -H 'x-purchase-code: ${code?.code}'`);
 });

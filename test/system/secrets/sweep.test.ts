@@ -194,7 +194,7 @@ describe('what may get out', () => {
 
   it('is what a visitor typed into a form of an example, in its field', () => {
     const text = `<p>Not known.</p><input name="code" value="${SECRET}">`;
-    const file = '/somewhere/test/system/examples/quickstart.test.ts';
+    const file = '/somewhere/test/system/examples/shop.test.ts';
     expect(isAllowed(finding({ status: 403, text }), file)).toBe(true);
     expect(isAllowed(finding({ status: 403, text: `${text} ${SECRET}` }), file)).toBe(false);
     expect(isAllowed(finding({ status: 403, text }), '/test/express/x.test.ts')).toBe(false);

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ConfigError, readConfig } from '../../../examples/quickstart/config.js';
-import { listen, PortTakenError } from '../../../examples/quickstart/listen.js';
+import { ConfigError, readConfig } from '../../../examples/shop/config.js';
+import { listen, PortTakenError } from '../../../examples/shop/listen.js';
 
 const REAL = {
   MARKETPLACE_BASE_URL: 'https://market.example/base',
@@ -25,7 +25,7 @@ function problemsOf(env: Record<string, string>): readonly string[] {
   return [];
 }
 
-describe('the configuration of the quickstart', () => {
+describe('the configuration of the shop', () => {
   it('starts a sandbox, for this machine only, when it is told nothing', () => {
     expect(readConfig({})).toMatchObject({
       service: undefined,

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { listen } from '../../support/listen.js';
 import { runExample, runSources } from './run-example.js';
 
-const SERVER = 'quickstart/server.ts';
+const SERVER = 'shop/server.ts';
 
 /** On a separate connection, which is not kept open: an open one would delay the end of the server. */
 async function statusOf(url: string): Promise<number> {

@@ -2,7 +2,7 @@ import request from 'supertest';
 import { describe, expect, it } from 'vitest';
 import type { Visit } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { openQuickstart as open, type Quickstart } from './open-quickstart.js';
+import { openShopExample as open, type ShopExample } from './open-shop-example.js';
 import { unzip } from './unzip.js';
 
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
@@ -10,7 +10,7 @@ const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 const READS_AS_INVALID = /invalid|not valid|does not know|wrong code|check that you copied/i;
 
 /** A person goes to a page. Browsers say so in a header that Node's fetch sets to something else. */
-const goTo = ({ origin, browser }: Pick<Quickstart, 'origin' | 'browser'>, path: string) =>
+const goTo = ({ origin, browser }: Pick<ShopExample, 'origin' | 'browser'>, path: string) =>
   request(origin)
     .get(path)
     .set({ accept: 'text/html', 'sec-fetch-mode': 'navigate', cookie: browser.cookies(origin) });
@@ -33,20 +33,20 @@ const codeOfProblem = async (response: Response): Promise<unknown> =>
   ((await response.json()) as { code?: unknown }).code;
 
 /** A form, as a browser would send it from the page of that origin, with the browser's cookies. */
-const post = ({ origin, browser }: Quickstart, path: string, headers: Record<string, string>) =>
+const post = ({ origin, browser }: ShopExample, path: string, headers: Record<string, string>) =>
   fetch(`${origin}${path}`, {
     method: 'POST',
     redirect: 'manual',
     headers: { accept: 'text/html', cookie: browser.cookies(origin), ...headers },
   });
 
-const logIn = ({ browser, origin }: Quickstart): Promise<Visit> =>
+const logIn = ({ browser, origin }: ShopExample): Promise<Visit> =>
   browser.logIn(`${origin}/login`, '3001');
 
-const redeem = ({ browser, origin }: Quickstart, purchase_code: string): Promise<Visit> =>
+const redeem = ({ browser, origin }: ShopExample, purchase_code: string): Promise<Visit> =>
   browser.submit(`${origin}/redeem`, { purchase_code });
 
-describe('the quickstart', () => {
+describe('the shop', () => {
   it.each(expressVersions)('sells on %s', async (_name, express) => {
     const shop = await open({ express });
     const { browser, origin } = shop;
@@ -383,7 +383,7 @@ describe('the quickstart', () => {
   });
 
   describe('when the marketplace cannot be asked', () => {
-    const outages: [string, number, string, (shop: Quickstart) => unknown][] = [
+    const outages: [string, number, string, (shop: ShopExample) => unknown][] = [
       ['is stopped', 503, 'service_unavailable', ({ sandbox }) => sandbox.close()],
       [
         'answers with a page',

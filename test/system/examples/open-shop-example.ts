@@ -2,13 +2,13 @@ import type express from 'express';
 import { KeyApi, LoginApi } from 'marketgate';
 import { createSandbox, type Sandbox, type SandboxOptions } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
-import { createApp } from '../../../examples/quickstart/app.js';
-import type { AppConfig } from '../../../examples/quickstart/config.js';
+import { createApp } from '../../../examples/shop/app.js';
+import type { AppConfig } from '../../../examples/shop/config.js';
 import { Browser } from '../../support/browser.js';
 import { listen } from '../../support/listen.js';
 
-/** The quickstart, open for business on a sandbox of its own. */
-export interface Quickstart {
+/** The shop, open for business on a sandbox of its own. */
+export interface ShopExample {
   readonly origin: string;
   readonly sandbox: Sandbox;
   /** A browser that has not been there yet. */
@@ -28,7 +28,7 @@ interface Options {
 }
 
 /** Opens it until the test is over. */
-export async function openQuickstart(options: Options = {}): Promise<Quickstart> {
+export async function openShopExample(options: Options = {}): Promise<ShopExample> {
   const sandbox = createSandbox(options.sandbox);
   const service = await sandbox.listen();
   onTestFinished(() => sandbox.close());

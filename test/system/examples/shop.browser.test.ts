@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { isTooWide } from '../../support/axe.js';
 import { chromiumIsMissing, newContext } from '../../support/chromium.js';
-import { openQuickstart, type Quickstart } from './open-quickstart.js';
+import { openShopExample, type ShopExample } from './open-shop-example.js';
 import { unzip } from './unzip.js';
 
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
@@ -24,13 +24,13 @@ const isOutlined = (page: Page): Promise<unknown> =>
 const eventually = (page: Page, expression: string): Promise<void> =>
   expect.poll(() => page.evaluate(expression), { timeout: 8000 }).toBeGreaterThan(0);
 
-describe.skipIf(chromiumIsMissing())('the quickstart in a browser', () => {
+describe.skipIf(chromiumIsMissing())('the shop in a browser', () => {
   /**
    * A browser window on a shop of its own. The shop is at localhost and the sandbox at 127.0.0.1: two
    * sites, as in real life, so that SameSite means something.
    */
-  async function visit(): Promise<{ page: Page; shop: Quickstart; problems: string[] }> {
-    const shop = await openQuickstart({ host: 'localhost' });
+  async function visit(): Promise<{ page: Page; shop: ShopExample; problems: string[] }> {
+    const shop = await openShopExample({ host: 'localhost' });
     const context = await newContext({ baseURL: shop.origin });
     const page = await context.newPage();
     const problems: string[] = [];
@@ -47,7 +47,7 @@ describe.skipIf(chromiumIsMissing())('the quickstart in a browser', () => {
     return { page, shop, problems };
   }
 
-  const exchanges = ({ sandbox }: Quickstart): number =>
+  const exchanges = ({ sandbox }: ShopExample): number =>
     sandbox.requests.filter(({ path }) => path === '/api/authorize').length;
 
   const chooseMira = (page: Page): Promise<void> =>
