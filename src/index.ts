@@ -1,4 +1,9 @@
 export type { CacheOptions } from './cache/options.js';
+export type { ApiKeyOption } from './clients/api-key.js';
+export type { CodesInvalidMessage } from './clients/code-alarm.js';
+export { type CallOptions, KeyApi, type KeyApiOptions } from './clients/key-api.js';
+export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
+export type { ValidationEncoding } from './clients/validation-encoding.js';
 export type {
   DriftMessage,
   GuardMessage,
@@ -41,16 +46,11 @@ export {
 export { type RequireLoginOptions, requireLogin } from './express/require-login.js';
 export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
 export type { ClientOptions } from './http/client-options.js';
-export type { Account, AccountProfile } from './key-api/account.js';
-export type { ApiKeyOption } from './key-api/api-key.js';
-export type { CodesInvalidMessage } from './key-api/code-alarm.js';
-export type { Item, ItemMedia, ItemPrice } from './key-api/item.js';
-export { type CallOptions, KeyApi, type KeyApiOptions } from './key-api/key-api.js';
-export type { Purchase } from './key-api/purchase.js';
-export type { ValidationEncoding } from './key-api/validation-encoding.js';
-export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './login-api/login-api.js';
-export type { UserInfo } from './login-api/user-info.js';
 export type { AccessToken } from './model/access-token.js';
+export type { Account, AccountProfile } from './model/account.js';
+export type { Item, ItemMedia, ItemPrice } from './model/item.js';
+export type { Purchase } from './model/purchase.js';
+export type { UserInfo } from './model/user-info.js';
 export type { Confirmation, RenderConfirmation } from './passport/confirmation.js';
 export {
   type MarketplaceAuthenticateOptions,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { hasUnreadable } from '../shape/unreadable.js';
+import { hasUnreadable } from '../model/fields.js';
 import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import type { SharedAnswer } from './shared-row.js';

@@ -1,5 +1,5 @@
+import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
-import { KeyApi } from '../key-api/key-api.js';
 import { checkConnection } from './doctor-connection.js';
 import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.js';
 import type { Report } from './finding.js';

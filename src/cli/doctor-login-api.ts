@@ -1,5 +1,5 @@
+import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import { LoginApi } from '../login-api/login-api.js';
 import { checkConnection } from './doctor-connection.js';
 import { isSandboxInProduction, SANDBOX_IN_PRODUCTION } from './doctor-sandbox.js';
 import type { Report } from './finding.js';

@@ -1,8 +1,8 @@
+import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { isSupported } from '../express/purchase-conditions.js';
-import { KeyApi } from '../key-api/key-api.js';
-import type { Purchase } from '../key-api/purchase.js';
-import { wasUnreadable } from '../shape/unreadable.js';
+import { wasUnreadable } from '../model/fields.js';
+import type { Purchase } from '../model/purchase.js';
 import { type Settings, UsageError, VARIABLES } from './settings.js';
 import { colorsOf, during, printable, type Terminal, table } from './terminal.js';
 

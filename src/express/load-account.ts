@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { KeyApi } from '../key-api/key-api.js';
+import type { KeyApi } from '../clients/key-api.js';
 import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';
 

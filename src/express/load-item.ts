@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
+import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
-import { itemId } from '../key-api/item-id.js';
-import type { KeyApi } from '../key-api/key-api.js';
+import { itemId } from '../model/item.js';
 import { functionOption, knownOptions } from '../options.js';
 import { loadInto } from './load-into.js';
 import { checkKeyApi } from './purchase-lookup.js';

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { asError, isMarketgateError } from '../errors.js';
-import type { Purchase } from '../key-api/purchase.js';
+import type { Purchase } from '../model/purchase.js';
 import { knownOptions } from '../options.js';
 import { keepPrivate, variesOn, varyOn } from './cache-headers.js';
 import { CannotFindOut } from './cannot-find-out.js';

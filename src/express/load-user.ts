@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express';
+import type { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
-import type { LoginApi } from '../login-api/login-api.js';
-import type { UserInfo } from '../login-api/user-info.js';
+import type { UserInfo } from '../model/user-info.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { checkTokenStore, type TokenStore } from '../stores/token-store.js';

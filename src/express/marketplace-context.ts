@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
-import type { Account } from '../key-api/account.js';
-import type { Item } from '../key-api/item.js';
-import type { Purchase } from '../key-api/purchase.js';
-import type { UserInfo } from '../login-api/user-info.js';
+import type { Account } from '../model/account.js';
+import type { Item } from '../model/item.js';
+import type { Purchase } from '../model/purchase.js';
+import type { UserInfo } from '../model/user-info.js';
 
 /** What is known of the visitor's code: `unknown` when the service could not be asked. */
 export type Verdict = 'valid' | 'invalid' | 'unknown' | 'absent';

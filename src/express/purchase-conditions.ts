@@ -1,11 +1,10 @@
 import type { Request } from 'express';
 import type { MarketgateErrorCode } from '../errors.js';
 import { MarketgateError } from '../errors.js';
-import { itemId } from '../key-api/item-id.js';
-import type { Purchase } from '../key-api/purchase.js';
+import { parseTimestamp, wasUnreadable } from '../model/fields.js';
+import { itemId } from '../model/item.js';
+import type { Purchase } from '../model/purchase.js';
 import { flagOption, functionOption, wrongOption } from '../options.js';
-import { parseTimestamp } from '../shape/timestamp.js';
-import { wasUnreadable } from '../shape/unreadable.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import { isPromise } from './code-sources.js';
 

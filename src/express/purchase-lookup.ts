@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
+import type { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
-import type { KeyApi } from '../key-api/key-api.js';
-import type { Purchase } from '../key-api/purchase.js';
-import { hasPurchaseCodeShape, normalizePurchaseCode } from '../key-api/purchase-code.js';
+import type { Purchase } from '../model/purchase.js';
+import { hasPurchaseCodeShape, normalizePurchaseCode } from '../model/purchase.js';
 import { functionOption, shapedOption } from '../options.js';
 import { CannotFindOut } from './cannot-find-out.js';
 import {

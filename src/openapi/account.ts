@@ -1,4 +1,4 @@
-import { type Account, type AccountProfile, accountSchema } from '../key-api/account.js';
+import { type Account, type AccountProfile, accountSchema } from '../model/account.js';
 import { documented, partOf } from './documented.js';
 
 const profileReader = partOf(accountSchema, 'profile');

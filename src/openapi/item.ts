@@ -1,4 +1,4 @@
-import { type Item, type ItemMedia, type ItemPrice, itemSchema } from '../key-api/item.js';
+import { type Item, type ItemMedia, type ItemPrice, itemSchema } from '../model/item.js';
 import { documented, partOf } from './documented.js';
 
 const UNKNOWN = 'Whether it is always there is not shown.';

@@ -4,7 +4,7 @@ import {
   itemsAll,
   itemsItem,
   purchasesValidation,
-} from '../key-api/endpoints.js';
+} from '../clients/endpoints.js';
 import { keyApiAnswers, objectOf, success } from './answers.js';
 import { type JsonSchema, schemaRef } from './components.js';
 

@@ -1,4 +1,4 @@
-import { AUTHORIZE, GET_USER_INFO } from '../login-api/judge.js';
+import { AUTHORIZE, GET_USER_INFO } from '../clients/judge-login.js';
 import { loginApiAnswers, objectOf } from './answers.js';
 import { schemaRef } from './components.js';
 import { authServer } from './servers.js';

@@ -1,4 +1,4 @@
-import { type Purchase, purchaseSchema } from '../key-api/purchase.js';
+import { type Purchase, purchaseSchema } from '../model/purchase.js';
 import { documented } from './documented.js';
 import { itemDocumentation } from './item.js';
 

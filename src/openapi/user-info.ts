@@ -1,4 +1,4 @@
-import { type UserInfo, userInfoSchema } from '../login-api/user-info.js';
+import { type UserInfo, userInfoSchema } from '../model/user-info.js';
 import { documented } from './documented.js';
 
 const DAY = 'YYYY-MM-DD';

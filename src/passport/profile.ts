@@ -1,4 +1,4 @@
-import type { UserInfo } from '../login-api/user-info.js';
+import type { UserInfo } from '../model/user-info.js';
 
 /** A user in passport's own form (its "contact schema"). Absent fields are left out. */
 export interface MarketplaceProfile {

@@ -1,4 +1,4 @@
-import type { LoginApi } from '../login-api/login-api.js';
+import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
   functionOption,

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { flagText } from './flag-text.js';
+import { flagText, isZeroDate } from '../model/fields.js';
 import { isObject } from './is-object.js';
-import { isZeroDate } from './timestamp.js';
 
 /** Called for each place that was mended, or emptied, with its path and what the schema wants there. */
 export type OnMend = (path: string, expected: string, kind?: 'mended' | 'dropped') => void;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type DriftReports, driftIsHeard } from '../diagnostics.js';
+import { noteUnreadable } from '../model/fields.js';
 import { checkerOf, freezerOf } from './checker.js';
 import { deepFreeze, withoutProto } from './deep-freeze.js';
 import { mend } from './mend.js';
-import { noteUnreadable } from './unreadable.js';
 
 /** A value of the documented shape, or where it departs from it. */
 export type Shaped<T> =

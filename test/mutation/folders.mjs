@@ -5,7 +5,6 @@
  */
 const FOLDERS = {
   http: { include: ['test/unit/http/**/*.test.ts'] },
-  'login-api': { include: ['test/unit/login-api/**/*.test.ts'] },
   passport: {
     include: ['test/unit/passport/**/*.test.ts'],
     exclude: ['test/unit/passport/login-walk.test.ts'],
@@ -29,14 +28,14 @@ const FOLDERS = {
     include: ['test/unit/stores/redis-*.test.ts', 'test/system/redis/*.test.ts'],
     exclude: ['test/system/redis/outage.test.ts'],
   },
-  'key-api': {
+  clients: {
+    mutate: ['src/clients/**/*.ts', 'src/model/**/*.ts'],
     include: [
-      'test/unit/key-api/**/*.test.ts',
-      'test/unit/shape/**/*.test.ts',
+      'test/unit/clients/**/*.test.ts',
+      'test/unit/model/**/*.test.ts',
       // What it tells on the channels, and when it raises the alarm.
       'test/unit/diagnostics/**/*.test.ts',
     ],
-    exclude: ['test/unit/key-api/cache/unreliable-day.test.ts'],
   },
 };
 

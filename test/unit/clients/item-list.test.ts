@@ -1,0 +1,230 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readItems } from '../../../src/clients/item-list.js';
+import type { Reading } from '../../../src/clients/reading.js';
+import { Deadline } from '../../../src/deadline.js';
+import { DriftReports } from '../../../src/diagnostics.js';
+import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
+import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { json, page, type Reply, text } from '../../support/service-in-memory.js';
+import { account, item, success } from '../../support/wire.js';
+
+const ENDPOINT = '/api/items/all';
+const other = { ...item, id: 7 };
+
+/** What listItems makes of an answer; cached, and not. */
+async function listed(reply: Reply, options: object = {}) {
+  const service = new KeyApiService();
+  service.override = ({ path }) => (path === ITEMS ? reply : undefined);
+  return service.client(options).listItems();
+}
+
+// Also for the next file of this worker.
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe.each([
+  ['cached', {}],
+  ['without a cache', { cache: false }],
+])('a list, %s', (_name, options) => {
+  it.each<[string, unknown, unknown]>([
+    ['a list', [item, other], [item, other]],
+    ['a list with gaps in its numbers, as PHP writes it', { 0: item, 12: other }, [item, other]],
+    ['an empty list', [], []],
+    [
+      'a list of drift that can be coerced',
+      [{ ...item, tags: 'a,b' }],
+      [{ ...item, tags: ['a', 'b'] }],
+    ],
+    ['a list with broken items', [item, { id: 'x' }, null, other, 7], [item, other]],
+  ])('is read from %s', async (_from, items, list) => {
+    expect(await listed(json({ items }), options)).toEqual(list);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['an empty map', {}],
+    ['null', null],
+    ['a text', 'items'],
+    ['a number', 7],
+    ['one item', item],
+    ['an object with a name among its numbers', { 0: item, x1: other }],
+    ['an object with a number that goes on', { 0: item, '1x': other }],
+    ['broken items alone', [{ ...item, id: 'seven' }, { id: 7 }]],
+  ])('is not read from %s', async (_from, items) => {
+    expect((await rejection(listed(json({ items }), options))).code).toBe('unexpected_response');
+  });
+
+  it('reports broken items and fields that are left out, with their place', async () => {
+    const drift = hear('drift');
+    const odd = { ...item, id: 9, price: { regular: [] } };
+    const items = [item, { ...item, id: 'seven' }, other, odd];
+    const list = await listed(json({ items }), options);
+    expect(list).toEqual([item, other, { ...odd, price: {} }]);
+    const dropped = { endpoint: ENDPOINT, kind: 'dropped', expected: 'expected number' };
+    expect(drift).toEqual([
+      { ...dropped, path: 'items[1].id' },
+      { ...dropped, path: 'items[3].price.regular' },
+    ]);
+  });
+
+  it('of broken items alone says what is wrong with the first', async () => {
+    const { message } = await rejection(listed(json({ items: [{ id: 'x' }, { id: 7 }] }), options));
+    expect(message).toContain('items[0].');
+  });
+});
+
+describe('the slices of a long list', () => {
+  const items = Array.from({ length: 100 }, (_, id) => ({ ...item, id }));
+
+  // The clock is looked at with every 32 items: a slice ends once 5 ms have gone by.
+  it.each([
+    [100, 1, 0],
+    [100, 4.9, 1],
+    [100, 5, 3],
+    [64, 5, 1],
+    [31, 5, 0],
+  ])('%i items, %d ms for 32: %i turns for others', async (count, step, turns) => {
+    let now = -step;
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += step;
+      return now;
+    });
+    const turn = vi.fn(async () => {});
+    const reading = { drift: new DriftReports(() => 0), pool: undefined, deadline: { turn } };
+    const read = readItems(items.slice(0, count), ENDPOINT, reading as Reading);
+    expect(read instanceof Promise).toBe(turns > 0);
+    expect(await read).toEqual({ ok: true, value: items.slice(0, count) });
+    expect(turn).toHaveBeenCalledTimes(turns);
+  });
+});
+
+describe('a list of 2,000 items', () => {
+  const COUNT = 2000;
+  const items = Array.from({ length: COUNT }, (_, i) =>
+    i === 1000 ? { ...item, id: 'broken' } : { ...item, id: i, name: `Ferforje kapı ${i}` },
+  );
+  const body = JSON.stringify(success({ items }));
+
+  /** Runs something of the test between two slices. Every look at the clock takes 2.5 ms. */
+  function betweenSlices(run: (n: number) => unknown = () => {}): { count: () => number } {
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      ahead += 2.5;
+      return now() + ahead;
+    });
+    const { turn } = Deadline.prototype;
+    let n = 0;
+    vi.spyOn(Deadline.prototype, 'turn').mockImplementation(async function (this: Deadline) {
+      await run(n++);
+      await turn.call(this);
+    });
+    return { count: () => n };
+  }
+
+  it('is read in slices, and is the same as one that is read at once', async () => {
+    const drift = hear('drift');
+    const service = new KeyApiService();
+    service.items = items;
+    const turns = betweenSlices();
+    const keyApi = service.client();
+    const list = await keyApi.listItems();
+    expect(list).toEqual(items.filter(({ id }) => id !== 'broken'));
+    expect(turns.count()).toBeGreaterThan(20);
+    expect(drift).toEqual([expect.objectContaining({ kind: 'dropped', path: 'items[1000].id' })]);
+    expect(await keyApi.getItem(1999)).toBe(list.at(-1));
+    expect(await keyApi.listItems()).toBe(list);
+  });
+
+  it('of which every one drifts is read in slices too', async () => {
+    const drifting = items.map((each) => ({ ...each, tags: 'a,b', price: null }));
+    const turns = betweenSlices();
+    const list = await listed(json({ items: drifting }));
+    expect(list).toHaveLength(COUNT - 1);
+    expect(list.every(({ tags, price }) => tags?.length === 2 && price === undefined)).toBe(true);
+    expect(turns.count()).toBeGreaterThan(20);
+  });
+
+  it('is not read on when the caller leaves between two slices', async () => {
+    const leaving = new AbortController();
+    const turns = betweenSlices((n) => n === 3 && leaving.abort(new Error('left')));
+    const service = new KeyApiService();
+    service.items = items;
+    const { signal } = leaving;
+    await expect(service.client({ cache: false }).listItems({ signal })).rejects.toThrow('left');
+    await settle();
+    expect(turns.count()).toBe(4);
+  });
+
+  it('is not read on when the time of the call is over', async () => {
+    const service = new KeyApiService();
+    service.items = items;
+    const keyApi = service.client({ timeout: 2000 });
+    await keyApi.getAccount();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const turns = betweenSlices((n) => n === 3 && vi.advanceTimersByTime(2000));
+    const error = await rejection(keyApi.listItems());
+    vi.useRealTimers();
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toMatch(/no answer within 2000 ms/);
+    expect(turns.count()).toBe(4);
+  });
+
+  it('lets other calls be answered while it is read', async () => {
+    const service = new KeyApiService();
+    service.items = items;
+    const keyApi = service.client();
+    let others = 0;
+    betweenSlices(async () => {
+      if (others < 3) await keyApi.validatePurchase(`purchase-code-${++others}`);
+    });
+    expect(await keyApi.listItems()).toHaveLength(COUNT - 1);
+    expect(others).toBe(3);
+  });
+
+  it('is not written whole only to see that it is too long to be shared', async () => {
+    const shared = new MemorySharedCache();
+    const service = new KeyApiService();
+    service.override = ({ path }) => (path === ITEMS ? text(body) : undefined);
+    const written = vi.spyOn(JSON, 'stringify');
+    await service.client({ cache: { shared } }).listItems();
+    await settle();
+    const lengths = written.mock.results.map(({ value }) => String(value).length);
+    written.mockRestore();
+    expect(Math.max(...lengths)).toBeLessThan(body.length / 2);
+    expect(shared.values.size).toBe(0);
+  });
+
+  it('takes no turn when it is short: nothing is gained by waiting', async () => {
+    const service = new KeyApiService();
+    const turns = betweenSlices();
+    const keyApi = service.client();
+    expect(await keyApi.listItems()).toHaveLength(2);
+    expect(await keyApi.getAccount()).toEqual(account);
+    expect(turns.count()).toBe(0);
+  });
+
+  const long = `<!DOCTYPE html><html>${'<p>Wartung</p>'.repeat(50_000)}</html>`;
+  const broken = JSON.stringify({ items: Array(COUNT).fill({ title: 'x'.repeat(50) }) });
+
+  it.each<[string, Reply, object]>([
+    ['a page', text(long), { code: 'unexpected_response' }],
+    ['an outage', text(long, 503), { code: 'service_unavailable' }],
+    ['a limit', text(long, 429, { 'retry-after': '7' }), { retryAfter: 7 }],
+    ['cut', text(body.slice(0, -1000)), { code: 'unexpected_response' }],
+    ['broken items alone', text(broken), { code: 'unexpected_response' }],
+    ['a short page', page(), { code: 'unexpected_response' }],
+  ])('is judged as a short one when it is none: %s', async (_name, reply, expected) => {
+    expect(await rejection(listed(reply))).toMatchObject(expected);
+  });
+
+  it.each([
+    ['a byte order mark', '\ufeff'],
+    ['blank space', ' \r\n\t'],
+  ])('is read behind %s', async (_name, ahead) => {
+    expect(await listed(text(ahead + body))).toHaveLength(COUNT - 1);
+  });
+});

@@ -1,0 +1,292 @@
+import { getEventListeners } from 'node:events';
+import { inspect } from 'node:util';
+import { LoginApi, type LoginApiOptions } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { settle } from '../../support/key-api-service.js';
+import { type Answerer, json, page, text } from '../../support/service-in-memory.js';
+import { userInfo } from '../../support/wire.js';
+import { AUTH_KEY, HOUR, SECRET, serving, TOKEN } from './login-support.js';
+
+const BASE = 'https://market.example';
+const good = { authUrl: BASE, appId: 'a', appSecret: 's' };
+
+const giveToken: Answerer = () => json({ access_token: TOKEN });
+const giveUser: Answerer = () => json({ user_info: userInfo });
+
+describe('options of LoginApi', () => {
+  it.each<[string, object]>([
+    ['authUrl', { authUrl: 'nowhere' }],
+    ['authUrl', { authUrl: 'http://market.example' }],
+    ['appId', { appId: '' }],
+    ['appId', { appId: 7 }],
+    ['appSecret', { appSecret: undefined }],
+    ['appSecret', { appSecret: '' }],
+    ['tokenLifetime', { tokenLifetime: 0 }],
+    ['authorizeMethod', { authorizeMethod: 'PUT' }],
+    ['timeout', { timeout: -1 }],
+    ['timeout', { timeout: 0 }],
+    ['appKey', { appKey: 'x' }],
+  ])('a wrong %s is a TypeError that names it, and whose it is', (name, options) => {
+    const make = (): LoginApi => new LoginApi({ ...good, ...options } as LoginApiOptions);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(new RegExp(`^LoginApi: .*"${name}"`));
+  });
+
+  it('a wrong duration is a TypeError that names its unit', () => {
+    expect(() => new LoginApi({ ...good, tokenLifetime: -1 })).toThrow('milliseconds');
+  });
+
+  it('the app_secret is not seen when the client is inspected', () => {
+    const loginApi = new LoginApi({ ...good, appSecret: SECRET });
+    expect(inspect(loginApi, { showHidden: true, depth: 9 })).not.toContain(SECRET);
+  });
+});
+
+it('loginUrl carries the app_id, encoded, and no other parameter', () => {
+  const loginApi = new LoginApi({ ...good, authUrl: `${BASE}/x/`, appId: 'a b&c=d' });
+  const url = new URL(loginApi.loginUrl());
+  expect(url.pathname).toBe('/x/api/oauth');
+  expect([...url.searchParams]).toEqual([['app_id', 'a b&c=d']]);
+});
+
+describe('exchange', () => {
+  const parameters = { app_id: 'app 7&x', app_secret: SECRET, auth_key: AUTH_KEY };
+
+  it.each([undefined, 'post'] as const)(
+    'posts its parameters as a form: authorizeMethod %s',
+    async (authorizeMethod) => {
+      const { loginApi, service } = serving(giveToken, { authorizeMethod });
+      await loginApi.exchange(AUTH_KEY);
+      const [request] = service.requests;
+      expect(request).toMatchObject({ method: 'POST', path: '/api/authorize' });
+      expect(request?.query.size).toBe(0);
+      expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual(parameters);
+    },
+  );
+
+  it('sends them in the query of a GET where a deployment takes only that', async () => {
+    const { loginApi, service } = serving(giveToken, { authorizeMethod: 'get' });
+    await loginApi.exchange(AUTH_KEY);
+    expect(service.requests[0]).toMatchObject({ method: 'GET', body: '' });
+    expect(Object.fromEntries(service.requests[0]?.query ?? [])).toEqual(parameters);
+  });
+
+  it.each([
+    [undefined, HOUR],
+    [60_000, 60_000],
+  ])('gives a token of tokenLifetime %s, counted from before the request', async (given, life) => {
+    let now = 1000;
+    const { loginApi } = serving(
+      (...request) => {
+        now = 1500;
+        return giveToken(...request);
+      },
+      { clock: () => now, tokenLifetime: given },
+    );
+    expect(await loginApi.exchange(AUTH_KEY)).toEqual({
+      value: TOKEN,
+      issuedAt: 1000,
+      expiresAt: 1000 + life,
+    });
+  });
+
+  it('is sent once whatever retries says: the auth_key may be spent all the same', async () => {
+    const { loginApi, service } = serving(() => page(502), { retries: 2 });
+    expect((await rejection(loginApi.exchange(AUTH_KEY))).code).toBe('service_unavailable');
+    expect(service.count()).toBe(1);
+  });
+
+  it.each([undefined, null, '', ' ', 7, ['a'], 'x'.repeat(2049)])(
+    'of %j, which is no auth_key, makes no request, and does not repeat it',
+    async (authKey) => {
+      const { loginApi, service } = serving(giveToken);
+      const error = await rejection(loginApi.exchange(authKey as string));
+      expect(error.code).toBe('auth_key_rejected');
+      expect(error.message).toContain('auth_key must be a non-empty string');
+      expect(error.message).not.toContain('xxx');
+      expect(service.count()).toBe(0);
+    },
+  );
+
+  it('takes an auth_key of 2,048 characters', async () => {
+    const { loginApi } = serving(giveToken);
+    expect((await loginApi.exchange('x'.repeat(2048))).value).toBe(TOKEN);
+  });
+});
+
+describe('getUser', () => {
+  const token = { value: TOKEN, issuedAt: 0, expiresAt: HOUR };
+
+  it.each([
+    ['the value of a token', TOKEN],
+    ['an AccessToken', token],
+  ])('asks with %s', async (_name, given) => {
+    const { loginApi, service } = serving(giveUser, { clock: () => HOUR - 1 });
+    expect(await loginApi.getUser(given)).toEqual(userInfo);
+    expect(service.requests[0]).toMatchObject({ method: 'GET', path: '/api/get_user_info' });
+    expect([...(service.requests[0]?.query ?? [])]).toEqual([['access_token', TOKEN]]);
+  });
+
+  it('makes no request with an expired token, and says how long one lives', async () => {
+    const { loginApi, service } = serving(giveUser, { clock: () => HOUR, tokenLifetime: 120_000 });
+    const error = await rejection(loginApi.getUser(token));
+    expect(error).toMatchObject({ code: 'access_token_expired', status: 401 });
+    expect(error.message).toContain('2 minutes');
+    expect(service.count()).toBe(0);
+  });
+
+  it.each<[unknown]>([
+    [undefined],
+    [null],
+    [''],
+    [' '],
+    [7],
+    [{}],
+    [{ issuedAt: 0, expiresAt: HOUR }],
+    [{ ...token, value: '' }],
+    [{ ...token, value: 7 }],
+    [{ value: TOKEN, expiresAt: HOUR }],
+    [{ value: TOKEN, issuedAt: 0 }],
+    [{ ...token, expiresAt: '2030-01-01' }],
+  ])('of %j, which is no token, is a TypeError, and makes no request', async (given) => {
+    const { loginApi, service } = serving(giveUser, { clock: () => 1 });
+    const call = loginApi.getUser(given as string);
+    await expect(call).rejects.toThrow(/^LoginApi: token must be an AccessToken/);
+    await expect(call).rejects.toThrow(TypeError);
+    expect(service.count()).toBe(0);
+  });
+
+  it('is sent again after a failure', async () => {
+    const { loginApi, service } = serving(
+      (request, n) => (n === 0 ? page(502) : giveUser(request, n)),
+      { retries: 1 },
+    );
+    expect(await loginApi.getUser(TOKEN)).toEqual(userInfo);
+    expect(service.count()).toBe(2);
+  });
+
+  // As text, because JSON.stringify would write other digits.
+  it.each([
+    '9007199254740992',
+    '9007199254740993',
+    '1e999',
+    '1.5',
+    'true',
+    'false',
+    '{}',
+    '[77]',
+    'null',
+  ])('takes no user_id of %s for somebody', async (id) => {
+    const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
+    const { loginApi } = serving(() => text(sent));
+    const error = await rejection(loginApi.getUser(TOKEN));
+    expect(error.code).toBe('unexpected_response');
+    expect(error.message).toContain('user_info.user_id: ');
+  });
+
+  it('reads null for absent, and a number for an id', async () => {
+    const { user_gender, user_cover, ...rest } = userInfo;
+    const sent = { ...rest, user_id: 77, user_gender: null, user_cover: null };
+    const { loginApi } = serving(() => json({ user_info: sent }));
+    expect(await loginApi.getUser(TOKEN)).toStrictEqual(rest);
+  });
+});
+
+describe('an error', () => {
+  it.each([
+    ['POST /api/authorize', 'post', page()],
+    ['POST /api/authorize', 'post', json({ error: true })],
+    ['GET /api/authorize', 'get', page()],
+    ['GET /api/authorize', 'get', json({ error: true })],
+  ] as const)('names the call as it was made: %s', async (name, authorizeMethod, answer) => {
+    const { loginApi } = serving(() => answer, { authorizeMethod });
+    expect((await rejection(loginApi.exchange(AUTH_KEY))).message).toMatch(
+      new RegExp(`^${name}: `),
+    );
+  });
+
+  it.each<[string, (api: LoginApi) => Promise<unknown>]>([
+    ['an ordinary word for an auth_key', (api) => api.exchange('tulip')],
+    ['an ordinary word for a token', (api) => api.getUser('tulip')],
+  ])('repeats nothing that was sent: %s', async (_name, call) => {
+    const { loginApi } = serving(
+      () => json({ error: true, message: 'What are tulip and open sesame?' }),
+      { appSecret: 'open sesame' },
+    );
+    const { message } = await rejection(call(loginApi));
+    expect(message).toContain('What are [redacted] and [redacted]?');
+  });
+
+  it('repeats what the service says, without the parameters in it', async () => {
+    const { loginApi } = serving(({ body }) => json({ error: true, message: `No such: ${body}` }));
+    const error = await rejection(loginApi.exchange(AUTH_KEY));
+    expect(error.message).toContain('No such');
+    expect(everythingOf(error)).not.toContain(AUTH_KEY);
+    expect(everythingOf(error)).not.toContain(SECRET);
+  });
+});
+
+describe('a call that is over', () => {
+  it('leaves no listener on the signal of its caller', async () => {
+    const { loginApi } = serving((request, n) =>
+      request.path === '/api/authorize' ? page(500) : giveUser(request, n),
+    );
+    const { signal } = new AbortController();
+    await loginApi.getUser(TOKEN, { signal });
+    await rejection(loginApi.exchange(AUTH_KEY, { signal }));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('ends with the reason of the signal', async () => {
+    const { loginApi, service } = serving(giveUser);
+    const signal = AbortSignal.abort(new Error('left'));
+    await expect(loginApi.getUser(TOKEN, { signal })).rejects.toThrow('left');
+    await expect(loginApi.exchange(AUTH_KEY, { signal })).rejects.toThrow('left');
+    expect(service.count()).toBe(0);
+  });
+
+  it('ends on the wire when its caller leaves, and at close(), which waits for nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { loginApi, service } = serving(() => new Promise(() => {}));
+    // So that what reads users is loaded.
+    await loginApi.getUser(TOKEN, { signal: AbortSignal.abort() }).catch(() => {});
+    const leaving = new AbortController();
+    const left = loginApi.getUser(TOKEN, { signal: leaving.signal });
+    const closed = [loginApi.getUser(TOKEN), loginApi.exchange(AUTH_KEY)].map(rejection);
+    await settle();
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    expect(service.requests.map(({ isAborted }) => isAborted)).toEqual([false, true, false]);
+    await loginApi.close();
+    for (const call of closed) {
+      const error = await call;
+      expect(error.code).toBe('service_unavailable');
+      expect(error.message).toContain('this client was closed');
+    }
+    expect(service.requests.every(({ isAborted }) => isAborted)).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it('can share its signal with any number of others, without a warning', async () => {
+    const warnings: string[] = [];
+    const listen = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', listen);
+    const { loginApi } = serving(giveUser);
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 30 }, () => loginApi.getUser(TOKEN, { signal })));
+    await settle();
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('is refused after close()', async () => {
+    const { loginApi, service } = serving(giveToken);
+    await loginApi.close();
+    expect((await rejection(loginApi.exchange(AUTH_KEY))).message).toContain('closed');
+    expect(service.count()).toBe(0);
+  });
+});
