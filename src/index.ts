@@ -45,6 +45,7 @@ export {
 } from './express/require-access-token.js';
 export { type RequireLoginOptions, requireLogin } from './express/require-login.js';
 export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
+export { returnTo } from './express/return-to.js';
 export type { ClientOptions } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
@@ -52,12 +53,12 @@ export type { Item, ItemMedia, ItemPrice } from './model/item.js';
 export type { Purchase } from './model/purchase.js';
 export type { UserInfo } from './model/user-info.js';
 export type { Confirmation, RenderConfirmation } from './passport/confirmation.js';
+export { isFreshLogin } from './passport/fresh-login.js';
 export {
   type MarketplaceAuthenticateOptions,
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
 export type { MarketplaceProfile } from './passport/profile.js';
-export { isFreshLogin, returnTo } from './passport/return-to.js';
 export type {
   ConfirmOptions,
   ConfirmWhen,

@@ -2,11 +2,10 @@ import type { NextFunction, Request, Response } from 'express';
 import type { MarketgateErrorCode } from '../errors.js';
 import { MarketgateError } from '../errors.js';
 import { textOption, wrongOption } from '../options.js';
-import { safeReturnTo } from '../passport/return-to.js';
-import { saveReturnTo } from '../passport/saved-return-to.js';
-import { DEFAULT_NAME, tokenNameFor } from '../passport/token-name.js';
+import { DEFAULT_NAME, tokenNameFor } from '../stores/token-store.js';
 import { keepNowhere } from './cache-headers.js';
 import { isNavigation } from './navigation.js';
+import { safeReturnTo, saveReturnTo } from './return-to.js';
 
 /** Who the visitor is to the app: the id that tokens are stored under. */
 export type UserIdSource = (req: Request) => string | undefined;

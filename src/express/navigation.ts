@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { isPrefetch } from '../passport/fetch-metadata.js';
 
 /**
  * Whether a browser is going to a page, so that a redirect or a page is the right answer. What a
@@ -21,3 +20,12 @@ export function isNavigation(req: Request): boolean {
 export function prefersHtml(req: Request): boolean {
   return req.accepts(['application/problem+json', 'json', 'html']) === 'html';
 }
+
+/**
+ * Whether the browser fetches this page ahead of a click. Such a request must spend nothing, because
+ * the visitor has not decided to go there yet.
+ */
+export const isPrefetch = (req: Request): boolean =>
+  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /prefetch|prerender|preview/i.test(String(req.headers?.[name] ?? '')),
+  );

@@ -29,12 +29,3 @@ export function isSubresource(req: Request): boolean {
   // A service worker that passes a navigation on sends "empty"; only the browser can set this mode.
   return destination !== 'empty' || header(req, 'sec-fetch-mode') !== 'navigate';
 }
-
-/**
- * Whether the browser fetches this page ahead of a click. Such a request must spend nothing, because
- * the visitor has not decided to go there yet.
- */
-export const isPrefetch = (req: Request): boolean =>
-  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /prefetch|prerender|preview/i.test(String(req.headers?.[name] ?? '')),
-  );

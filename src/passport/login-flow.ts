@@ -1,9 +1,12 @@
 import type { Request } from 'express';
 import { MarketgateError } from '../errors.js';
+import { isPrefetch } from '../express/navigation.js';
+import { leaveReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
 import type { AccessToken } from '../model/access-token.js';
 import { readAuthKey } from './auth-key.js';
 import { type ConfirmationInput, confirmationPath, readConfirmation } from './confirmation.js';
-import { isForeignStart, isFramed, isPrefetch, isSubresource } from './fetch-metadata.js';
+import { isForeignStart, isFramed, isSubresource } from './fetch-metadata.js';
+import { markFreshLogin } from './fresh-login.js';
 import {
   beginAttempt,
   findConfirmation,
@@ -22,8 +25,6 @@ import {
 } from './outcome.js';
 import type { PendingLogins } from './pending-logins.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
-import { leaveReturnTo, markFreshLogin, safeReturnTo } from './return-to.js';
-import { takeSavedReturnTo } from './saved-return-to.js';
 import type { StrategySettings } from './strategy-options.js';
 import type { UsedKeys } from './used-keys.js';
 import type { RunVerify } from './verify.js';

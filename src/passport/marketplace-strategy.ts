@@ -4,12 +4,12 @@ import { type LoginMessage, loginChannel } from '../diagnostics.js';
 import { asError, ERROR_CODES } from '../errors.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
+import { tokenNameFor } from '../stores/token-store.js';
 import { askForConfirmation } from './confirmation.js';
 import { type LoginParts, runLogin } from './login-flow.js';
 import type { Outcome } from './outcome.js';
 import { PendingLogins } from './pending-logins.js';
 import { checkStrategyOptions, type MarketplaceStrategyOptions } from './strategy-options.js';
-import { tokenNameFor } from './token-name.js';
 import { UsedKeys } from './used-keys.js';
 import { type AsyncVerify, type Verify, verifyRunner } from './verify.js';
 import type {

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
+import { saveSession, sessionOf } from '../express/session.js';
 import { type LoginAttempt, type LoginAttempts, readAttempts } from './login-attempts.js';
-import { saveSession, sessionOf } from './session.js';
 
 /** Login attempts in the session of express-session or its equals. */
 export class SessionAttempts implements LoginAttempts {

@@ -8,12 +8,12 @@ import {
   wrongOption,
 } from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
-import { checkTokenStore, type TokenStore } from '../stores/token-store.js';
+import { checkTokenStore, DEFAULT_NAME, type TokenStore } from '../stores/token-store.js';
 import { type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
 import { CookieAttempts, cookieSecrets } from './cookie-attempts.js';
 import type { LoginAttempts } from './login-attempts.js';
 import { SessionAttempts } from './session-attempts.js';
-import { DEFAULT_NAME, scopeFor } from './token-name.js';
+import { scopeFor } from './token-name.js';
 
 /** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
 export type ConfirmWhen = 'auto' | boolean;

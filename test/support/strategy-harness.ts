@@ -1,3 +1,4 @@
+import { parseSetCookie } from 'cookie';
 import type { Request } from 'express';
 import type { AccessToken, LoginApi, MarketplaceStrategy, UserInfo } from 'marketgate';
 import { scopeFor } from '../../src/passport/token-name.js';
@@ -84,8 +85,14 @@ export function cookieBrowser(secure = false): {
         clearCookie(name: string): void {
           cookies[name] = undefined;
         },
-        setHeader(name: string, value: string): void {
-          res.headers[name.toLowerCase()] = value;
+        getHeader: (name: string): string | undefined => res.headers[name.toLowerCase()],
+        setHeader(name: string, value: string | string[]): void {
+          if (name !== 'Set-Cookie') res.headers[name.toLowerCase()] = String(value);
+          for (const line of name === 'Set-Cookie' ? [value].flat() : []) {
+            const cookie = parseSetCookie(line);
+            cookies[cookie.name] = cookie.maxAge === 0 ? undefined : cookie.value;
+            res.attributes[cookie.name] = cookie;
+          }
         },
         end(body: string): void {
           res.body = body;

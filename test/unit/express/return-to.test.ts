@@ -1,6 +1,9 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { parseSetCookie } from 'cookie';
 import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { saveReturnTo } from '../../../src/passport/saved-return-to.js';
+import { saveReturnTo } from '../../../src/express/return-to.js';
 import {
   ATTEMPTS_COOKIE,
   cookieBrowser,
@@ -23,11 +26,12 @@ function strategyOf(loginAttempts?: { cookieSecret: string }): MarketplaceStrate
 
 describe('saveReturnTo', () => {
   /** Stops a visitor; gives the cookie that was set. */
-  async function stop(req: object): Promise<unknown[] | undefined> {
-    const res = { cookie: vi.fn() };
+  async function stop(req: object): Promise<string | undefined> {
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
     await saveReturnTo({ method: 'GET', secure: false, ...req } as never, res as never);
-    expect(res.cookie.mock.calls.length).toBeLessThan(2);
-    return res.cookie.mock.calls[0];
+    const cookies = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+    expect(cookies.length).toBeLessThan(2);
+    return cookies[0];
   }
 
   it('keeps the page in the session, and waits until that is written', async () => {
@@ -48,12 +52,28 @@ describe('saveReturnTo', () => {
     await expect(stop({ originalUrl: '/a', session })).rejects.toThrow('disk full');
   });
 
-  it.each([false, true])('else in a cookie for ten minutes; over https: %s', async (secure) => {
-    expect(await stop({ originalUrl: '/a?b=c', secure })).toEqual([
-      COOKIE,
-      '/a?b=c',
-      { httpOnly: true, sameSite: 'lax', secure, path: '/', maxAge: 600_000 },
-    ]);
+  it.each([
+    ['http', { secure: false }, false],
+    ['https', { secure: true }, true],
+    ['https without Express', { secure: undefined, socket: { encrypted: true } }, true],
+  ])('else in a cookie for ten minutes, over %s', async (_name, more, secure) => {
+    expect(parseSetCookie(String(await stop({ originalUrl: '/a?b=c', ...more })))).toEqual({
+      name: COOKIE,
+      value: '/a?b=c',
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/',
+      maxAge: 600,
+      expires: expect.any(Date),
+      ...(secure && { secure }),
+    });
+  });
+
+  it('adds its cookie to those of the app', async () => {
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    res.setHeader('Set-Cookie', 'theme=dark');
+    await saveReturnTo({ method: 'GET', url: '/a' } as never, res as never);
+    expect(res.getHeader('Set-Cookie')).toEqual(['theme=dark', expect.stringContaining(COOKIE)]);
   });
 
   it.each<[string, object]>([

@@ -1,3 +1,8 @@
+import { parseCookie } from 'cookie';
+import type { Request, Response } from 'express';
+import { clearCookie, pathOf, setCookie } from './plain-http.js';
+import { saveSession, sessionOf } from './session.js';
+
 const LONGEST = 2048;
 // Registered, because the strategy and the app can come from the two builds of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
@@ -36,17 +41,38 @@ export function leaveReturnTo(req: object, path: string | undefined): void {
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
 
-const FRESH = Symbol.for('marketgate.freshLogin');
+const KEY = 'marketgate:returnTo';
+const COOKIE = 'marketgate.return_to';
+/** As long as an attempt: who takes longer starts over anyway. */
+const LIFETIME = 10 * 60_000;
 
 /**
- * Whether this request of the callback has just logged somebody in. A callback that is opened again by
- * a logged-in user (a reload, a second tab) reaches the handler too, and must not renew a login: a stolen
- * login cookie could then be kept alive for ever.
+ * Keeps the page on which a visitor was stopped until the login starts: in the session, or for apps
+ * without one in a cookie. The cookie is not signed, for the value is checked when it is read, and
+ * says nothing that the visitor could not type.
  */
-export const isFreshLogin = (req: object): boolean =>
-  (req as { [FRESH]?: unknown })[FRESH] === true;
+export async function saveReturnTo(req: Request, res: Response): Promise<void> {
+  const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
+  if (path === undefined) return;
+  const session = sessionOf(req);
+  if (session === undefined) {
+    setCookie(req, res, COOKIE, path, LIFETIME);
+    return;
+  }
+  session[KEY] = path;
+  await saveSession(session);
+}
 
-/** Marks the request for {@link isFreshLogin}. */
-export function markFreshLogin(req: object): void {
-  Object.defineProperty(req, FRESH, { value: true, configurable: true });
+/** Takes the page out again; the session is written with the attempt that it goes into. */
+export function takeSavedReturnTo(req: Request): string | undefined {
+  const session = sessionOf(req);
+  if (session !== undefined) {
+    const path = safeReturnTo(session[KEY]);
+    delete session[KEY];
+    return path;
+  }
+  const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
+  const { res } = req as { res?: Response };
+  if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
+  return safeReturnTo(path);
 }
