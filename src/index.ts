@@ -1,4 +1,5 @@
 export type { CacheOptions } from './cache/options.js';
+export type { SharedCache, SharedRow } from './cache/shared-cache.js';
 export type { ApiKeyOption } from './clients/api-key.js';
 export type { CodesInvalidMessage } from './clients/code-alarm.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './clients/key-api.js';
@@ -86,5 +87,4 @@ export type {
 } from './stores/guess-limit/guess-limit.js';
 export { MemoryGuessLimit } from './stores/guess-limit/memory-guess-limit.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
-export type { SharedCache, SharedRow } from './stores/shared-cache.js';
 export type { TokenStore } from './stores/token-store.js';

@@ -1,6 +1,6 @@
 import { Breaker, type CallEnd } from '../http/breaker.js';
 import { TimedCalls } from '../http/timed-calls.js';
-import type { SharedCache, SharedRow } from '../stores/shared-cache.js';
+import type { SharedCache, SharedRow } from './shared-cache.js';
 
 /** What a shared cache may take for one call, in milliseconds: it is there to be faster. */
 const LONGEST = 100;

@@ -7,7 +7,7 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import type { SharedCache } from '../stores/shared-cache.js';
+import type { SharedCache } from './shared-cache.js';
 
 /** How {@link KeyApi} keeps answers. */
 export interface CacheOptions {

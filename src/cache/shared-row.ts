@@ -1,4 +1,4 @@
-import type { SharedRow } from '../stores/shared-cache.js';
+import type { SharedRow } from './shared-cache.js';
 
 /** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to ask for. */
 const LARGEST = 512 * 1024;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import type { SharedCache } from '../stores/shared-cache.js';
 import { GuardedStore, UNAVAILABLE, withinDeadline } from './guarded-store.js';
 import type { CacheLimits } from './options.js';
 import { Seal } from './seal.js';
+import type { SharedCache } from './shared-cache.js';
 import { readRow, type SharedAnswer, writeRow, writeTombstone } from './shared-row.js';
 
 /** How long one process may ask for all of them, in milliseconds. One that dies delays no longer. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { SharedCache } from '../stores/shared-cache.js';
+import type { SharedCache } from '../cache/shared-cache.js';
 import type { AddCacheTest } from './shared-cache-setup.js';
 
 /** How long a message may take, in milliseconds. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { SharedCache, SharedRow } from '../stores/shared-cache.js';
+import type { SharedCache, SharedRow } from '../cache/shared-cache.js';
 import type { AddCacheTest } from './shared-cache-setup.js';
 
 const HOUR = 3_600_000;

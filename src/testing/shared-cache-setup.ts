@@ -1,4 +1,4 @@
-import type { SharedCache } from '../stores/shared-cache.js';
+import type { SharedCache } from '../cache/shared-cache.js';
 import type { Clocked } from './passing-time.js';
 
 /** What {@link describeSharedCache} is given anew for each test. */

@@ -1,5 +1,5 @@
+import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
 import { knownOptions, positiveOption, textOption } from '../../options.js';
-import type { SharedCache, SharedRow } from '../shared-cache.js';
 import { checkTtl } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';
 import { encodeInvalidation } from './invalidation-message.js';
