@@ -10,7 +10,7 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   entry: {
     index: 'src/index.ts',
     sandbox: 'src/sandbox/index.ts',
-    keyv: 'src/stores/keyv/index.ts',
+    keyv: 'src/stores/keyv.ts',
     redis: 'src/stores/redis/index.ts',
     testing: 'src/testing/index.ts',
     cli: 'src/cli/main.ts',
@@ -22,7 +22,7 @@ export default defineConfig(({ outDir = 'dist' }) => ({
     entry: {
       index: 'src/index.ts',
       sandbox: 'src/sandbox/index.ts',
-      keyv: 'src/stores/keyv/index.ts',
+      keyv: 'src/stores/keyv.ts',
       redis: 'src/stores/redis/index.ts',
       testing: 'src/testing/index.ts',
     },

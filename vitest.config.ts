@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^marketgate$/, replacement: here('./src/index.ts') },
-      { find: /^marketgate\/keyv$/, replacement: here('./src/stores/keyv/index.ts') },
+      { find: /^marketgate\/keyv$/, replacement: here('./src/stores/keyv.ts') },
       { find: /^marketgate\/redis$/, replacement: here('./src/stores/redis/index.ts') },
       // The sandbox, with its secrets known to the sweep of setupFiles.
       {

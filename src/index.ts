@@ -78,8 +78,8 @@ export type {
 export {
   EncryptedTokenStore,
   type EncryptedTokenStoreOptions,
+  type EncryptionKey,
 } from './stores/encrypted-token-store.js';
-export type { EncryptionKey } from './stores/encryption-keys.js';
 export type {
   GuessLimit,
   GuessLimitOptions,

@@ -4,18 +4,55 @@ import {
   createHmac,
   hash,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto';
 
-/** Of the format; a process that does not know it ignores the value. */
-const PREFIX = '2.';
+/** Of the format; anything else is not opened. */
+const VERSION = '2.';
 const NONCE = 12;
 const TAG = 16;
 
 /**
- * What a shared cache is shown instead of codes and purchases. Names are HMACs, and values are
- * encrypted and authenticated (AES-256-GCM) for the one name they were made for: whoever can read there
- * learns nothing, and whoever can write there can neither make up a purchase nor give one code another's.
+ * Encrypts and authenticates a text (AES-256-GCM) for one name: it opens under no other.
+ *
+ * @param key - 32 bytes.
+ */
+export function sealText(key: Buffer | KeyObject, name: string, text: string): string {
+  const nonce = randomBytes(NONCE);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(name));
+  const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
+  return `${VERSION}${Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')}`;
+}
+
+/** The text, or `undefined` for what was not sealed with this key for this name. */
+export function openText(
+  key: Buffer | KeyObject,
+  name: string,
+  sealed: string,
+): string | undefined {
+  if (!sealed.startsWith(VERSION) || sealed.includes('.', VERSION.length)) return undefined;
+  const bytes = Buffer.from(sealed.slice(VERSION.length), 'base64url');
+  if (bytes.length < NONCE + TAG) return undefined;
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE), {
+      authTagLength: TAG,
+    })
+      .setAAD(Buffer.from(name))
+      .setAuthTag(bytes.subarray(-TAG));
+    const text = decipher.update(bytes.subarray(NONCE, -TAG));
+    // Checks the tag; GCM holds nothing back that would come only now.
+    decipher.final();
+    return text.toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What a shared cache sees instead of codes and purchases: names are HMACs, and values are sealed for the
+ * one name they were made for. Nobody who can read there learns anything, and nobody who can write there
+ * can make up a purchase or give one code another's.
  */
 export class Seal {
   readonly secret: string;
@@ -40,29 +77,11 @@ export class Seal {
   }
 
   seal(name: string, text: string): string {
-    const nonce = randomBytes(NONCE);
-    const cipher = createCipheriv('aes-256-gcm', this.#valueKey, nonce).setAAD(Buffer.from(name));
-    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()]);
-    return `${PREFIX}${Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')}`;
+    return sealText(this.#valueKey, name, text);
   }
 
   /** The text, or `undefined` for what was not sealed with this secret for this name. */
   open(name: string, sealed: string): string | undefined {
-    if (!sealed.startsWith(PREFIX) || sealed.includes('.', PREFIX.length)) return undefined;
-    const bytes = Buffer.from(sealed.slice(PREFIX.length), 'base64url');
-    if (bytes.length < NONCE + TAG) return undefined;
-    try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#valueKey, bytes.subarray(0, NONCE), {
-        authTagLength: TAG,
-      })
-        .setAAD(Buffer.from(name))
-        .setAuthTag(bytes.subarray(-TAG));
-      const text = decipher.update(bytes.subarray(NONCE, -TAG));
-      // Checks the tag; GCM holds nothing back that would come only now.
-      decipher.final();
-      return text.toString('utf8');
-    } catch {
-      return undefined;
-    }
+    return openText(this.#valueKey, name, sealed);
   }
 }

@@ -1,35 +1,41 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import { openText, sealText } from '../cache/seal.js';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import { knownOptions, shapedOption } from '../options.js';
-import { type EncryptionKey, readKeys } from './encryption-keys.js';
-import { TokenSeal } from './token-seal.js';
+import { knownOptions, shapedOption, wrongOption } from '../options.js';
+import { checkToken, decodeToken, encodeToken } from './stored-token.js';
 import type { TokenStore } from './token-store.js';
+
+/** A key to encrypt with: 32 random bytes, or these in base64 or base64url. */
+export type EncryptionKey = string | Uint8Array;
 
 /** Options of {@link EncryptedTokenStore}. */
 export interface EncryptedTokenStoreOptions {
   /**
    * Keys of 32 bytes, as a Buffer or in base64 or base64url; `openssl rand -base64 32` makes one. The
-   * first writes, all read: to rotate, put the new one in front, and drop the old one when the tokens
-   * it made have ended (an hour later, as the service has it).
+   * first writes, all read. To rotate, put the new one in front, and drop the old one when the tokens
+   * it sealed have expired (after an hour, as the service has it).
    */
   keys: readonly EncryptionKey[];
 }
 
 const OWNER = 'EncryptedTokenStore';
+const KEY_BYTES = 32;
 
 /**
- * Wraps a {@link TokenStore} so that nobody who can read it gets at a token, and nobody who can write
- * to it can pass off one user's row as another's. What the inner store gets is a token whose `value`
- * is a JWE (A256GCM) that holds the token, its user and its times; `issuedAt` and `expiresAt` also
- * stay in clear, so that the inner store can let the row end. The user ids stay in clear.
+ * Wraps a {@link TokenStore} so that nobody who can read it gets a token, and nobody who can write to it
+ * can give one user another's. The inner store gets a token whose `value` is sealed (AES-256-GCM) for its
+ * user, with the token and its times in it. `issuedAt` and `expiresAt` also stay in clear, so that the
+ * inner store can expire the row. User ids stay in clear.
  *
- * A row that does not open (another key, tampered with, another user's, kept from before there was
- * encryption) counts as no token, so that the user logs in again; it stays where it is, and is
- * reported on `marketgate:drift`. Claims go to the inner store as they are, if it has them.
+ * A row that does not open (another key, tampered with, another user's, not encrypted) counts as no
+ * token, so that the user logs in again. It stays where it is, and is reported on `marketgate:drift`.
+ * Claims go to the inner store as they are, if it has them.
  */
 export class EncryptedTokenStore implements TokenStore {
   readonly #store: TokenStore;
-  readonly #seal: TokenSeal;
+  /** As `KeyObject`, which shows no bytes in `inspect` and JSON. */
+  readonly #keys: readonly [KeyObject, ...KeyObject[]];
 
   /** The inner store's `claim`; absent when it has none. */
   declare readonly claim?: (name: string, ttl: number) => Promise<boolean>;
@@ -43,7 +49,7 @@ export class EncryptedTokenStore implements TokenStore {
       ['get', 'set', 'delete'],
       'a token store, as in new MemoryTokenStore()',
     );
-    this.#seal = new TokenSeal(readKeys(OWNER, knownOptions(OWNER, options, ['keys']).keys));
+    this.#keys = readKeys(knownOptions(OWNER, options, ['keys']).keys);
     if (typeof store.claim === 'function') {
       Object.defineProperty(this, 'claim', { value: store.claim.bind(store) });
     }
@@ -53,11 +59,11 @@ export class EncryptedTokenStore implements TokenStore {
   async get(userId: string): Promise<AccessToken | undefined> {
     const row: unknown = await this.#store.get(userId);
     if (row === undefined || row === null) return undefined;
-    const token = isAccessToken(row) ? await this.#open(userId, row) : undefined;
-    if (token === undefined) {
-      reportUnreadable(this, `${OWNER}.get`, 'a token sealed for this user with one of the keys');
-    }
-    return token;
+    const token = isAccessToken(row) ? this.#open(userId, row.value) : undefined;
+    // What is sealed counts. A row that was made to last longer in clear has been tampered with.
+    if (token !== undefined && (row as AccessToken).expiresAt <= token.expiresAt) return token;
+    reportUnreadable(this, `${OWNER}.get`, 'a token sealed for this user with one of the keys');
+    return undefined;
   }
 
   /**
@@ -66,11 +72,10 @@ export class EncryptedTokenStore implements TokenStore {
    * @throws TypeError when `token` is none.
    */
   async set(userId: string, token: AccessToken): Promise<void> {
-    if (!isAccessToken(token)) throw new TypeError(`${OWNER}.set: "token" must be an AccessToken`);
-    // Taken before the first await, for the caller's object may change meanwhile.
-    const { value, issuedAt, expiresAt } = token;
-    const sealed = await this.#seal.seal(userId, { value, issuedAt, expiresAt });
-    await this.#store.set(userId, { value: sealed, issuedAt, expiresAt });
+    checkToken(OWNER, token);
+    const { issuedAt, expiresAt } = token;
+    const value = sealText(this.#keys[0], nameOf(userId), encodeToken(userId, token));
+    await this.#store.set(userId, { value, issuedAt, expiresAt });
   }
 
   /** Rejects as the inner store does. */
@@ -78,9 +83,39 @@ export class EncryptedTokenStore implements TokenStore {
     await this.#store.delete(userId);
   }
 
-  /** What is sealed counts. A row that was made to last longer in clear has been tampered with. */
-  async #open(userId: string, row: AccessToken): Promise<AccessToken | undefined> {
-    const token = await this.#seal.open(userId, row.value);
-    return token !== undefined && row.expiresAt <= token.expiresAt ? token : undefined;
+  #open(userId: string, sealed: string): AccessToken | undefined {
+    for (const key of this.#keys) {
+      const text = openText(key, nameOf(userId), sealed);
+      if (text !== undefined) return decodeToken(userId, text);
+    }
+    return undefined;
   }
+}
+
+/** What a token is sealed for; a text sealed for anything else does not open as a token. */
+const nameOf = (userId: string): string => `marketgate token ${userId}`;
+
+/** @throws TypeError that names the option and the place of the wrong key, never the key. */
+function readKeys(option: unknown): readonly [KeyObject, ...KeyObject[]] {
+  if (!Array.isArray(option)) {
+    throw wrongOption(OWNER, 'keys', 'must be an array of keys, the one that writes first');
+  }
+  const [first, ...others] = option.map((key: unknown, at) => readKey(`keys[${at}]`, key));
+  if (first === undefined) throw wrongOption(OWNER, 'keys', 'must hold at least one key');
+  return [first, ...others];
+}
+
+function readKey(name: string, key: unknown): KeyObject {
+  // `Buffer.from` skips what is not base64, and would make a key out of a typing error.
+  if (typeof key === 'string' && !/^[A-Za-z0-9+/_-]+={0,2}$/.test(key)) {
+    throw wrongOption(OWNER, name, `must be base64 or base64url of ${KEY_BYTES} bytes`);
+  }
+  const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : key;
+  if (!(bytes instanceof Uint8Array)) {
+    throw wrongOption(OWNER, name, `must be ${KEY_BYTES} bytes as a Buffer, or as base64 text`);
+  }
+  if (bytes.byteLength !== KEY_BYTES) {
+    throw wrongOption(OWNER, name, `must be ${KEY_BYTES} bytes long, and is ${bytes.byteLength}`);
+  }
+  return createSecretKey(bytes);
 }

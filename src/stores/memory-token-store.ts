@@ -1,19 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
 import { countOption, functionOption, knownOptions, wrongOption } from '../options.js';
-import { checkClaim } from './check-claim.js';
-import { MemoryClaims } from './memory-claims.js';
+import { checkClaim } from './stored-token.js';
 import type { TokenStore } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
 export interface MemoryTokenStoreOptions {
-  /** Tokens that are kept at most; the one unused for longest goes first. Default 10,000. */
+  /** Tokens that are kept at most; the least recently used one goes first. Default 10,000. */
   max?: number | undefined;
   /**
-   * Claims that are kept at most, about 150 bytes each. Default 100,000. They have room of their own:
-   * no number of tokens pushes one out. When it is full, claims whose time is over go first; if all
-   * are still running, the oldest goes, and its name could be claimed once more. Somebody would have
-   * to start that many logins within the hour that a spent auth_key is remembered.
+   * Claims that are kept at most, about 150 bytes each, next to the tokens. Default 100,000. When it is
+   * full, expired claims go first. If none has expired, the oldest goes, and its name can be claimed once
+   * more: that takes so many logins within the hour for which a spent auth_key is remembered.
    */
   maxClaims?: number | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
@@ -22,24 +20,27 @@ export interface MemoryTokenStoreOptions {
 
 const OWNER = 'MemoryTokenStore';
 
-/** What a `Map` holds at most: beyond it, the failure would come with some visitor. */
+/** The most that a `Map` holds: beyond it, the failure would come with some visitor. */
 const MOST = 2 ** 24;
 
 /**
- * A {@link TokenStore} in this process's memory: for one process, and gone with it. Users of a fleet
- * take a shared one.
+ * A {@link TokenStore} in the memory of this process, for an app of one process: it is lost with it.
  */
 export class MemoryTokenStore implements TokenStore {
   readonly #clock: () => number;
   readonly #tokens: LRUCache<string, AccessToken>;
-  readonly #claims: MemoryClaims;
+  readonly #maxClaims: number;
+  /** When each claim expires, the oldest claim first. */
+  readonly #claims = new Map<string, number>();
+  /** No claim expires before this: until then, looking for expired ones is wasted. */
+  #nextExpiry = Number.POSITIVE_INFINITY;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: MemoryTokenStoreOptions = {}) {
     const given = knownOptions(OWNER, options, ['max', 'maxClaims', 'clock']);
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    this.#tokens = new LRUCache({ max: bound('max', given.max, 10_000) });
-    this.#claims = new MemoryClaims(bound('maxClaims', given.maxClaims, 100_000));
+    this.#tokens = new LRUCache({ max: sizeOption('max', given.max, 10_000) });
+    this.#maxClaims = sizeOption('maxClaims', given.maxClaims, 100_000);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {
@@ -51,7 +52,7 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
-    // One that is over takes no place, and neither does the one that it replaces.
+    // An expired one takes no room, and neither does the one that it replaces.
     if (this.#clock() < token.expiresAt) this.#tokens.set(userId, { ...token });
     else this.#tokens.delete(userId);
   }
@@ -63,11 +64,30 @@ export class MemoryTokenStore implements TokenStore {
   /** @throws TypeError when `ttl` is no positive number. */
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
-    return this.#claims.claim(name, ttl, this.#clock());
+    const now = this.#clock();
+    if ((this.#claims.get(name) ?? now) > now) return false;
+    // Deleted first, so that the map stays in the order of the claims.
+    this.#claims.delete(name);
+    if (this.#claims.size >= this.#maxClaims) this.#makeRoom(now);
+    this.#claims.set(name, now + ttl);
+    this.#nextExpiry = Math.min(this.#nextExpiry, now + ttl);
+    return true;
+  }
+
+  #makeRoom(now: number): void {
+    if (this.#nextExpiry <= now) {
+      this.#nextExpiry = Number.POSITIVE_INFINITY;
+      for (const [name, expiry] of this.#claims) {
+        if (expiry <= now) this.#claims.delete(name);
+        else this.#nextExpiry = Math.min(this.#nextExpiry, expiry);
+      }
+    }
+    const [oldest = ''] = this.#claims.keys();
+    if (this.#claims.size >= this.#maxClaims) this.#claims.delete(oldest);
   }
 }
 
-function bound(name: string, value: number | undefined, fallback: number): number {
+function sizeOption(name: string, value: number | undefined, fallback: number): number {
   const max = countOption(OWNER, name, value, fallback);
   if (max === 0 || max > MOST) throw wrongOption(OWNER, name, `must be from 1 to ${MOST}`);
   return max;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { reportUnreadable } from '../../diagnostics.js';
-import { type AccessToken, isAccessToken } from '../../model/access-token.js';
+import type { AccessToken } from '../../model/access-token.js';
 import { functionOption, knownOptions, positiveOption, textOption } from '../../options.js';
-import { checkClaim } from '../check-claim.js';
-import { decodeToken, encodeToken, keyOf } from '../stored-token.js';
+
+import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';
 import { wholeMilliseconds } from './checks.js';
 import { GuardedRedis } from './guarded-redis.js';
@@ -71,7 +71,7 @@ export class RedisTokenStore implements TokenStore {
    * @throws MarketgateError `store_unavailable` when Redis did not take it.
    */
   async set(userId: string, token: AccessToken): Promise<void> {
-    if (!isAccessToken(token)) throw new TypeError(`${OWNER}.set: "token" must be an AccessToken`);
+    checkToken(OWNER, token);
     const life = wholeMilliseconds(token.expiresAt - this.#clock());
     if (life <= 0) return this.delete(userId);
     const key = keyOf(this.#prefix, userId);

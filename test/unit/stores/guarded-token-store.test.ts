@@ -1,7 +1,8 @@
-import { MarketgateError, type TokenStore } from 'marketgate';
+import { MarketgateError, MemoryTokenStore, type TokenStore } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GuardedTokenStore } from '../../../src/stores/guarded-token-store.js';
+import { checkTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { PlainStore, SECRET, tokenOf } from './support.js';
 
@@ -51,20 +52,37 @@ describe('a store that fails', () => {
       },
     );
   }
+});
 
-  it('is named by the class and code of its error, when these are plain', async () => {
-    const refused = Object.assign(new RangeError('x'), { code: 'ECONNREFUSED' });
-    const error = await rejection(guarded(() => Promise.reject(refused)).get('anna'));
-    expect(error.message).toBe(
-      'tokenStore.get failed (RangeError, ECONNREFUSED); look at the store and its connection (npx marketgate explain store_unavailable)',
-    );
+describe('of a store’s error the message repeats', () => {
+  async function messageFor(error: unknown): Promise<string> {
+    const store = new PlainStore();
+    store.get = async () => Promise.reject(error);
+    return (await rejection(new GuardedTokenStore(store).get('anna'))).message;
+  }
+
+  it.each<[string, unknown]>([
+    ['a name that only ends like a class', { name: 'SET token-1 Error' }],
+    ['a name that only begins like one', { name: 'Error: SET token-1' }],
+    ['a code that only ends like one', { code: 'token-1 ABC' }],
+    ['a code that only begins like one', { code: 'ABC token-1' }],
+    ['a code that is a list', { code: ['TOKEN_1'] }],
+    ['a code that is too long to be one', { code: 'TOKEN_1'.repeat(5) }],
+  ])('nothing of %s', async (_name, own) => {
+    const message = await messageFor(Object.assign(new Error('x'), own));
+    expect(message).toContain('tokenStore.get failed (Error)');
+    expect(message).not.toMatch(/token.1/i);
   });
 
-  it('is not named by a class and code that could be anything', async () => {
-    const odd = Object.assign(new Error('x'), { name: SECRET, code: SECRET });
-    const error = await rejection(guarded(() => Promise.reject(odd)).get('anna'));
-    expect(error.message).toContain('tokenStore.get failed (Error);');
-    expect(everythingOf(error)).not.toContain(SECRET);
+  it.each(['AB', 'A'.repeat(32), '57P01', 'ERR_SOCKET_CLOSED'])('the code %s', async (code) => {
+    const message = await messageFor(Object.assign(new TypeError('x'), { code }));
+    expect(message).toContain(`tokenStore.get failed (TypeError, ${code})`);
+  });
+
+  it.each([undefined, null, 'token-1', { message: 'token-1' }])('nothing of %o', async (thrown) => {
+    const message = await messageFor(thrown);
+    expect(message).toContain('tokenStore.get failed');
+    expect(message).not.toContain('token-1');
   });
 });
 
@@ -237,5 +255,31 @@ describe('a claim', () => {
     });
     const error = await rejection(new GuardedTokenStore(store).claim('name', 1000));
     expect(error.code).toBe('store_unavailable');
+  });
+});
+
+describe('what is passed as a token store', () => {
+  it('can be any object with its methods, with "claim" or without', () => {
+    for (const store of [new PlainStore(), new MemoryTokenStore()]) {
+      expect(checkTokenStore('loadUser', store)).toBe(store);
+    }
+  });
+
+  it.each<[string, object]>([
+    ['get', { get: undefined }],
+    ['set', { set: 'x' }],
+    ['delete', { delete: null }],
+  ])('must have "%s", and the complaint names it', (method, broken) => {
+    const check = () => checkTokenStore('loadUser', Object.assign(new PlainStore(), broken));
+    expect(check).toThrow(TypeError);
+    expect(check).toThrow(/^loadUser: option "tokenStore" must be a token store/);
+    expect(check).toThrow(`"${method}" is missing`);
+  });
+
+  it.each([true, null, 'x', {}])('with %j for "claim" is none', (claim) => {
+    const store = Object.assign(new PlainStore(), { claim }) as unknown as TokenStore;
+    expect(() => checkTokenStore('loadUser', store)).toThrow(
+      /^loadUser: option "tokenStore" has a "claim"/,
+    );
   });
 });

@@ -193,6 +193,51 @@ describe("the app's own Keyv", () => {
     expect(keyv.listeners('error')).toHaveLength(1);
   });
 
+  it.each<[string, unknown]>([
+    ['is missing', undefined],
+    ['is null', null],
+    ['is a Map', new Map()],
+    ['could not be left again', { on: vi.fn() }],
+    ['cannot be listened to', { off: vi.fn() }],
+  ])('is not needed as an emitter: its adapter %s', async (_what, store) => {
+    const methods = { get: async () => undefined, set: async () => true, delete: async () => true };
+    const keyv = { ...methods, store } as KeyvLike;
+    expect(await new KeyvTokenStore({ keyv, clock }).get('anna')).toBeUndefined();
+  });
+
+  it('is listened to for one call when another has ended, and no longer', async () => {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const keyv = Object.assign(new EventEmitter(), {
+      get: async (key: string) => (key.endsWith('slow') ? ended : undefined),
+      set: async () => true,
+      delete: async () => true,
+    });
+    const store = new KeyvTokenStore({ keyv, clock });
+    const slow = rejection(store.get('slow'));
+    await store.get('quick');
+    expect(keyv.listenerCount('error')).toBe(1);
+    for (const name of ['SyntaxError', 'RangeError', 'TypeError']) {
+      keyv.emit('error', Object.assign(new Error('x'), { name }));
+    }
+    end();
+    expect((await slow).message).toContain('KeyvTokenStore.get failed (RangeError)');
+    expect(keyv.listenerCount('error')).toBe(0);
+  });
+
+  it('that cannot parse a row has none, also where SyntaxError is another class (jest)', async () => {
+    const garbled = async (): Promise<never> => Promise.reject({ name: 'SyntaxError' });
+    const keyv = { get: garbled, set: async () => true, delete: async () => false };
+    const store = new KeyvTokenStore({ keyv, clock });
+    const messages = await driftDuring(async () => {
+      expect(await store.get('anna')).toBeUndefined();
+    });
+    expect(messages).toHaveLength(1);
+    expect((await rejection(store.delete('anna'))).message).toContain('refused by Keyv');
+  });
+
   it('of version 6, which tells a failed read by an event only, is understood', async () => {
     const keyv = Object.assign(new EventEmitter(), {
       throwOnEmptyListeners: true,
@@ -270,9 +315,13 @@ describe('what is stored', () => {
     expect(await store.get('anna')).toEqual(tokenOf());
   });
 
-  it('is not reported when there is simply nothing', async () => {
+  it('is not reported when there is nothing, or a row in order', async () => {
     const { store } = await stored('anna');
-    expect(await driftDuring(() => store.get('bert'))).toEqual([]);
+    const messages = await driftDuring(async () => {
+      expect(await store.get('anna')).toEqual(tokenOf());
+      expect(await store.get('bert')).toBeUndefined();
+    });
+    expect(messages).toEqual([]);
   });
 
   it('is deleted, not stored for ever, where the token is over to the millisecond', async () => {
@@ -304,6 +353,7 @@ describe('options of KeyvTokenStore', () => {
     ['a Keyv 5.4', { keyv: { ...keyv, throwOnErrors: false } }, 'option "keyv" is of a version'],
     ['a prefix that is no text', { keyv, prefix: 5 }, 'option "prefix" must be'],
     ['a blank prefix', { keyv, prefix: ' ' }, 'option "prefix" must be'],
+    ['a wrong clock', { keyv, clock: 7 }, 'option "clock"'],
     ['a typing error', { keyv, prefx: 'x' }, 'unknown option "prefx"'],
   ])('that are wrong (%s) are a TypeError that says so', (_what, options, message) => {
     const make = () => new KeyvTokenStore(options as { keyv: KeyvLike });

@@ -91,6 +91,19 @@ describe('the claims of MemoryTokenStore', () => {
     expect(await store.claim('spent', HOUR)).toBe(false);
   });
 
+  it('make room by those that are over before one that is running', async () => {
+    const time = new HandClock();
+    const store = new MemoryTokenStore({ maxClaims: 3, clock: time.clock });
+    await store.claim('spent', HOUR);
+    await store.claim('short', 1000);
+    await store.claim('longer', 2000);
+    time.advance(1000);
+    await store.claim('in place of short', HOUR);
+    time.advance(1000);
+    await store.claim('in place of longer', HOUR);
+    expect(await store.claim('spent', HOUR)).toBe(false);
+  });
+
   it('lose the oldest one only when all are running and there is no room', async () => {
     const store = new MemoryTokenStore({ maxClaims: 3, clock: () => NOW });
     for (const name of ['a', 'b', 'c', 'd']) await store.claim(name, HOUR);
@@ -109,10 +122,10 @@ describe('the claims of MemoryTokenStore', () => {
     expect(await store.claim('name', HOUR)).toBe(true);
   });
 
-  it.each([Number.NaN, 0, -1, Number.POSITIVE_INFINITY])(
+  it.each([Number.NaN, 0, -1, Number.POSITIVE_INFINITY, '60000', undefined, null, [1000]])(
     'refuse a ttl of %s, which would open or block them',
     async (ttl) => {
-      await expect(new MemoryTokenStore().claim('name', ttl)).rejects.toThrow(
+      await expect(new MemoryTokenStore().claim('name', ttl as never)).rejects.toThrow(
         new TypeError(
           'MemoryTokenStore: the "ttl" of a claim must be a positive number (milliseconds)',
         ),
@@ -128,12 +141,17 @@ describe('options of MemoryTokenStore', () => {
     ['max', { max: 1.5 }],
     ['max', { max: Number.MAX_SAFE_INTEGER }],
     ['maxClaims', { maxClaims: 0 }],
+    ['maxClaims', { maxClaims: 2 ** 24 + 1 }],
     ['maxClaims', { maxClaims: Number.NaN }],
     ['clock', { clock: 5 as never }],
     ['maximum', { maximum: 5 } as never],
   ])('a wrong "%s" is a TypeError that names it', (name, options) => {
-    expect(() => new MemoryTokenStore(options)).toThrow(TypeError);
-    expect(() => new MemoryTokenStore(options)).toThrow(`MemoryTokenStore: `);
-    expect(() => new MemoryTokenStore(options)).toThrow(`option "${name}"`);
+    const make = () => new MemoryTokenStore(options);
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(new RegExp(`^MemoryTokenStore: .*option "${name}"`));
+  });
+
+  it('takes as many claims as fit into a Map', () => {
+    expect(() => new MemoryTokenStore({ maxClaims: 2 ** 24 })).not.toThrow();
   });
 });

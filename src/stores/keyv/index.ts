@@ -1,2 +1,0 @@
-export type { KeyvEmitter, KeyvLike } from './keyv-like.js';
-export { KeyvTokenStore, type KeyvTokenStoreOptions } from './keyv-token-store.js';
