@@ -1,99 +1,65 @@
-import { MarketgateError } from './errors.js';
-
-/** Who must know when a call is over. An object and not a function, for one is made for every call. */
+/** Called when a deadline ends. An object and not a function, because one is made for every call. */
 export interface EndListener {
   onEnd(reason: unknown): void;
 }
 
 /**
- * How long one call may take, with all that it does: connecting, retries, the waits between them,
- * the check of the key. Ends by time, or by the caller's `AbortSignal`, whichever comes first.
+ * How long one call may take, with all that it waits for. Ends by time, or by the caller's
+ * `AbortSignal`, whichever comes first.
  *
- * It is one plain timer and not an `AbortSignal.timeout`, which costs as much as the request itself.
+ * It is one plain timer and not an `AbortSignal.timeout`, which costs as much as an HTTP request.
  */
 export class Deadline {
-  readonly #what: string;
-  readonly #milliseconds: number;
+  ended = false;
+  /** Why it ended: what the call rejects with. */
+  reason: unknown;
+  /** Whether the caller's signal ended it: this says nothing about the other side. */
+  isAborted = false;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #stopListening: (() => void) | undefined;
-  // There is one at a time, but for rare cases: a set for each call would cost more than its timer.
-  #listener: EndListener | undefined;
-  #more: Set<EndListener> | undefined;
   readonly #calls: Set<Deadline> | undefined;
-  #ended = false;
-  #isAborted = false;
-  #reason: unknown;
+  #listeners: EndListener[] = [];
 
   /**
-   * @param what names the call in the error, as in "GET /api/items/all".
-   * @param calls the calls of its client that have not ended: it is among them until then.
+   * @param exceeded makes the error that the call rejects with when its time has elapsed.
+   * @param calls holds the deadline until it ends or is disposed of.
    */
-  constructor(what: string, milliseconds: number, signal?: AbortSignal, calls?: Set<Deadline>) {
-    this.#what = what;
-    this.#milliseconds = milliseconds;
+  constructor(
+    milliseconds: number,
+    exceeded: () => unknown,
+    signal?: AbortSignal,
+    calls?: Set<Deadline>,
+  ) {
     this.#calls = calls;
     calls?.add(this);
     this.#endsAt = performance.now() + milliseconds;
-    this.#timer = setTimeout(Deadline.#expire, milliseconds, this);
+    // Timers run before sockets are read. After a stall of this process the answer may have arrived in
+    // time: it is read before the call ends.
+    this.#timer = setTimeout(setImmediate, milliseconds, () => this.end(exceeded()));
     if (signal === undefined) return;
     const abort = (): void => {
-      this.#isAborted = !this.#ended;
-      this.#end(signal.reason);
+      this.isAborted = !this.ended;
+      this.end(signal.reason);
     };
     if (signal.aborted) abort();
     else this.#stopListening = onAbort(signal, abort);
   }
 
-  static #expire(this: void, deadline: Deadline): void {
-    deadline.#end(
-      new MarketgateError(
-        'service_unavailable',
-        `${deadline.#what}: no answer within ${Math.round(deadline.#milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
-      ),
-    );
-  }
-
-  /** Its client was closed: whatever the call waits for, it ends now. */
-  close(): void {
-    this.#end(closedError(this.#what));
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  /** Whether the caller ended it: whatever its reason is, it says nothing about the service. */
-  get isAborted(): boolean {
-    return this.#isAborted;
-  }
-
-  /** Why it ended: what the call rejects with. */
-  get reason(): unknown {
-    return this.#reason;
-  }
-
   /** Milliseconds that are left. */
   get remaining(): number {
-    return this.#ended ? 0 : Math.max(0, this.#endsAt - performance.now());
+    return this.ended ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
-  /** Tells `listener` when it ends, at once if it has. */
+  /** Calls `listener` when it ends, at once if it has. */
   listen(listener: EndListener): void {
-    if (this.#ended) {
-      listener.onEnd(this.#reason);
-    } else if (this.#listener === undefined) {
-      this.#listener = listener;
-    } else {
-      this.#more ??= new Set();
-      this.#more.add(listener);
-    }
+    if (this.ended) listener.onEnd(this.reason);
+    else this.#listeners.push(listener);
   }
 
-  /** Tells it no more. */
-  leave(listener: EndListener): void {
-    if (this.#listener === listener) this.#listener = undefined;
-    else this.#more?.delete(listener);
+  unlisten(listener: EndListener): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
   }
 
   /** Waits for `promise`, but not longer than the deadline. The promise itself goes on. */
@@ -101,44 +67,33 @@ export class Deadline {
     return new Promise<T>((resolve, reject) => {
       const listener: EndListener = { onEnd: reject };
       this.listen(listener);
-      promise.then(
-        (value) => {
-          this.leave(listener);
-          resolve(value);
-        },
-        (error: unknown) => {
-          this.leave(listener);
-          reject(error);
-        },
-      );
-    });
-  }
-
-  /** Between slices of long work: others have their turn. Rejects when the deadline ended meanwhile. */
-  turn(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      setImmediate(() => {
-        if (this.#ended) reject(this.#reason);
-        else resolve();
-      });
+      promise.then(resolve, reject).finally(() => this.unlisten(listener));
     });
   }
 
   /** Waits, but not longer than the deadline. */
   wait(milliseconds: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const listener: EndListener = {
-        onEnd(reason) {
-          clearTimeout(timer);
-          reject(reason);
-        },
-      };
-      const timer = setTimeout(() => {
-        this.leave(listener);
-        resolve();
-      }, milliseconds);
-      this.listen(listener);
+    let timer: NodeJS.Timeout | undefined;
+    const elapsed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
     });
+    return this.race(elapsed).finally(() => clearTimeout(timer));
+  }
+
+  /** Lets other work run between slices of long work. Rejects when the deadline ended meanwhile. */
+  async turn(): Promise<void> {
+    await new Promise(setImmediate);
+    if (this.ended) throw this.reason;
+  }
+
+  /** Ends the call now, whatever it waits for. */
+  end(reason: unknown): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.reason = reason;
+    const listeners = this.#listeners;
+    this.dispose();
+    for (const listener of listeners) listener.onEnd(reason);
   }
 
   /** Must be called when the call is over, or the timer holds the process. */
@@ -146,30 +101,62 @@ export class Deadline {
     clearTimeout(this.#timer);
     this.#stopListening?.();
     this.#calls?.delete(this);
-    this.#listener = undefined;
-    this.#more = undefined;
-  }
-
-  #end(reason: unknown): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#reason = reason;
-    const listeners = [this.#listener, ...(this.#more ?? [])];
-    this.dispose();
-    for (const listener of listeners) listener?.onEnd(reason);
+    this.#listeners = [];
   }
 }
 
-/** What a call ends with when its client is closed. */
-export const closedError = (what: string): MarketgateError =>
-  new MarketgateError('service_unavailable', `${what}: this client was closed`);
+/** The time of a {@link TimeLimit} has elapsed. */
+export class DeadlineExceeded extends Error {}
 
-/** What waits for each signal, and the one event listener that it has for all of them. */
-const waiting = new WeakMap<AbortSignal, { readonly all: Set<() => void>; onEvent: () => void }>();
+/** Too many calls of a {@link TimeLimit} are unanswered: one more would only take memory. */
+export class TooManyCalls extends Error {}
+
+/** Calls of a {@link TimeLimit} that can be unanswered at once, late ones included. */
+const MOST_UNANSWERED = 10_000;
+
+/** Calls to one store or server that each end within the same time. */
+export class TimeLimit {
+  readonly #milliseconds: number;
+  #unanswered = 0;
+
+  constructor(milliseconds: number) {
+    this.#milliseconds = milliseconds;
+  }
+
+  /**
+   * Begins a call and waits for its answer within the time. A late answer or rejection is ignored.
+   *
+   * @param work can look at `deadline.ended`: then nobody waits for it any more.
+   * @throws DeadlineExceeded, TooManyCalls, or what `work` fails with.
+   */
+  async run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
+    // A server that hangs for minutes answers nothing, and its client keeps every command.
+    if (this.#unanswered >= MOST_UNANSWERED) throw new TooManyCalls();
+    this.#unanswered++;
+    const deadline = new Deadline(this.#milliseconds, () => new DeadlineExceeded());
+    const answer = (async () => work(deadline))().finally(() => this.#unanswered--);
+    return deadline.race(answer).finally(() => deadline.dispose());
+  }
+}
+
+/** Waits for one answer within so many milliseconds. @throws as {@link TimeLimit.run}. */
+export const within = <T>(
+  milliseconds: number,
+  work: (deadline: Deadline) => T | Promise<T>,
+): Promise<T> => new TimeLimit(milliseconds).run(work);
+
+/** Runs `task` later, unless what it returns is called. Holds no process that has nothing else to do. */
+export function later(milliseconds: number, task: () => void): () => void {
+  const timer = setTimeout(task, milliseconds).unref();
+  return () => clearTimeout(timer);
+}
+
+/** What waits for each signal, and the one event listener that calls it all. */
+const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => void }>();
 
 /**
- * Calls `listener` when the signal is aborted. However many calls share one signal, it gets one event
- * listener: Node prints a warning when there are more than ten. None stays when nobody waits any more.
+ * Calls `listener` when the signal is aborted. All calls that share a signal share one event listener:
+ * Node warns when there are more than ten. None stays when nothing waits any more.
  *
  * @returns stops listening.
  */
@@ -178,38 +165,29 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (entry === undefined) {
     const all = new Set<() => void>();
     const onEvent = (): void => {
-      waiting.delete(signal);
       for (const each of [...all]) each();
     };
-    signal.addEventListener('abort', onEvent, { once: true });
     entry = { all, onEvent };
+    signal.addEventListener('abort', onEvent, { once: true });
     waiting.set(signal, entry);
   }
   const { all, onEvent } = entry;
   all.add(listener);
   return () => {
-    all.delete(listener);
-    if (all.size > 0 || waiting.get(signal)?.all !== all) return;
+    if (!all.delete(listener) || all.size > 0) return;
     waiting.delete(signal);
     signal.removeEventListener('abort', onEvent);
   };
 }
 
-/**
- * A clock that never goes back, made of one that can: durations measured by it stay as long as they are
- * when the wall clock is set back, so that no cached answer, key check or backoff outlives its time.
- * A clock that jumps ahead ends them early.
- */
+/** A clock that never goes back, made of one that can: no duration outlives a clock that is set back. */
 export function monotonic(clock: () => number): () => number {
   let offset = 0;
   let last = Number.NEGATIVE_INFINITY;
   return () => {
-    let now = clock() + offset;
-    if (now < last) {
-      offset += last - now;
-      now = last;
-    }
-    last = now;
-    return now;
+    const now = clock();
+    offset = Math.max(offset, last - now);
+    last = now + offset;
+    return last;
   };
 }

@@ -1,9 +1,9 @@
+import { TimeLimit, within } from '../deadline.js';
 import { Breaker, type CallEnd } from '../http/breaker.js';
-import { TimedCalls } from '../http/timed-calls.js';
 import type { SharedCache, SharedRow } from './shared-cache.js';
 
 /** What a shared cache may take for one call, in milliseconds: it is there to be faster. */
-const LONGEST = 100;
+export const LONGEST = 100;
 
 /** Instead of an answer, when the shared cache gave none. */
 export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
@@ -23,8 +23,7 @@ export class GuardedStore {
   readonly #clock: () => number;
   // By the process's own clock: its rest is about this machine's Redis, not about the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
-  // One timer for all: one for each call would cost more than the call.
-  readonly #calls = new TimedCalls(LONGEST);
+  readonly #limit = new TimeLimit(LONGEST);
   #stop: Promise<(() => Promise<void>) | typeof UNAVAILABLE> | undefined;
 
   /** @param clock epoch milliseconds. */
@@ -107,7 +106,7 @@ export class GuardedStore {
     );
     this.#stop = begun;
     // Only the wait has a deadline: the subscription itself may still be waiting for its connection.
-    await withinDeadline(() => begun);
+    await within(LONGEST, () => begun).catch(() => {});
   }
 
   /** Ends the subscription; waits for nothing. */
@@ -119,7 +118,7 @@ export class GuardedStore {
       .catch(() => {});
   }
 
-  #guarded<T>(
+  async #guarded<T>(
     run: () => T | Promise<T>,
     onFailure: CallEnd = 'failed',
   ): Promise<T | typeof UNAVAILABLE> {
@@ -127,21 +126,16 @@ export class GuardedStore {
     try {
       isProbe = this.#breaker.enter('shared cache');
     } catch {
-      return Promise.resolve(UNAVAILABLE);
+      return UNAVAILABLE;
     }
-    return new Promise((resolve) => {
-      this.#calls.start(
-        run,
-        (result) => {
-          this.#breaker.leave(isProbe, 'answered');
-          resolve(result);
-        },
-        () => {
-          this.#breaker.leave(isProbe, isProbe ? 'failed' : onFailure);
-          resolve(UNAVAILABLE);
-        },
-      );
-    });
+    try {
+      const result = await this.#limit.run(run);
+      this.#breaker.leave(isProbe, 'answered');
+      return result;
+    } catch {
+      this.#breaker.leave(isProbe, isProbe ? 'failed' : onFailure);
+      return UNAVAILABLE;
+    }
   }
 }
 
@@ -162,18 +156,3 @@ const isRow = (row: unknown): row is SharedRow =>
   row !== null &&
   ['string', 'undefined'].includes(typeof (row as Partial<SharedRow>).value) &&
   (['order', 'ttl', 'now'] as const).every((name) => Number.isFinite((row as SharedRow)[name]));
-
-/** One timer and no error: what fails, and what is too late, is the same to the caller. */
-export function withinDeadline<T>(run: () => Promise<T>): Promise<T | typeof UNAVAILABLE> {
-  return new Promise((resolve) => {
-    // Timers run before sockets are read: after a stall of this process the answer may be there already.
-    const timer = setTimeout(() => setImmediate(() => resolve(UNAVAILABLE)), LONGEST);
-    const end = (result: T | typeof UNAVAILABLE): void => {
-      clearTimeout(timer);
-      resolve(result);
-    };
-    Promise.resolve()
-      .then(run)
-      .then(end, () => end(UNAVAILABLE));
-  });
-}

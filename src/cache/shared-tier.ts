@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { later, within } from '../deadline.js';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { GuardedStore, UNAVAILABLE, withinDeadline } from './guarded-store.js';
+import { GuardedStore, LONGEST, UNAVAILABLE } from './guarded-store.js';
 import type { CacheLimits } from './options.js';
 import { Seal } from './seal.js';
 import type { SharedCache } from './shared-cache.js';
@@ -111,7 +112,7 @@ export class SharedTier {
   readonly #recent = new Map<string, Invalidation & { readonly until: number }>();
   /** A generation that the shared cache does not know yet. */
   #unsentGeneration: string | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  #retry: (() => void) | undefined;
   #wait = FIRST_RETRY;
   #isSending = false;
   #isClosed = false;
@@ -248,7 +249,7 @@ export class SharedTier {
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#retry);
+    this.#retry?.();
     this.#store.close();
   }
 
@@ -266,8 +267,8 @@ export class SharedTier {
   }
 
   async #prepare(given: string | Promise<string>): Promise<Seal | undefined> {
-    const secret = await withinDeadline(async () => given);
-    if (secret === UNAVAILABLE) return undefined;
+    const secret = await within(LONGEST, () => given).catch(() => undefined);
+    if (secret === undefined) return undefined;
     if (this.#seals[0]?.secret !== secret) {
       const known = this.#seals.filter((seal) => seal.secret !== secret);
       const seal = new Seal(secret, this.#options.context);
@@ -406,12 +407,10 @@ export class SharedTier {
   /** Tries again what could not be sent, and later once more. */
   #sendLater(): void {
     if (this.#isClosed || this.#retry !== undefined) return;
-    this.#retry = setTimeout(() => {
+    this.#retry = later(this.#wait, () => {
       this.#retry = undefined;
       void this.#sendUnsent();
-    }, this.#wait);
-    // It holds no process that has nothing else to do.
-    this.#retry.unref();
+    });
     this.#wait = Math.min(this.#wait * 2, LONGEST_RETRY);
   }
 

@@ -148,7 +148,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EndListener {
 
   #finish(): void {
     this.#over = true;
-    this.#deadline.leave(this);
+    this.#deadline.unlisten(this);
   }
 }
 

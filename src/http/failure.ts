@@ -19,6 +19,10 @@ const IN_WORDS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
+/** What a call ends with when its client is closed. */
+export const closedError = (): MarketgateError =>
+  new MarketgateError(WITHOUT_ANSWER.notReached, 'the call was ended: this client was closed');
+
 /** What is kept of an error of the network: its code. */
 class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';

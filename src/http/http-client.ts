@@ -4,6 +4,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings } from './client-options.js';
 import type { WireAnswer } from './exchange.js';
+import { closedError } from './failure.js';
 import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
 import { Pause } from './pause.js';
 import { parseRetryAfter } from './retry-after.js';
@@ -51,9 +52,14 @@ export class HttpClient {
    * @param what names the call, as in "GET /api/items/all".
    */
   deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
-    const call = new Deadline(what, milliseconds, signal, this.#calls);
-    if (this.#isClosed) call.close();
-    return call;
+    const exceeded = (): MarketgateError =>
+      new MarketgateError(
+        'service_unavailable',
+        `${what}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
+      );
+    const deadline = new Deadline(milliseconds, exceeded, signal, this.#calls);
+    if (this.#isClosed) deadline.end(closedError());
+    return deadline;
   }
 
   /**
@@ -62,7 +68,7 @@ export class HttpClient {
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const what = nameOf(request);
-    this.#transport.checkOpen(what);
+    this.#transport.checkOpen();
     this.#pause.check(what);
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';
@@ -115,7 +121,7 @@ export class HttpClient {
   close(): Promise<void> {
     this.#isClosed = true;
     const closed = this.#transport.close();
-    for (const call of [...this.#calls]) call.close();
+    for (const call of [...this.#calls]) call.end(closedError());
     return closed;
   }
 

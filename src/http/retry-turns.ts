@@ -24,7 +24,7 @@ export class RetryTurns {
     return new Promise((resolve, reject) => {
       const go = (): void => {
         this.#waiting.delete(go);
-        deadline.leave(listener);
+        deadline.unlisten(listener);
         this.#taken++;
         resolve();
       };

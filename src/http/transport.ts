@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
-import { closedError, type Deadline } from '../deadline.js';
+import type { Deadline } from '../deadline.js';
 import type { ClientSettings } from './client-options.js';
 import { Exchange, type WireAnswer } from './exchange.js';
-import { networkFailure } from './failure.js';
+import { closedError, networkFailure } from './failure.js';
 import type { ServiceUrl } from './service-url.js';
 import { USER_AGENT } from './user-agent.js';
 
@@ -50,8 +50,8 @@ export class Transport {
 
   #dispatch(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
+      this.checkOpen();
       const what = nameOf(request);
-      this.checkOpen(what);
       const { maxResponseBytes } = this.#settings;
       const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
@@ -64,8 +64,8 @@ export class Transport {
   }
 
   /** @throws MarketgateError `service_unavailable` once it is closed. */
-  checkOpen(what: string): void {
-    if (this.#closed) throw closedError(what);
+  checkOpen(): void {
+    if (this.#closed) throw closedError();
   }
 
   /** Ends the connections. A dispatcher that was passed in stays open. */

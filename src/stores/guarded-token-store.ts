@@ -1,4 +1,4 @@
-import { TimedCalls, TooLate, TooMany } from '../http/timed-calls.js';
+import { DeadlineExceeded, TimeLimit, TooManyCalls } from '../deadline.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
@@ -16,8 +16,7 @@ const LONGEST = 2000;
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
-  // One timer for all: a login makes three of these calls.
-  readonly #calls = new TimedCalls(LONGEST);
+  readonly #limit = new TimeLimit(LONGEST);
 
   constructor(store: TokenStore) {
     this.#store = store;
@@ -53,17 +52,21 @@ export class GuardedTokenStore {
     );
   }
 
-  #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#calls.start(run, resolve, (error) => reject(failureOf(`tokenStore.${method}`, error)));
-    });
+  async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
+    try {
+      return await this.#limit.run(run);
+    } catch (error) {
+      throw failureOf(`tokenStore.${method}`, error);
+    }
   }
 }
 
 function failureOf(call: string, error: unknown): unknown {
   if (isStoreFailure(error)) return error;
-  if (error instanceof TooLate) return storeFailure(call, `did not answer within ${LONGEST} ms`);
-  if (error instanceof TooMany) return storeFailure(call, 'has left too many calls unanswered');
+  if (error instanceof DeadlineExceeded)
+    return storeFailure(call, `did not answer within ${LONGEST} ms`);
+  if (error instanceof TooManyCalls)
+    return storeFailure(call, 'has left too many calls unanswered');
   return storeFailure(call, describeFailure(error));
 }
 

@@ -1,4 +1,4 @@
-import { type TimedCall, TimedCalls } from '../../http/timed-calls.js';
+import { type Deadline, TimeLimit } from '../../deadline.js';
 import { storeFailure } from '../store-failure.js';
 import { redisCommands } from './redis-client.js';
 import type { RedisCommands } from './redis-commands.js';
@@ -22,7 +22,7 @@ export class GuardedRedis {
   readonly commands: RedisCommands;
   readonly #owner: string;
   readonly #guard: Guard;
-  readonly #calls: TimedCalls;
+  readonly #limit: TimeLimit;
   #wasReady = false;
   #becomesReady: Promise<void> | undefined;
 
@@ -31,7 +31,7 @@ export class GuardedRedis {
     this.commands = redisCommands(owner, client, guard.timeout);
     this.#owner = owner;
     this.#guard = guard;
-    this.#calls = new TimedCalls(guard.timeout);
+    this.#limit = new TimeLimit(guard.timeout);
   }
 
   /**
@@ -39,39 +39,29 @@ export class GuardedRedis {
    * @param work what to do; it is told whether anybody still waits for it.
    * @throws MarketgateError `store_unavailable`.
    */
-  call<T>(method: string, work: (redis: RedisCommands, call: TimedCall) => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#calls.start(
-        (call) => {
-          if (this.commands.state !== 'ready') return this.#whenReady(work, call);
-          this.#wasReady = true;
-          return work(this.commands, call);
-        },
-        resolve,
-        (error) => {
-          const problem = describeRedisFailure(error, this.#guard.timeout);
-          reject(storeFailure(`${this.#owner}.${method}`, problem));
-        },
-      );
-    });
-  }
-
-  async #whenReady<T>(
-    work: (redis: RedisCommands, call: TimedCall) => Promise<T>,
-    call: TimedCall,
+  async call<T>(
+    method: string,
+    work: (redis: RedisCommands, call: Deadline) => Promise<T>,
   ): Promise<T> {
-    await this.#ready(call);
-    this.#wasReady = true;
-    return work(this.commands, call);
+    try {
+      return await this.#limit.run(async (call) => {
+        if (this.commands.state !== 'ready') await this.#ready(call);
+        this.#wasReady = true;
+        return work(this.commands, call);
+      });
+    } catch (error) {
+      const problem = describeRedisFailure(error, this.#guard.timeout);
+      throw storeFailure(`${this.#owner}.${method}`, problem);
+    }
   }
 
-  async #ready(call: TimedCall): Promise<void> {
+  async #ready(call: Deadline): Promise<void> {
     if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
     // A client that is just being connected is waited for in any case, or apps would fail at start.
     if (this.#wasReady && !this.#guard.waits) throw new NotConnected('the connection is lost');
     this.commands.wake();
-    while (!call.isOver && this.commands.state === 'waiting') await this.#nextReady();
-    if (call.isOver || this.commands.state !== 'ready') {
+    while (!call.ended && this.commands.state === 'waiting') await this.#nextReady();
+    if (call.ended || this.commands.state !== 'ready') {
       throw new NotConnected('the client is not connected');
     }
   }

@@ -1,4 +1,4 @@
-import { TooLate, TooMany } from '../../http/timed-calls.js';
+import { DeadlineExceeded, TooManyCalls } from '../../deadline.js';
 import { describeFailure } from '../store-failure.js';
 
 /** The client cannot be used just now; the message says why, and holds nothing else. */
@@ -30,8 +30,8 @@ const REPLIES = new Set([
  * and value beside it, and a script's error can quote them.
  */
 export function describeRedisFailure(error: unknown, timeout: number): string {
-  if (error instanceof TooLate) return `did not answer within ${timeout} ms`;
-  if (error instanceof TooMany) return 'was not sent, for too many commands are unanswered';
+  if (error instanceof DeadlineExceeded) return `did not answer within ${timeout} ms`;
+  if (error instanceof TooManyCalls) return 'was not sent, for too many commands are unanswered';
   if (error instanceof NotConnected) return `was not sent, for ${error.message}`;
   const [reply = ''] = error instanceof Error ? error.message.split(' ', 1) : [];
   return REPLIES.has(reply) ? `failed (${reply})` : describeFailure(error);

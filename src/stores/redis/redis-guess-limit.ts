@@ -144,7 +144,7 @@ export class RedisGuessLimit implements GuessLimit {
       }
       const taken = { key, count, life, endsAt: performance.now() + life };
       // Nobody waits for it any more, so nobody would give it back.
-      if (call.isOver && count > 0) await redis.run(GIVE_BACK, key, []);
+      if (call.ended && count > 0) await redis.run(GIVE_BACK, key, []);
       return taken;
     });
   }

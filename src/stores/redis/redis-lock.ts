@@ -22,7 +22,7 @@ export async function takeLock(
   const reply = await redis.call('lock', async (commands, call) => {
     const taken = await commands.setIfAbsent(key, holder, milliseconds);
     // Nobody knows of it any more: without this, all would wait for its life to be over.
-    if (taken === 'OK' && call.isOver) await giveBack(commands);
+    if (taken === 'OK' && call.ended) await giveBack(commands);
     return taken;
   });
   if (reply !== 'OK') return undefined;

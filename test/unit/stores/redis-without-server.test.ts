@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { TooLate, TooMany } from '../../../src/http/timed-calls.js';
+import { DeadlineExceeded, TooManyCalls } from '../../../src/deadline.js';
 import { decodeInvalidation } from '../../../src/stores/redis/invalidation-message.js';
 import { redisCommands } from '../../../src/stores/redis/redis-client.js';
 import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/redis-failure.js';
@@ -60,8 +60,8 @@ describe('what went wrong, in words', () => {
       .map((reply): [unknown, string] => [new Error(`${reply} the rest`), `failed (${reply})`]),
     [new Error('SECRET the rest'), 'failed (Error)'],
     ['OOM', 'failed'],
-    [new TooLate(), 'did not answer within 7 ms'],
-    [new TooMany(), 'was not sent, for too many commands are unanswered'],
+    [new DeadlineExceeded(), 'did not answer within 7 ms'],
+    [new TooManyCalls(), 'was not sent, for too many commands are unanswered'],
     [new NotConnected('it is away'), 'was not sent, for it is away'],
   ])('%s', (error, words) => {
     expect(describeRedisFailure(error, 7)).toBe(words);

@@ -1,0 +1,144 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  Deadline,
+  DeadlineExceeded,
+  later,
+  TimeLimit,
+  TooManyCalls,
+  within,
+} from '../../../src/deadline.js';
+
+const never = () => new Promise<never>(() => {});
+
+describe('with a fake clock', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'],
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  describe('a deadline', () => {
+    const open = (signal?: AbortSignal) => new Deadline(50, () => new Error('late'), signal);
+
+    it('ends every wait of its call when the time has elapsed', async () => {
+      const deadline = open();
+      const waits = [deadline.race(never()), deadline.wait(60)].map((wait) =>
+        wait.catch((error: Error) => error.message),
+      );
+      await vi.advanceTimersByTimeAsync(30);
+      expect(deadline.remaining).toBe(20);
+      await vi.advanceTimersByTimeAsync(21);
+      expect(await Promise.all(waits)).toEqual(['late', 'late']);
+      expect(deadline).toMatchObject({ ended: true, isAborted: false, remaining: 0 });
+      await expect(deadline.race(never())).rejects.toThrow('late');
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('ends with the reason of its signal, and knows the difference', async () => {
+      const leaving = new AbortController();
+      const deadline = open(leaving.signal);
+      const wait = expect(deadline.wait(10)).rejects.toThrow('left');
+      leaving.abort(new Error('left'));
+      await wait;
+      expect(deadline.isAborted).toBe(true);
+      expect(open(leaving.signal)).toMatchObject({ ended: true, isAborted: true });
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('holds no timer once it is disposed of', async () => {
+      const deadline = open();
+      expect(await deadline.race(Promise.resolve('answer'))).toBe('answer');
+      deadline.dispose();
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
+
+  describe('a time limit', () => {
+    it('gives the answer, or the failure, that came in time', async () => {
+      const limit = new TimeLimit(50);
+      expect(await limit.run(() => 'answer')).toBe('answer');
+      const fail = () => {
+        throw new Error('no');
+      };
+      await expect(limit.run(fail)).rejects.toThrow('no');
+      await expect(limit.run(async () => fail())).rejects.toThrow('no');
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('ends each call after its own time', async () => {
+      const limit = new TimeLimit(50);
+      const ended: string[] = [];
+      const begin = (name: string) =>
+        limit.run(never).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(DeadlineExceeded);
+          ended.push(name);
+        });
+      void begin('first');
+      await vi.advanceTimersByTimeAsync(30);
+      void begin('second');
+      await vi.advanceTimersByTimeAsync(22);
+      expect(ended).toEqual(['first']);
+      await vi.advanceTimersByTimeAsync(30);
+      expect(ended).toEqual(['first', 'second']);
+    });
+
+    it('tells the work that nobody waits any more; it may fail then', async () => {
+      let fail: (error: Error) => void = () => {};
+      let call: Deadline | undefined;
+      const outcome = expect(
+        within(50, (deadline) => {
+          call = deadline;
+          return new Promise<never>((_, reject) => {
+            fail = reject;
+          });
+        }),
+      ).rejects.toBeInstanceOf(DeadlineExceeded);
+      expect(call?.ended).toBe(false);
+      await vi.advanceTimersByTimeAsync(60);
+      await outcome;
+      expect(call?.ended).toBe(true);
+      // Vitest fails the run for a rejection that nobody listens to.
+      fail(new Error('too late to matter'));
+    });
+  });
+
+  it('a task for later runs once, or not at all when it is cancelled', async () => {
+    const [task, cancelled] = [vi.fn(), vi.fn()];
+    later(50, task);
+    later(50, cancelled)();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(task).toHaveBeenCalledTimes(1);
+    expect(cancelled).not.toHaveBeenCalled();
+  });
+});
+
+it('a time limit refuses calls when too many are unanswered, until some are answered', async () => {
+  const limit = new TimeLimit(60_000);
+  const answers: (() => void)[] = [];
+  const slow = () => new Promise<void>((resolve) => answers.push(resolve));
+  const calls = Array.from({ length: 10_000 }, () => limit.run(slow));
+  await expect(limit.run(() => 'answer')).rejects.toBeInstanceOf(TooManyCalls);
+  for (const answer of answers) answer();
+  await Promise.all(calls);
+  expect(await limit.run(() => 'answer')).toBe('answer');
+});
+
+it('an answer that arrived while the process was busy is not late', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const answer = within(
+    20,
+    () =>
+      new Promise<string>((resolve) => {
+        port1.once('message', resolve);
+      }),
+  );
+  port2.postMessage('answer');
+  const end = performance.now() + 60;
+  while (performance.now() < end);
+  expect(await answer).toBe('answer');
+  port1.close();
+});
