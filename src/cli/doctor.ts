@@ -1,56 +1,244 @@
-import { checkKeyService } from './doctor-key-api.js';
-import { checkLoginService } from './doctor-login-api.js';
-import { checkRedis } from './doctor-redis.js';
-import type { Finding, Report } from './finding.js';
-import type { Settings } from './settings.js';
-import { colorsOf, printable, type Terminal, table } from './terminal.js';
+import { KeyApi } from '../clients/key-api.js';
+import { LoginApi } from '../clients/login-api.js';
+import { isMarketgateError } from '../errors.js';
+import { SANDBOX_HEADER } from '../sandbox/console/sandbox-header.js';
+import {
+  checkConnection,
+  inWords,
+  noAnswer,
+  type Probe,
+  probe,
+  type Report,
+  type Status,
+} from './connection.js';
+import { colorsOf, type Io, printable, table } from './io.js';
+import { missingSettings, type Settings, type VARIABLES } from './settings.js';
 
 /**
- * `marketgate doctor`: looks at each thing apart, in the order in which they depend on each other.
- * @returns 0 when nothing is wrong, else 1.
+ * `marketgate doctor`: checks everything that a login and a purchase code depend on, in that order.
+ * @returns the exit code: 0 when nothing is wrong, else 1.
  */
-export async function doctor(
-  settings: Settings,
-  { json }: { json: boolean },
-  terminal: Terminal,
-): Promise<number> {
-  const findings: Finding[] = [];
-  const spin = (text: string) => (json ? undefined : terminal.spin?.(text));
-  let stop: (() => void) | undefined;
-  const look = async (text: string, check: (report: Report) => Promise<void>): Promise<void> => {
-    stop = spin(text);
-    try {
-      await check((name, status, detail) => {
-        const finding: Finding = { check: name, status, detail: printable(detail) };
-        findings.push(finding);
-        if (json) return;
-        // The line must not be written into the spinner's.
-        stop?.();
-        terminal.out(line(finding, terminal));
-        stop = spin(text);
-      });
-    } finally {
-      stop?.();
-    }
+export async function doctor(settings: Settings, json: boolean, io: Io): Promise<number> {
+  const findings: { check: string; status: Status; detail: string }[] = [];
+  const colors = colorsOf(io);
+  const mark = { ok: colors.green, warning: colors.yellow, wrong: colors.red, skipped: colors.dim };
+  const report: Report = (check, status, detail) => {
+    const finding = { check, status, detail: printable(detail) };
+    findings.push(finding);
+    if (json) return;
+    const columns = [status.padEnd('warning'.length), check.padEnd('login certificate'.length)];
+    io.out(table([[mark[status](columns[0] ?? ''), columns[1] ?? '', finding.detail]]));
   };
-  await look('Looking at the key API', (report) => checkKeyService(settings, report));
-  await look('Looking at the login', (report) => checkLoginService(settings, report));
-  await look('Looking at Redis', (report) => checkRedis(settings, report));
+  if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
+  await checkKeyApi(settings, report);
+  await checkLogin(settings, report);
+  await checkRedis(settings, report);
   const isWell = findings.every(({ status }) => status !== 'wrong');
-  if (json) terminal.out(JSON.stringify({ ok: isWell, findings }, null, 2));
+  if (json) io.out(JSON.stringify({ ok: isWell, findings }, null, 2));
   return isWell ? 0 : 1;
 }
 
-/** Wide enough for the longest name of a check. */
-const WIDTH = 'login certificate'.length;
-
-function line({ check, status, detail }: Finding, terminal: Terminal): string {
-  const colors = colorsOf(terminal);
-  const marks = {
-    ok: colors.green('ok     '),
-    warning: colors.yellow('warning'),
-    wrong: colors.red('wrong  '),
-    skipped: colors.dim('skipped'),
-  };
-  return table([[marks[status], check.padEnd(WIDTH), detail]]);
+/** The key API: its address, the way to it, the key, the items. */
+async function checkKeyApi(settings: Settings, report: Report): Promise<void> {
+  const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
+  const skip = skipper(report);
+  const all = ['reachable', 'https', 'certificate', 'clock', 'api_key', 'items'];
+  const keyApi = await opened('key API', baseUrl, settings, report, ['baseUrl', 'apiKey'], () => {
+    return new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
+  });
+  if (keyApi === undefined) return skip(...all);
+  try {
+    if (!(await checkConnection(baseUrl, timeout, report))) return skip('api_key', 'items');
+    const isAccepted = await attempt('api_key', report, async () => {
+      const { username, name } = await keyApi.getAccount();
+      return `accepted; the account of ${name.full_name || username}`;
+    });
+    if (!isAccepted) return skip('items');
+    await attempt('items', report, async () => {
+      const { length } = await keyApi.listItems();
+      return length === 0 ? 'readable; the service says there are none' : `readable; ${length}`;
+    });
+  } finally {
+    await keyApi.close();
+  }
 }
+
+/** No service issues this auth_key. How it is refused tells whether the service knows the app. */
+const NO_AUTH_KEY = 'marketgate-doctor';
+
+/** The login API: its address, the way to it where that is another host, the login page, the app. */
+async function checkLogin(settings: Settings, report: Report): Promise<void> {
+  const { authUrl = '', appId = '', appSecret = '', allowInsecure, timeout } = settings;
+  const skip = skipper(report);
+  if (`${authUrl}${appId}${appSecret}` === '') {
+    return report('login', 'skipped', 'not set up: fine for a site without login');
+  }
+  const needed = ['authUrl', 'appId', 'appSecret'] as const;
+  const loginApi = await opened('login', authUrl, settings, report, needed, () => {
+    return new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
+  });
+  if (loginApi === undefined) return skip('login page', 'app');
+  try {
+    const isReached =
+      isSameOrigin(authUrl, settings.baseUrl) ||
+      (await checkConnection(authUrl, timeout, report, 'login '));
+    if (!isReached) return skip('login page', 'app');
+    if (!(await checkLoginPage(loginApi.loginUrl(), timeout, report))) return skip('app');
+    await attempt('app', report, async () => {
+      try {
+        await loginApi.exchange(NO_AUTH_KEY);
+      } catch (error) {
+        if (isMarketgateError(error) && error.code === 'auth_key_rejected') return 'known';
+        throw error;
+      }
+      report('app', 'wrong', 'the service accepts a made-up auth_key; check the address');
+      return undefined;
+    });
+  } finally {
+    await loginApi.close();
+  }
+}
+
+const isSameOrigin = (a: string, b: string | undefined): boolean =>
+  b !== undefined && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+
+async function checkLoginPage(url: string, timeout: number, report: Report): Promise<boolean> {
+  let page: Probe;
+  try {
+    page = await probe(url, timeout);
+  } catch (error) {
+    report('login page', 'wrong', (error as Error).message);
+    return false;
+  }
+  const type = page.header('content-type').split(';')[0]?.trim().toLowerCase() ?? '';
+  const say = (status: Status, problem = ''): boolean => {
+    report('login page', status, `answers (HTTP ${page.status})${problem}`);
+    return status !== 'wrong';
+  };
+  if (page.status >= 500) return say('wrong', '; the service is in trouble');
+  // A redirect leads to the page where the visitor logs in.
+  if (page.status >= 300 && page.status < 400) return say('ok');
+  if (!type.includes('html')) {
+    return say('wrong', `; not a page, but ${type || 'nothing'}: check the address`);
+  }
+  if (page.status < 400) return say('ok');
+  return say('warning', '; it may not know this app, or want its redirect URL registered');
+}
+
+/** Checks that Redis answers, with the client that is installed next to the package. */
+async function checkRedis({ redisUrl, timeout }: Settings, report: Report): Promise<void> {
+  if (redisUrl === undefined) {
+    return report('redis', 'skipped', 'not set up: fine for one process');
+  }
+  const url = URL.canParse(redisUrl) ? new URL(redisUrl) : undefined;
+  if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
+    return report('redis', 'wrong', 'REDIS_URL must be a redis: or rediss: URL');
+  }
+  const redis = await import('redis').catch(() => undefined);
+  if (redis === undefined) {
+    return report('redis', 'skipped', 'install the package redis to check the connection');
+  }
+  const limit = Math.min(timeout, 3000);
+  const client = redis.createClient({
+    url: redisUrl,
+    socket: { connectTimeout: limit, reconnectStrategy: false },
+  });
+  try {
+    await new Promise((resolve, reject) => {
+      client.on('error', reject);
+      client
+        .connect()
+        .then(() => client.ping())
+        .then(resolve, reject);
+      AbortSignal.timeout(limit).onabort = () => reject(new Error(noAnswer(limit)));
+    });
+    report('redis', 'ok', `${url.host} answers`);
+  } catch (error) {
+    report('redis', 'wrong', `${url.host}: ${redisProblem(error)}`);
+  } finally {
+    client.destroy();
+  }
+}
+
+const REDIS_REFUSALS: Readonly<Record<string, string>> = {
+  NOAUTH: 'it requires a password',
+  WRONGPASS: 'it refuses the user name or the password',
+  ERR: 'it refuses the user name or the password',
+  LOADING: 'it is loading its data; try again in a moment',
+};
+
+/** Only the first word of a refusal: the rest can repeat the password. */
+function redisProblem(error: unknown): string {
+  const { message = '', code } = Object(error) as Partial<NodeJS.ErrnoException>;
+  if (code !== undefined) return inWords(error);
+  const [word = ''] = message.split(' ', 1);
+  if (Object.hasOwn(REDIS_REFUSALS, word)) return REDIS_REFUSALS[word] ?? '';
+  if (message.startsWith('no answer')) return `it accepts connections, but sends ${message}`;
+  return 'its answer is not that of Redis';
+}
+
+/** Makes a client, unless settings are missing or wrong, or production is set up to use a sandbox. */
+async function opened<T>(
+  check: string,
+  url: string,
+  settings: Settings,
+  report: Report,
+  needed: readonly (keyof typeof VARIABLES)[],
+  make: () => T & { close(): Promise<void> },
+): Promise<T | undefined> {
+  const missing = missingSettings(settings, ...needed);
+  if (missing !== undefined) {
+    report(check, 'wrong', missing);
+    return undefined;
+  }
+  let client: T & { close(): Promise<void> };
+  try {
+    client = make();
+  } catch (error) {
+    // The TypeErrors of the clients name the option and hold no secret.
+    report(check, 'wrong', (error as Error).message);
+    return undefined;
+  }
+  const { host } = new URL(url);
+  if (settings.isProduction && (await isSandbox(url, settings.timeout))) {
+    await client.close();
+    const advice = 'its keys and codes are public; set the address of the real service';
+    report(check, 'wrong', `${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
+    return undefined;
+  }
+  report(check, 'ok', host);
+  return client;
+}
+
+async function isSandbox(url: string, timeout: number): Promise<boolean> {
+  try {
+    const { header } = await probe(`${url.replace(/\/+$/, '')}/sandbox/console`, timeout);
+    return header(SANDBOX_HEADER) !== '';
+  } catch {
+    // The checks that follow say what is wrong with the address.
+    return false;
+  }
+}
+
+/** Reports the result of a call: its text, or the error's message. */
+async function attempt(
+  check: string,
+  report: Report,
+  call: () => Promise<string | undefined>,
+): Promise<boolean> {
+  try {
+    const result = await call();
+    if (result !== undefined) report(check, 'ok', result);
+    return true;
+  } catch (error) {
+    if (!isMarketgateError(error)) throw error;
+    report(check, 'wrong', error.message);
+    return false;
+  }
+}
+
+const skipper =
+  (report: Report) =>
+  (...checks: string[]): void => {
+    for (const check of checks) report(check, 'skipped', 'see above');
+  };

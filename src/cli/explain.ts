@@ -1,53 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Command } from 'commander';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { UsageError } from './settings.js';
-import { colorsOf, type Terminal, table } from './terminal.js';
+import { colorsOf, type Io, table, UsageError } from './io.js';
 
-/** Where the pages are: beside the built files, and in the sources. */
+/** Where the pages are: next to the built files, or in the sources. */
 const FOLDERS = ['./errors/', '../errors/pages/'];
 
-/** Every code that has a page, with its status, or what it is instead of an error. */
+/** Every code that has a page, with its HTTP status, or "warning". */
 const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
   ...Object.entries(ERROR_CODES).map(([code, { status }]) => [code, String(status)]),
   ...Object.keys(WARNINGS).map((code) => [code, 'warning']),
 ]);
 
-/** Adds `marketgate explain [code]`, to which the messages of errors and warnings lead. */
-export function addExplainCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('explain')
-    .argument('[code]', 'the "code" of an error or a warning; without one, all are listed')
-    .description('say of an error or a warning what happened, why, and what to do')
-    .action((code: string | undefined) => terminal.out(explain(code, terminal)));
-}
-
-/** @throws UsageError that lists the codes, when there is no such code. */
-function explain(code: string | undefined, terminal: Terminal): string {
-  if (code === undefined) return listOfCodes();
+/**
+ * `marketgate explain [CODE]`: the page that the `help` of errors and warnings names.
+ * @throws UsageError that lists the codes, when this one does not exist.
+ */
+export function explain(code: string | undefined, io: Io): string {
+  if (code === undefined) {
+    const rows = Object.entries(KINDS).map(([name, kind]) => [name, kind, summaryOf(pageOf(name))]);
+    return `${table(rows)}\n\nnpx marketgate explain CODE tells more about one.`;
+  }
   if (!Object.hasOwn(KINDS, code)) {
     throw new UsageError(
-      `explain: nothing has this code; there are\n  ${Object.keys(KINDS).join('\n  ')}`,
+      `explain: there is no code of this name. The codes are\n  ${Object.keys(KINDS).join('\n  ')}`,
     );
   }
-  const { bold } = colorsOf(terminal);
+  const { bold, cyan } = colorsOf(io);
   return pageOf(code)
     .trimEnd()
-    .replace(/^#+ .*$/gm, (heading) => bold(heading));
+    .replace(/^#+ .*$/gm, (heading) => bold(heading))
+    .replace(/`[^`\n]+`/g, (name) => cyan(name));
 }
 
-function listOfCodes(): string {
-  const rows = Object.entries(KINDS).map(([code, kind]) => [
-    code,
-    kind,
-    firstSentence(pageOf(code)),
-  ]);
-  return `${table(rows)}\n\nnpx marketgate explain CODE says more of one.`;
-}
-
-/** What happened, in short. */
-function firstSentence(page: string): string {
+/** The first sentence of a page's first section. */
+function summaryOf(page: string): string {
   const [, happened = ''] = /^## What happened\n\n([\s\S]+?\.)\s/m.exec(page) ?? [];
   return happened.replace(/\s+/g, ' ');
 }

@@ -1,34 +1,33 @@
 #!/usr/bin/env node
+import { processIo } from './io.js';
 import { run } from './program.js';
-import { processTerminal } from './terminal.js';
 
-function listenForStop(): () => Promise<void> {
-  const stopped = new Promise<void>((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-  });
-  return () => stopped;
-}
-
-// Who reads the output may stop to: `marketgate doctor | head -1` is no failure of the command.
+// A reader that has read enough, as in `marketgate doctor | head -1`, is no failure of the command.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
 }
 
+const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+  });
+
 run(process.argv.slice(2), {
-  terminal: processTerminal,
+  io: processIo,
   environment: process.env,
-  listenForStop,
+  cwd: process.cwd(),
+  untilStopped,
 }).then(
   (exitCode) => {
     process.exitCode = exitCode;
   },
   (error: unknown) => {
-    // Nothing of a secret is in an error's name; its message could come from anywhere.
+    // Only the name and the code: the message of an unexpected error can hold anything.
     const { name, code } = error as NodeJS.ErrnoException;
-    processTerminal.err(`marketgate: ${name ?? 'Error'}${code ? ` (${code})` : ''}`);
+    processIo.err(`marketgate: ${name ?? 'Error'}${code ? ` (${code})` : ''}`);
     process.exitCode = 2;
   },
 );

@@ -1,38 +1,43 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../http/user-agent.js';
 import { doctor } from './doctor.js';
-import { addExplainCommand } from './explain.js';
-import { addSandboxCommand, type SandboxSurroundings } from './sandbox-command.js';
-import { readSettings, type SettingFlags, UsageError, VARIABLES } from './settings.js';
+import { explain } from './explain.js';
+import { type Io, UsageError } from './io.js';
+import { addSandboxCommand } from './sandbox.js';
+import { readSettings, type SettingFlags, type Surroundings, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
 
 /** What a run needs from outside. */
-export type Surroundings = SandboxSurroundings;
+export interface RunOptions extends Surroundings {
+  readonly io: Io;
+  /** Called before the sandbox starts; settles when it is to stop. */
+  readonly untilStopped: () => Promise<void>;
+}
 
-/** Runs `marketgate …`; gives its exit code: 2 for wrong usage. */
-export async function run(args: readonly string[], around: Surroundings): Promise<number> {
-  const { terminal, environment } = around;
+/** Runs `marketgate …` and gives its exit code: 2 for wrong usage. */
+export async function run(args: readonly string[], options: RunOptions): Promise<number> {
+  const { io } = options;
   let exitCode = 0;
   const program = new Command('marketgate')
     .description('Develop and diagnose marketplace login and purchase codes.')
     .version(VERSION)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.err(text.trimEnd()),
+      writeOut: (text) => io.out(text.trimEnd()),
+      writeErr: (text) => io.err(text.trimEnd()),
     })
     .addHelpText(
       'after',
-      `\nSettings come from flags or from the environment:\n  ${Object.values(VARIABLES).join('\n  ')}\nSecrets belong into the environment: flags are seen by other users of the machine.`,
+      `\nSettings come from flags, from the environment, or from ./.env:\n  ${Object.values(VARIABLES).join('\n  ')}\nGive secrets in the environment or in .env: other users of the machine can see flags.`,
     );
 
-  addSandboxCommand(program, around, (code) => {
+  addSandboxCommand(program, options, (code) => {
     exitCode = code;
   });
 
   const withSettings = (command: Command): Command =>
     command
-      .option('--env-file <path>', 'a file with these variables, such as .env')
+      .option('--env-file <path>', 'a file with these variables (default: ./.env where it exists)')
       .option('--base-url <url>', `instead of ${VARIABLES.baseUrl}`)
       .option('--auth-url <url>', `instead of ${VARIABLES.authUrl}`)
       .option('--app-id <id>', `instead of ${VARIABLES.appId}`)
@@ -42,30 +47,27 @@ export async function run(args: readonly string[], around: Surroundings): Promis
 
   withSettings(program.command('doctor'))
     .description(
-      'check each thing apart: addresses, certificate, clock, key, items, login, app, redis; exit code 0 well, 1 something is wrong',
+      'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong',
     )
     .action(async (flags: SettingFlags & { json?: boolean }) => {
-      exitCode = await doctor(
-        readSettings(flags, environment),
-        { json: flags.json === true },
-        terminal,
-      );
+      exitCode = await doctor(readSettings(flags, options), flags.json === true, io);
     });
 
-  withSettings(program.command('verify').argument('<code>', 'a purchase code'))
+  withSettings(
+    program.command('verify').argument('<code>', 'a purchase code; - reads it from stdin'),
+  )
     .description(
-      'ask the service about a purchase code: exit code 0 valid, 1 not, 2 could not find out',
+      'ask the service about a purchase code; exit code 0: valid, 1: not valid, 2: unknown',
     )
     .action(async (code: string, flags: SettingFlags & { json?: boolean }) => {
-      exitCode = await verify(
-        code,
-        readSettings(flags, environment),
-        { json: flags.json === true },
-        terminal,
-      );
+      exitCode = await verify(code, readSettings(flags, options), flags.json === true, io);
     });
 
-  addExplainCommand(program, terminal);
+  program
+    .command('explain')
+    .argument('[code]', 'the code of an error or a warning; without it, all codes are listed')
+    .description('explain an error or a warning: what happened, why, and what to do')
+    .action((code: string | undefined) => io.out(explain(code, io)));
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -73,7 +75,7 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof UsageError) && !(error instanceof TypeError)) throw error;
-    terminal.err(error.message);
+    io.err(error.message);
     return 2;
   }
 }

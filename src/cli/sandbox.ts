@@ -1,136 +1,169 @@
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { createSandbox, Sandbox } from '../sandbox/index.js';
-import { UsageError, VARIABLES } from './settings.js';
-import { readSwitches } from './switch-arguments.js';
-import { colorsOf, type Terminal, table } from './terminal.js';
+import { parseEnv } from 'node:util';
+import type { Command } from 'commander';
+import type { BoardStates } from '../sandbox/console/boards.js';
+import type { Sandbox } from '../sandbox/index.js';
+import { inWords, noAnswer } from './connection.js';
+import { colorsOf, type Io, printable, table, UsageError } from './io.js';
+import { VARIABLES } from './settings.js';
 
-/** Flags of `marketgate sandbox`. */
-export interface SandboxFlags {
+const DEFAULT_URL = 'http://127.0.0.1:4000';
+const DEFAULT_REDIRECT = 'http://localhost:3000/callback';
+const SWITCH = 'name, name=value, or several separated by commas';
+
+const EXAMPLES = `
+Examples:
+  marketgate sandbox --save-env .env
+  marketgate sandbox --dialect nulls,localised=de --fault latency=300
+  marketgate sandbox --fault 'rateLimit={"retryAfter":5,"form":"http-date"}'
+  marketgate sandbox set errorRate=1 only=key-api      while it runs, in another terminal
+  marketgate sandbox set faults.rateLimit=5            both boards have a switch of this name
+  marketgate sandbox show
+  marketgate sandbox reset`;
+
+interface SandboxFlags {
   readonly port: string;
   readonly host: string;
-  readonly redirectUrl?: string | undefined;
-  readonly openRedirectUrl?: string | undefined;
-  readonly open?: boolean | undefined;
-  readonly seed?: string | undefined;
-  readonly dialect?: readonly string[] | undefined;
-  readonly fault?: readonly string[] | undefined;
-  readonly consoleHost?: readonly string[] | undefined;
+  readonly redirectUrl: string;
+  readonly saveEnv?: string;
+  readonly seed?: string;
+  readonly dialect?: readonly string[];
+  readonly fault?: readonly string[];
+  readonly consoleHost?: readonly string[];
 }
 
-/** What starting a sandbox needs from outside. */
-export interface SandboxTools {
-  readonly create: typeof createSandbox;
-  readonly terminal: Terminal;
-  readonly openInBrowser: (url: string) => void;
+interface ControlFlags {
+  readonly url: string;
+  readonly json?: boolean;
+}
+
+/** What the command needs from outside. */
+interface SandboxCommandOptions {
+  readonly io: Io;
   readonly environment: NodeJS.ProcessEnv;
+  readonly untilStopped: () => Promise<void>;
 }
 
-/**
- * `marketgate sandbox`: starts one and prints what to paste into `.env`, and codes to try. Gives the
- * running sandbox; the caller ends it.
- */
-export async function startSandbox(flags: SandboxFlags, tools: SandboxTools): Promise<Sandbox> {
-  const { create, terminal, openInBrowser } = tools;
+/** Adds `marketgate sandbox`, and its commands for a sandbox that is running. */
+export function addSandboxCommand(
+  program: Command,
+  options: SandboxCommandOptions,
+  finish: (exitCode: number) => void,
+): void {
+  const { io, untilStopped } = options;
+  const sandbox = program
+    .command('sandbox')
+    .description('run the marketplace service here, for development')
+    .option('--port <number>', 'port to listen on; 0 is any that is free', '4000')
+    .option(
+      '--host <address>',
+      'address to listen on; only loopback keeps its secrets',
+      '127.0.0.1',
+    )
+    .option('--redirect-url <url>', "your app's callback", DEFAULT_REDIRECT)
+    .option('--save-env <file>', 'add the settings, and a SESSION_SECRET, to this file')
+    .option('--seed <file>', 'JSON file with users, workspaces, apps, items, purchases')
+    .option('--dialect <switch...>', `differences of real deployments: ${SWITCH}`)
+    .option('--fault <switch...>', `what goes wrong: ${SWITCH}`)
+    .option('--console-host <name...>', 'host names that may open the console, behind a proxy')
+    .addHelpText('after', EXAMPLES)
+    .action(async (flags: SandboxFlags) => {
+      // Ctrl+C counts from now on, also while the first lines are printed.
+      const stopped = untilStopped();
+      const started = await startSandbox(flags, options);
+      await stopped;
+      await started.close();
+    });
+
+  const control = (command: Command): Command =>
+    command
+      .option('--url <url>', 'where the sandbox runs', DEFAULT_URL)
+      .option('--json', 'print all switches as JSON');
+
+  control(sandbox.command('set').argument('<switch...>', SWITCH))
+    .description('set faults and dialect of a running sandbox')
+    .action(async (given: string[], flags: ControlFlags) => {
+      const changesOf = (known: BoardStates): Changes =>
+        readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
+      finish(await changeRunning(flags, io, changesOf));
+    });
+  control(sandbox.command('show'))
+    .description('show which switches of a running sandbox are on')
+    .action(async (flags: ControlFlags) => finish(await changeRunning(flags, io, () => [])));
+  control(sandbox.command('reset').argument('[switch...]', 'names; without any, all'))
+    .description('reset switches of a running sandbox')
+    .action(async (given: string[], flags: ControlFlags) => {
+      const changesOf = (known: BoardStates): Changes => {
+        const all = Object.entries(known).flatMap(([board, switches]) =>
+          Object.keys(switches).map((name) => ({ board, name })),
+        );
+        const named = readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
+        return (given.length > 0 ? named : all).map((each) => ({ ...each, value: null }));
+      };
+      finish(await changeRunning(flags, io, changesOf));
+    });
+  sandbox
+    .command('switches')
+    .description('list every fault and every difference of dialect, with the values it takes')
+    .action(async () => {
+      const { describeAllSwitches } = await import('../sandbox/console/boards.js');
+      io.out(switchTable(describeAllSwitches(), ({ about, expected }) => `${about} (${expected})`));
+    });
+}
+
+/** Starts a sandbox and prints its settings and codes. The caller closes it. */
+async function startSandbox(
+  flags: SandboxFlags,
+  { io, environment }: SandboxCommandOptions,
+): Promise<Sandbox> {
   const port = Number(flags.port);
   if (flags.port.trim() === '' || !Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new UsageError('--port must be a whole number from 0 to 65535');
   }
-  const redirectUrl = flags.openRedirectUrl ?? flags.redirectUrl;
-  const sandbox = usable(() => {
-    const made = create({
-      ...(flags.seed !== undefined && { seed: readSeed(flags.seed) }),
-      ...(redirectUrl !== undefined && { redirectUrl }),
-      ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
-    });
-    applySwitches(made, 'dialect', flags.dialect);
-    applySwitches(made, 'faults', flags.fault);
-    return made;
+  // Only this command loads Express.
+  const { createSandbox } = await import('../sandbox/index.js');
+  const sandbox = createSandbox({
+    redirectUrl: flags.redirectUrl,
+    ...(flags.seed !== undefined && { seed: readSeed(flags.seed) }),
+    ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
   });
+  setSwitches(sandbox.dialect, 'dialect', flags.dialect);
+  setSwitches(sandbox.faults, 'faults', flags.fault);
   const listening = await sandbox.listen(port, flags.host).catch((error: unknown) => {
     throw listenFailure(error, port, flags.host);
   });
-  const page = `${listening.baseUrl}/sandbox/console`;
-  printStart(sandbox, listening, page, terminal);
-  for (const warning of warningsOf(flags.host, tools.environment)) terminal.err(warning);
-  if (flags.open) openInBrowser(page);
-  if (flags.openRedirectUrl !== undefined) openInBrowser(new URL(flags.openRedirectUrl).origin);
-  return sandbox;
-}
-
-/** A sandbox lets anybody in: said where others than its developer could reach it. */
-function warningsOf(host: string, { NODE_ENV }: NodeJS.ProcessEnv): string[] {
-  const warnings: string[] = [];
-  if (!isLoopback(host)) {
-    warnings.push(
-      `Warning: the sandbox listens on ${host}. Whoever reaches this machine can log in there as anybody, read its keys and change its data; 127.0.0.1 is for you alone.`,
+  const values = Object.entries(VARIABLES).flatMap(([name, variable]) => {
+    const value: unknown = Object.entries(listening).find(([key]) => key === name)?.[1];
+    return typeof value === 'string' ? [[variable, value] as const] : [];
+  });
+  printStart(sandbox, listening.baseUrl, values, io);
+  if (flags.saveEnv !== undefined) saveEnv(flags.saveEnv, values, io);
+  if (!isLoopback(flags.host)) {
+    io.err(
+      `Warning: the sandbox listens on ${flags.host}. Anybody who reaches this machine can log in there as anybody, read its keys and change its data; 127.0.0.1 is for you alone.`,
     );
   }
-  if (NODE_ENV === 'production') {
-    warnings.push(
+  if (environment.NODE_ENV === 'production') {
+    io.err(
       'Warning: NODE_ENV is production. The sandbox is for development and tests: its codes and keys are public, and it lets anybody in.',
     );
   }
-  return warnings;
+  return sandbox;
+}
+
+function readSeed(path: string): object {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`--seed: ${path} cannot be read as JSON (${(error as Error).name})`);
+  }
 }
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
-function printStart(
-  sandbox: Sandbox,
-  { baseUrl, authUrl, apiKey, appId, appSecret }: Awaited<ReturnType<Sandbox['listen']>>,
-  page: string,
-  terminal: Terminal,
-): void {
-  const colors = colorsOf(terminal);
-  terminal.out(`${colors.bold('The sandbox runs at')} ${colors.cyan(baseUrl)}`);
-  terminal.out(`${colors.bold('Its console is at')}   ${colors.cyan(page)}\n`);
-  terminal.out(colors.dim('# for your .env'));
-  const values = { baseUrl, apiKey, authUrl, appId, appSecret };
-  for (const [name, value] of Object.entries(values)) {
-    terminal.out(`${VARIABLES[name as keyof typeof values]}=${value}`);
-  }
-  const { redirectUrl } = sandbox;
-  terminal.out(
-    colors.dim(
-      redirectUrl === undefined
-        ? '\nLogins lead back to /callback of the page they came from; --redirect-url sets another address.'
-        : `\nLogins lead back to ${redirectUrl}`,
-    ),
-  );
-  terminal.out(`\n${colors.bold('Codes to try')}`);
-  terminal.out(
-    table(
-      sandbox.codes.map(({ code, kind, item_id, description }) => [
-        code,
-        kind,
-        String(item_id),
-        description,
-      ]),
-    ),
-  );
-  const url = baseUrl === 'http://127.0.0.1:4000' ? '' : ` --url ${baseUrl}`;
-  terminal.out(
-    colors.dim(
-      `\nWhile it runs: marketgate sandbox set errorRate=1 localised=de${url}\nCtrl+C ends it.`,
-    ),
-  );
-}
-
-function applySwitches(
-  sandbox: Sandbox,
-  flag: 'dialect' | 'faults',
-  given: readonly string[] | undefined,
-): void {
-  const { dialect, faults } = sandbox;
-  for (const { board = flag, name, value } of readSwitches(given ?? [])) {
-    if (board !== flag) throw new UsageError(`${board}.${name}: not a switch of ${flag}`);
-    Object.assign(flag === 'dialect' ? dialect : faults, { [name]: value });
-  }
-}
-
-/** A port that is taken, or an address that is not this machine's, is a mistake of usage. */
 function listenFailure(error: unknown, port: number, host: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
@@ -143,19 +176,195 @@ function listenFailure(error: unknown, port: number, host: string): unknown {
   return error;
 }
 
-/** A seed, a dialect or a fault that the sandbox does not understand is a mistake of usage. */
-function usable<T>(run: () => T): T {
+type Variables = readonly (readonly [name: string, value: string])[];
+
+function printStart(sandbox: Sandbox, baseUrl: string, values: Variables, io: Io): void {
+  const { bold, cyan, dim } = colorsOf(io);
+  const url = baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
+  const codes = sandbox.codes.map(({ code, kind, item_id, description }) => [
+    code,
+    kind,
+    String(item_id),
+    description,
+  ]);
+  io.out(`${bold('The sandbox runs at')} ${cyan(baseUrl)}
+${bold('Its console is at')}   ${cyan(`${baseUrl}/sandbox/console`)}
+
+${dim('# for your .env')}
+${values.map(([name, value]) => `${name}=${value}`).join('\n')}
+${dim(`\nLogins lead back to ${sandbox.redirectUrl}`)}
+
+${bold('Codes to try')}
+${table(codes)}
+${dim(`\nWhile it runs: marketgate sandbox set errorRate=1 localised=de${url}\nCtrl+C ends it.`)}`);
+}
+
+/** Appends the variables that the file does not set yet. Nothing in it is changed. */
+function saveEnv(path: string, values: Variables, io: Io): void {
   try {
-    return run();
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const present = parseEnv(text);
+    const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
+    const added = wanted.filter(([name]) => !present[name]);
+    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+    const lines = added.map(([name, value]) => `${name}=${value}\n`).join('');
+    appendFileSync(path, gap + lines, { mode: 0o600 });
+    io.out(`\nSaved to ${path}: ${added.map(([name]) => name).join(', ') || 'nothing new'}`);
+    const kept = values.filter(([name, value]) => present[name] && present[name] !== value);
+    if (kept.length === 0) return;
+    const names = kept.map(([name]) => name).join(', ');
+    io.err(
+      `Warning: ${path} keeps other values of ${names}; remove these lines to use the sandbox.`,
+    );
   } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error;
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new UsageError(`--save-env: ${path} cannot be written (${code ?? name})`);
   }
 }
 
-function readSeed(path: string): object {
+/** A switch as it was typed: `nulls`, `localised=de`, `faults.rateLimit=5`. */
+interface TypedSwitch {
+  readonly board: string | undefined;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** Separates switches in one argument, but not the parts of a JSON value. */
+const BETWEEN_SWITCHES = /,(?=[A-Za-z][\w.]*(?:[=,]|$))/;
+
+/** Reads `name`, `name=value` and `board.name=value`. A name alone turns the switch on. */
+function readSwitches(given: readonly string[]): TypedSwitch[] {
+  return given
+    .flatMap((text) => text.split(BETWEEN_SWITCHES))
+    .map((text) => {
+      const [key = '', ...rest] = text.split('=');
+      const [first = '', second] = key.split('.', 2);
+      const value = rest.length === 0 ? true : parseValue(rest.join('='));
+      return second === undefined
+        ? { board: undefined, name: first, value }
+        : { board: first, name: second, value };
+    });
+}
+
+/** `on` and `off` are words; the rest is JSON, or else text. */
+function parseValue(text: string): unknown {
+  if (text === 'on' || text === 'off') return text === 'on';
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function setSwitches(target: object, board: string, given: readonly string[] = []): void {
+  for (const each of readSwitches(given)) {
+    if ((each.board ?? board) !== board) {
+      throw new UsageError(`${each.board}.${each.name}: not a switch of ${board}`);
+    }
+    Object.assign(target, { [each.name]: each.value });
+  }
+}
+
+function boardOf({ board, name }: TypedSwitch, known: BoardStates): string {
+  if (board !== undefined) return board;
+  const [only, ...more] = Object.keys(known).filter((each) =>
+    Object.hasOwn(known[each] ?? {}, name),
+  );
+  if (only === undefined) {
+    throw new UsageError(
+      `${name}: there is no such switch; "marketgate sandbox switches" lists all`,
+    );
+  }
+  if (more.length === 0) return only;
+  const names = [only, ...more].map((each) => `${each}.${name}`).join(' or ');
+  throw new UsageError(`${name}: there are two of this name; say ${names}`);
+}
+
+type Changes = { readonly board: string; readonly name: string; readonly value: unknown }[];
+
+/** The running sandbox cannot be reached: exit code 1. */
+class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** Changes switches of a running sandbox, then prints those that are on. */
+async function changeRunning(
+  { url, json = false }: ControlFlags,
+  io: Io,
+  changesOf: (known: BoardStates) => Changes,
+): Promise<number> {
+  try {
+    let states = await request(url);
+    const changes: Record<string, Record<string, unknown>> = {};
+    for (const { board, name, value } of changesOf(states)) {
+      changes[board] = { ...changes[board], [name]: value };
+    }
+    if (Object.keys(changes).length > 0) states = await request(url, changes);
+    if (json) {
+      const values = Object.entries(states).map(([board, all]) => [
+        board,
+        Object.fromEntries(Object.entries(all).map(([name, { value }]) => [name, value])),
+      ]);
+      io.out(JSON.stringify(Object.fromEntries(values), null, 2));
+    } else {
+      const on = switchTable(states, ({ about }) => about, isOn);
+      io.out(on || colorsOf(io).dim('No switch is on.'));
+    }
+    return 0;
   } catch (error) {
-    throw new UsageError(`--seed: ${path} cannot be read as JSON (${(error as Error).name})`);
+    if (!(error instanceof Unreachable)) throw error;
+    io.err(error.message);
+    return 1;
+  }
+}
+
+type SwitchState = BoardStates[string][string];
+
+const isOn = ({ value, initial }: SwitchState): boolean =>
+  JSON.stringify(value) !== JSON.stringify(initial);
+
+const switchTable = (
+  states: BoardStates,
+  describe: (state: SwitchState) => string,
+  isShown: (state: SwitchState) => boolean = () => true,
+): string =>
+  table(
+    Object.entries(states).flatMap(([board, all]) =>
+      Object.entries(all)
+        .filter(([, state]) => isShown(state))
+        .map(([name, state]) => [`${board}.${name}`, JSON.stringify(state.value), describe(state)]),
+    ),
+  );
+
+/** Asks a running sandbox for its switches, or changes some. */
+async function request(url: string, changes?: object): Promise<BoardStates> {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new UsageError('--url must be the http address of a sandbox');
+  }
+  const { origin } = new URL(url);
+  const signal = AbortSignal.timeout(5000);
+  try {
+    const response = await fetch(`${origin}/sandbox/console/switches`, {
+      signal,
+      redirect: 'manual',
+      ...(changes && {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(changes),
+      }),
+    });
+    const answer = (await response.json()) as { message?: unknown };
+    if (response.status === 400 && typeof answer.message === 'string') {
+      throw new UsageError(printable(answer.message));
+    }
+    if (response.status !== 200 || !('faults' in answer)) throw new SyntaxError();
+    return answer as BoardStates;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    if (error instanceof SyntaxError) throw new Unreachable(`no sandbox answers at ${origin}`);
+    const problem = signal.aborted ? noAnswer(5000) : inWords(error);
+    throw new Unreachable(
+      `no sandbox at ${origin}: ${problem}; start one with "marketgate sandbox"`,
+    );
   }
 }

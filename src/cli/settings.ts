@@ -1,30 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { UsageError } from './io.js';
 
-/** Where the service is and who we are to it, from flags or the environment. */
-export interface Settings {
-  baseUrl?: string | undefined;
-  apiKey?: string | undefined;
-  authUrl?: string | undefined;
-  appId?: string | undefined;
-  appSecret?: string | undefined;
-  redisUrl?: string | undefined;
-  allowInsecure?: boolean | undefined;
-  /** Milliseconds that one answer may take. */
-  timeout: number;
-  /** Whether `NODE_ENV` says so. */
-  isProduction: boolean;
-}
-
-/** What the flags of a command are. */
-export type SettingFlags = Omit<Settings, 'timeout' | 'isProduction'> & {
-  timeout?: string | undefined;
-  envFile?: string | undefined;
-};
-
-const TIMEOUT = 10_000;
-
-/** The environment variable of each setting: the names that the examples use too. */
+/** The environment variable of each setting; the examples use the same names. */
 export const VARIABLES = {
   baseUrl: 'MARKETPLACE_BASE_URL',
   apiKey: 'MARKETPLACE_API_KEY',
@@ -34,38 +13,78 @@ export const VARIABLES = {
   redisUrl: 'REDIS_URL',
 } as const;
 
-/** Flags before environment, and that before the file; a blank variable counts as none. */
-export function readSettings(flags: SettingFlags, environment: NodeJS.ProcessEnv): Settings {
-  const timeout = flags.timeout === undefined ? TIMEOUT : Number(flags.timeout);
+/** Where the service is and what identifies the app to it. */
+export interface Settings extends Partial<Record<keyof typeof VARIABLES, string | undefined>> {
+  readonly allowInsecure: boolean;
+  /** Milliseconds that one answer may take. */
+  readonly timeout: number;
+  /** Whether `NODE_ENV` is "production". */
+  readonly isProduction: boolean;
+  /** The file that variables were read from. */
+  readonly file: string | undefined;
+}
+
+/** The flags that `doctor` and `verify` share. */
+export interface SettingFlags {
+  readonly baseUrl?: string;
+  readonly authUrl?: string;
+  readonly appId?: string;
+  readonly allowInsecure?: boolean;
+  readonly timeout?: string;
+  readonly envFile?: string;
+}
+
+/** What a process was started with. */
+export interface Surroundings {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The working directory: its `.env` is read unless `--env-file` names another. */
+  readonly cwd: string;
+}
+
+/**
+ * Flags come before the environment, and that before the file. A blank variable counts as absent.
+ * @throws UsageError that names the flag.
+ */
+export function readSettings(flags: SettingFlags, { environment, cwd }: Surroundings): Settings {
+  const timeout = Number(flags.timeout ?? 10_000);
   if (!Number.isInteger(timeout) || timeout < 1) {
     throw new UsageError('--timeout must be a whole number of milliseconds');
   }
-  const file = flags.envFile === undefined ? {} : readEnvFile(flags.envFile);
-  const settings: Settings = {
-    allowInsecure: flags.allowInsecure,
+  const dotEnv = join(cwd, '.env');
+  const file = flags.envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
+  const fromFile = file === undefined ? {} : readEnvFile(file);
+  const given: Readonly<Record<string, unknown>> = { ...flags };
+  const settings = Object.entries(VARIABLES).map(([name, variable]) => [
+    name,
+    given[name] || environment[variable]?.trim() || fromFile[variable]?.trim() || undefined,
+  ]);
+  return {
+    ...Object.fromEntries(settings),
+    allowInsecure: flags.allowInsecure === true,
     timeout,
-    isProduction: (environment.NODE_ENV || file.NODE_ENV) === 'production',
+    isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
+    file,
   };
-  for (const [name, variable] of Object.entries(VARIABLES)) {
-    const key = name as keyof typeof VARIABLES;
-    const given = flags[key] || environment[variable]?.trim() || file[variable]?.trim();
-    settings[key] = given || undefined;
-  }
-  return settings;
 }
 
-/** As `node --env-file` reads it. */
+/** Reads a file as `node --env-file` does. */
 function readEnvFile(path: string): NodeJS.Dict<string> {
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
-    // The file's own text stays out of it.
+    // Without the file's own text: it holds secrets.
     const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--env-file: ${path} cannot be read (${code ?? 'no text'})`);
+    throw new UsageError(`--env-file: ${path} cannot be read (${code ?? 'it is not text'})`);
   }
 }
 
-/** A command was not told all that it needs: exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
+/** Tells which of some settings are missing and how to give them; `undefined` when none is. */
+export function missingSettings(
+  settings: Settings,
+  ...names: (keyof typeof VARIABLES)[]
+): string | undefined {
+  const missing = names.filter((name) => settings[name] === undefined);
+  if (missing.length === 0) return undefined;
+  const variables = missing.map((name) => VARIABLES[name]).join(' and ');
+  return `set ${variables}, or name a file that does with --env-file`;
 }

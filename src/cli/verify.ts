@@ -2,77 +2,78 @@ import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { isSupported } from '../express/purchase-conditions.js';
 import { wasUnreadable } from '../model/fields.js';
-import type { Purchase } from '../model/purchase.js';
-import { type Settings, UsageError, VARIABLES } from './settings.js';
-import { colorsOf, during, printable, type Terminal, table } from './terminal.js';
+import { hasPurchaseCodeShape, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { colorsOf, type Io, printable, table, UsageError } from './io.js';
+import { missingSettings, type Settings } from './settings.js';
 
-/** Exit codes of `marketgate verify`. */
 const VALID = 0;
 const INVALID = 1;
 const UNKNOWN = 2;
 
 /**
- * `marketgate verify CODE`: what the service says of a purchase code.
- * @returns 0: valid; 1: the service says it is not; 2: that could not be found out.
+ * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, where
+ * other users of the machine do not see it.
+ * @returns the exit code. 0: valid; 1: not valid; 2: unknown.
  */
 export async function verify(
-  code: string,
+  given: string,
   settings: Settings,
-  { json }: { json: boolean },
-  terminal: Terminal,
+  json: boolean,
+  io: Io,
 ): Promise<number> {
-  const { baseUrl, apiKey, allowInsecure, timeout } = settings;
-  if (baseUrl === undefined || apiKey === undefined) {
+  const missing = missingSettings(settings, 'baseUrl', 'apiKey');
+  const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
+  if (missing !== undefined) throw new UsageError(`verify: ${missing}`);
+  const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
+  if (!hasPurchaseCodeShape(code)) {
     throw new UsageError(
-      `verify needs ${VARIABLES.baseUrl} and ${VARIABLES.apiKey}, or their file with --env-file`,
+      'verify: this cannot be a purchase code: a code has 8 to 128 letters, digits and dashes',
     );
   }
-  if (code.trim() === '') throw new UsageError('verify needs a purchase code that is not blank');
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });
   try {
-    const ask = () => keyApi.validatePurchase(code);
-    const purchase = json ? await ask() : await during(terminal, 'Asking the service', ask);
-    if (json)
-      terminal.out(JSON.stringify({ valid: purchase !== null, ...shown(purchase) }, null, 2));
-    else terminal.out(purchase === null ? refusal(terminal) : facts(purchase, terminal));
+    const purchase = await keyApi.validatePurchase(code);
+    if (json) {
+      const shown = { valid: purchase !== null, purchase: purchase && withoutCode(purchase) };
+      io.out(JSON.stringify(shown, null, 2));
+    } else {
+      io.out(purchase === null ? refusal(io) : facts(purchase, io));
+    }
     return purchase === null ? INVALID : VALID;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
-    if (json) terminal.out(JSON.stringify({ valid: null, error: error.toJSON() }, null, 2));
-    else terminal.err(`Could not find out (${error.code}): ${error.message}`);
+    if (json) io.out(JSON.stringify({ valid: null, error: error.toJSON() }, null, 2));
+    else io.err(`Could not find out (${error.code}): ${error.message}`);
     return UNKNOWN;
   } finally {
     await keyApi.close();
   }
 }
 
-/** Without the code: output is kept in logs, and who asked has it. */
-function shown(purchase: Purchase | null): { purchase: Omit<Purchase, 'purchase_code'> | null } {
-  if (purchase === null) return { purchase };
-  const { purchase_code: _, ...facts } = purchase;
-  return { purchase: facts };
+/** Output ends up in logs, and the user has the code already. */
+function withoutCode({ purchase_code: _, ...rest }: Purchase): Omit<Purchase, 'purchase_code'> {
+  return rest;
 }
 
-const refusal = (terminal: Terminal): string =>
-  `${colorsOf(terminal).red('Not valid.')} The service does not know this code, or the purchase was refunded, or it is another author's.`;
+const refusal = (io: Io): string =>
+  `${colorsOf(io).red('Not valid.')} The service does not know this code, or the purchase was refunded, or the code belongs to another author.`;
 
-function facts(purchase: Purchase, terminal: Terminal): string {
-  const colors = colorsOf(terminal);
-  const { item, license_type, price, currency, date, supported_until, downloaded } = purchase;
-  const support = isSupported(purchase, Date.now())
-    ? `until ${supported_until}`
-    : supported_until === undefined
-      ? wasUnreadable(purchase, 'supported_until')
-        ? 'could not be read'
-        : 'none'
-      : `over since ${supported_until}`;
+function facts(purchase: Purchase, io: Io): string {
+  const { item, license_type, price, currency, date, downloaded } = purchase;
   const rows = [
     ['item', `${item.id}${item.name ? ` ${item.name}` : ''}`],
     ['license_type', license_type],
     ['price', price === undefined ? undefined : `${price} ${currency ?? ''}`],
     ['date', date],
-    ['support', support],
+    ['support', supportOf(purchase)],
     ['downloaded', downloaded === undefined ? undefined : downloaded ? 'yes' : 'no'],
   ].flatMap(([name = '', value]) => (value === undefined ? [] : [[name, printable(value)]]));
-  return `${colors.green('Valid.')}\n${table(rows)}`;
+  return `${colorsOf(io).green('Valid.')}\n${table(rows)}`;
+}
+
+function supportOf(purchase: Purchase): string {
+  const { supported_until } = purchase;
+  if (isSupported(purchase, Date.now())) return `until ${supported_until}`;
+  if (supported_until !== undefined) return `ended ${supported_until}`;
+  return wasUnreadable(purchase, 'supported_until') ? 'could not be read' : 'none';
 }

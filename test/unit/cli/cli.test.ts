@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cli, service } from './support.js';
 
@@ -21,6 +21,8 @@ describe('marketgate', () => {
     [['verify']],
     [['verify', 'x', '--nonsense']],
     [['verify', 'x']],
+    [['verify', '-']],
+    [['verify', 'no-code!']],
     [['verify', ' ']],
     [['verify', 'x', '--base-url', 'nowhere']],
     [['doctor', '--timeout', 'soon']],
@@ -35,7 +37,7 @@ describe('marketgate', () => {
     [['sandbox', '--port', '0', '--fault', 'errorRate=7']],
     [['sandbox', '--port', '0', '--fault', 'dialect.nulls']],
     [['sandbox', '--port', '0', '--redirect-url', 'nowhere']],
-    [['sandbox', '--port', '0', '--open-redirect-url', 'nowhere']],
+    [['sandbox', '--port', '0', '--save-env', '/']],
     [['sandbox', '--port', '0', '--host', 'no.such.host.invalid']],
     [['sandbox', 'set']],
     [['sandbox', 'set', 'bom', '--url', 'nowhere']],
@@ -102,6 +104,25 @@ describe('marketgate verify', () => {
   });
 });
 
+describe('verify -', () => {
+  it('reads the code from stdin', async () => {
+    const { environment, code } = await service();
+    const stdin = ` ${code('supported')}\n`;
+    expect((await cli(['verify', '-'], environment, { stdin })).code).toBe(0);
+  });
+
+  it('is refused without a call when it cannot be a code, which is not repeated', async () => {
+    const { environment, sandbox } = await service();
+    const ran = await cli(['verify', '-'], environment, { stdin: 'some words' });
+    expect(ran).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('cannot be a purchase code'),
+    });
+    expect(ran.err).not.toContain('some words');
+    expect(sandbox.requests).toEqual([]);
+  });
+});
+
 describe('--env-file', () => {
   const fileOf = async (text: string): Promise<string> => {
     const folder = await mkdtemp(join(tmpdir(), 'marketgate-env-'));
@@ -119,6 +140,15 @@ describe('--env-file', () => {
     expect((await cli(['doctor', '--env-file', path])).out).toMatch(/ok +api_key +accepted/);
   });
 
+  it('is ./.env where that exists, and doctor says so', async () => {
+    const { environment } = await service();
+    const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+    const path = await fileOf(lines.join('\n'));
+    const { code, out } = await cli(['doctor'], {}, { cwd: dirname(path) });
+    expect(code).toBe(0);
+    expect(out).toContain(`read from ${path}`);
+  });
+
   it('comes after flags and environment', async () => {
     const { environment, code } = await service();
     const path = await fileOf('MARKETPLACE_BASE_URL=https://other.example\nMARKETPLACE_API_KEY=x');
@@ -132,38 +162,8 @@ describe('--env-file', () => {
     );
   });
 
-  it('is what doctor and verify point to when they are told nothing', async () => {
+  it('is what doctor and verify name when settings are missing', async () => {
     expect((await cli(['doctor'])).out).toContain('--env-file');
     expect((await cli(['verify', 'x'])).err).toContain('--env-file');
-  });
-});
-
-describe('what takes time', () => {
-  it('is shown on a terminal while it lasts, and with --json not at all', async () => {
-    const { environment, code } = await service();
-    const seen: string[] = [];
-    const spin = (text: string) => {
-      seen.push(text);
-      return () => void seen.push('over');
-    };
-    await cli(['verify', code('supported')], environment, { spin });
-    expect(seen).toEqual(['Asking the service', 'over']);
-    seen.length = 0;
-    await cli(['verify', code('supported'), '--json'], environment, { spin });
-    await cli(['doctor', '--json'], environment, { spin });
-    expect(seen).toEqual([]);
-  });
-
-  it('ends also when it failed', async () => {
-    const { environment, code, sandbox } = await service();
-    sandbox.faults.html = true;
-    let running = 0;
-    const spin = () => {
-      running++;
-      return () => void running--;
-    };
-    await cli(['verify', code('supported')], environment, { spin });
-    await cli(['doctor'], environment, { spin });
-    expect(running).toBe(0);
   });
 });

@@ -32,7 +32,7 @@ describe('doctor looks at certificates', () => {
     expect(said.certificate).toContain('by Test Authority, which is not known here');
   });
 
-  it('none, for the port speaks plain http', async () => {
+  it('none, because the port speaks plain http', async () => {
     const { environment, url } = await service();
     const wrong = { ...environment, MARKETPLACE_BASE_URL: url.replace('http:', 'https:') };
     const { found, said } = await diagnose(wrong);
@@ -40,7 +40,7 @@ describe('doctor looks at certificates', () => {
     expect(said.reachable).toContain('it does not speak TLS on this port');
   });
 
-  it('of another host of the login, looked at apart', async () => {
+  it('of another host of the login, checked on its own', async () => {
     const { environment } = await service();
     const url = await https(new TestAuthority().selfSigned());
     const { found } = await diagnose({ ...environment, MARKETPLACE_AUTH_URL: url });

@@ -23,7 +23,7 @@ describe('marketgate doctor', () => {
     const words = await cli(['doctor'], environment);
     expect(words.code).toBe(0);
     expect(words.out).toMatch(/^ok +api_key +accepted; the account of Ingrid Halvorsen$/m);
-    expect(words.out).toMatch(/^ok +items +readable; \d+ of them$/m);
+    expect(words.out).toMatch(/^ok +items +readable; \d+$/m);
   });
 
   it('calls a sandbox in production wrong, whatever works there', async () => {
@@ -44,7 +44,7 @@ describe('marketgate doctor', () => {
     });
     expect(Object.values(diagnosis.found)).not.toContain('ok');
     for (const check of ['key API', 'login']) {
-      expect(diagnosis.said[check]).toContain('this is a marketgate sandbox, and NODE_ENV is');
+      expect(diagnosis.said[check]).toContain('a marketgate sandbox, and NODE_ENV is production');
     }
     // Also by name, and where the path ends in a slash.
     const named = `${environment.MARKETPLACE_BASE_URL.replace('127.0.0.1', 'localhost')}/`;
@@ -73,21 +73,9 @@ describe('marketgate doctor', () => {
     expect(ran.out).toContain('set MARKETPLACE_BASE_URL and MARKETPLACE_API_KEY');
     expect(ran.out).toContain('set MARKETPLACE_AUTH_URL and MARKETPLACE_APP_SECRET');
   });
-
-  it('never writes into the line of the spinner', async () => {
-    const { environment } = await service();
-    let spinning = 0;
-    let most = 0;
-    const spin = () => {
-      most = Math.max(most, ++spinning);
-      return () => void spinning--;
-    };
-    await cli(['doctor'], environment, { spin });
-    expect([most, spinning]).toEqual([1, 0]);
-  });
 });
 
-describe('each thing apart', () => {
+describe('each check', () => {
   it('a wrong api_key', async () => {
     const { environment } = await service();
     const secret = `${'f'.repeat(63)}0`;

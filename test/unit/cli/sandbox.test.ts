@@ -1,7 +1,10 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { run } from '../../../src/cli/program.js';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { cli, service } from './support.js';
 
@@ -34,59 +37,64 @@ describe('marketgate sandbox', () => {
   });
 
   it('what it prints works while it runs', async () => {
-    const lines: string[] = [];
-    const code = await run(
-      [
-        'sandbox',
-        '--port',
-        '0',
-        '--dialect',
-        'nulls,localised=de',
-        'microseconds',
-        '--fault',
-        'latency=1',
-      ],
-      {
-        terminal: { color: false, out: (text) => void lines.push(text), err: () => {} },
-        environment: {},
-        listenForStop: () => async () => {
-          const environment = valuesOf(lines.join('\n'));
-          const supported = /^(\S+) +supported /m.exec(lines.join('\n'))?.[1] ?? '';
-          expect((await cli(['verify', supported], environment)).code).toBe(0);
-          const url = environment.MARKETPLACE_BASE_URL ?? '';
-          const shown = await cli(['sandbox', 'show', '--json', '--url', url]);
-          expect(JSON.parse(shown.out)).toMatchObject({
-            dialect: { nulls: true, localised: 'de', microseconds: true },
-            faults: { latency: 1, bom: false },
-          });
-        },
-      },
-    );
+    const switches = ['--dialect', 'nulls,localised=de', 'microseconds', '--fault', 'latency=1'];
+    const whileRunning = async (printed: string) => {
+      const environment = valuesOf(printed);
+      const supported = /^(\S+) +supported /m.exec(printed)?.[1] ?? '';
+      expect((await cli(['verify', supported], environment)).code).toBe(0);
+      const url = environment.MARKETPLACE_BASE_URL ?? '';
+      const shown = await cli(['sandbox', 'show', '--json', '--url', url]);
+      expect(JSON.parse(shown.out)).toMatchObject({
+        dialect: { nulls: true, localised: 'de', microseconds: true },
+        faults: { latency: 1, bom: false },
+      });
+    };
+    expect.assertions(3);
+    const { code } = await cli(['sandbox', '--port', '0', ...switches], {}, { whileRunning });
     expect(code).toBe(0);
   });
 
-  it('opens the console, or your app, when asked to', async () => {
-    const opened: string[] = [];
-    const openInBrowser = (url: string) => void opened.push(url);
-    await cli(['sandbox', '--port', '0', '--open'], {}, { openInBrowser });
-    expect(opened).toEqual([
-      expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/sandbox\/console$/),
-    ]);
-    opened.length = 0;
-    const flags = ['--open-redirect-url', 'http://localhost:3000/callback'];
-    const { out } = await cli(['sandbox', '--port', '0', ...flags], {}, { openInBrowser });
-    expect(opened).toEqual(['http://localhost:3000']);
+  it('leads logins back to localhost:3000 unless told otherwise', async () => {
+    const { out } = await cli(['sandbox', '--port', '0']);
     expect(out).toContain('Logins lead back to http://localhost:3000/callback');
-    opened.length = 0;
-    await cli(['sandbox', '--port', '0'], {}, { openInBrowser });
-    expect(opened).toEqual([]);
+  });
+
+  it('--save-env adds its settings and a SESSION_SECRET, and changes no line that is there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'marketgate-save-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, '.env');
+    const first = await cli(['sandbox', '--port', '0', '--save-env', path]);
+    const written = await readFile(path, 'utf8');
+    expect(first.code).toBe(0);
+    expect(parseEnv(written)).toMatchObject(valuesOf(first.out));
+    expect(parseEnv(written).SESSION_SECRET).toMatch(/^[0-9a-f]{64}$/);
+    expect((await stat(path)).mode & 0o077).toBe(0);
+
+    const mine = '# mine\nMARKETPLACE_API_KEY=my-own\nSESSION_SECRET=kept\nPORT=1';
+    await writeFile(path, mine);
+    const second = await cli(['sandbox', '--port', '0', '--save-env', path]);
+    const { MARKETPLACE_API_KEY: _, ...others } = valuesOf(second.out);
+    const after = await readFile(path, 'utf8');
+    expect(after.startsWith(`${mine}\n`)).toBe(true);
+    expect(parseEnv(after)).toEqual({
+      ...others,
+      MARKETPLACE_API_KEY: 'my-own',
+      SESSION_SECRET: 'kept',
+      PORT: '1',
+    });
+    expect(second.err).toContain('keeps other values of MARKETPLACE_API_KEY');
   });
 
   it.each<[string, string[], NodeJS.ProcessEnv, RegExp[]]>([
     ['on loopback', [], {}, []],
     ['on loopback by name', ['--host', 'localhost'], { NODE_ENV: 'development' }, []],
-    ['on all addresses', ['--host', '0.0.0.0'], {}, [/listens on 0\.0\.0\.0\. Whoever reaches/]],
-    ['on all addresses of IPv6', ['--host', '::'], {}, [/listens on ::\. Whoever/]],
+    [
+      'on all addresses',
+      ['--host', '0.0.0.0'],
+      {},
+      [/listens on 0\.0\.0\.0\. Anybody who reaches/],
+    ],
+    ['on all addresses of IPv6', ['--host', '::'], {}, [/listens on ::\. Anybody/]],
     ['in production', [], { NODE_ENV: 'production' }, [/NODE_ENV is production/]],
     [
       'in production, on all addresses',
@@ -140,7 +148,7 @@ describe('marketgate sandbox set, show, reset', () => {
     expect((await control('show')).out).toContain('dialect.localised');
     await control('reset', 'errorRate');
     expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0, rateLimit: { form: 'http-date' } });
-    expect((await control('reset')).out).toContain('Every switch is where it starts.');
+    expect((await control('reset')).out).toContain('No switch is on.');
     expect({ ...sandbox.faults, ...sandbox.dialect }).toEqual({
       ...createSandbox().faults,
       ...createSandbox().dialect,

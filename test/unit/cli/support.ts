@@ -1,7 +1,6 @@
 import { createSandbox, type Sandbox } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
 import { run } from '../../../src/cli/program.js';
-import type { Terminal } from '../../../src/cli/terminal.js';
 
 export interface Ran {
   readonly code: number;
@@ -10,34 +9,39 @@ export interface Ran {
 }
 
 interface Options {
-  readonly untilStopped?: () => Promise<void>;
-  readonly openInBrowser?: (url: string) => void;
-  readonly spin?: NonNullable<Terminal['spin']>;
+  /** Called when a sandbox has printed its first lines; it stops when this settles. */
+  readonly whileRunning?: (printed: string) => Promise<void>;
+  readonly stdin?: string;
+  readonly cwd?: string;
 }
 
-/** Runs a command as a shell would, but for the terminal. */
+/** Runs a command as a shell does. */
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { untilStopped = async () => {}, openInBrowser, spin }: Options = {},
+  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere' }: Options = {},
 ): Promise<Ran> {
   let out = '';
   let err = '';
-  const terminal: Terminal = {
-    color: false,
-    out: (text) => {
-      out += `${text}\n`;
-    },
-    err: (text) => {
-      err += `${text}\n`;
-    },
-    ...(spin && { spin }),
-  };
+  let started = (): void => {};
+  const hasStarted = new Promise<void>((resolve) => {
+    started = resolve;
+  });
   const code = await run(args, {
-    terminal,
+    io: {
+      color: false,
+      read: async () => stdin,
+      out: (text) => {
+        out += `${text}\n`;
+        started();
+      },
+      err: (text) => {
+        err += `${text}\n`;
+      },
+    },
     environment,
-    listenForStop: () => untilStopped,
-    openInBrowser: openInBrowser ?? (() => {}),
+    cwd,
+    untilStopped: () => hasStarted.then(() => whileRunning(out)),
   });
   return { code, out, err };
 }

@@ -71,8 +71,9 @@ describe('the command line', () => {
   async function output(args: string[], environment: NodeJS.ProcessEnv): Promise<string> {
     const lines: string[] = [];
     const print = (text: string) => void lines.push(text);
-    const terminal = { color: false, out: print, err: print };
-    const exit = await run(args, { terminal, environment, listenForStop: () => async () => {} });
+    const io = { color: false, out: print, err: print, read: async () => '' };
+    const untilStopped = async (): Promise<void> => {};
+    const exit = await run(args, { io, environment, cwd: '/nowhere', untilStopped });
     return `${lines.join('\n')}\nexit code ${exit}`;
   }
 
