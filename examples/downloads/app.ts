@@ -1,90 +1,153 @@
 import { fileURLToPath } from 'node:url';
-import defaultExpress, { type Express, type RequestHandler } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+} from 'express';
 import session from 'express-session';
-import { errorHandler, type KeyApi, type LoginApi } from 'marketgate';
-import { errorPage, notFound, PublicError } from './errors.js';
+import {
+  errorHandler,
+  fromBody,
+  isMarketgateError,
+  type KeyApi,
+  type LoginApi,
+  MarketplaceStrategy,
+  MemoryTokenStore,
+  requireLogin,
+  requirePurchase,
+  returnTo,
+} from 'marketgate';
+import { Passport } from 'passport';
 import type { LicenceStore } from './licences.js';
-import { addLogin } from './login.js';
-import { addRoutes } from './routes.js';
-import { Secrets } from './secrets.js';
+import { checkLink, signedLink } from './links.js';
+import { type Customer, page } from './page.js';
 
-/** What {@link createApp} is given. */
+declare module 'express-session' {
+  interface SessionData {
+    /** Shown on the next page, once. */
+    notice?: string;
+  }
+}
+
 export interface AppParts {
   keyApi: KeyApi;
   loginApi: LoginApi;
   licences: LicenceStore;
+  /** Signs sessions and links. */
   secret: string;
-  /** Cookies only over https, behind one proxy that ends TLS. */
-  production?: boolean;
-  /** Where pictures of items come from, for the content security policy. */
-  mediaOrigin: string;
-  express?: typeof defaultExpress;
-  /** The present as epoch milliseconds, for tests. */
+  /** Now, in epoch milliseconds; for tests. */
   clock?: () => number;
 }
 
-/** The app, which listens nowhere yet. */
+/** An error whose message is for the visitor. */
+class PublicError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const customerOf = (req: Request): Customer | undefined => req.user as Customer | undefined;
+
 export function createApp(parts: AppParts): Express {
-  const { express = defaultExpress, production = false, clock = Date.now } = parts;
-  const { keyApi, loginApi, licences, secret, mediaOrigin } = parts;
+  const { keyApi, loginApi, licences, secret, clock = Date.now } = parts;
+  const passport = new Passport();
+  passport.use(
+    new MarketplaceStrategy(
+      { loginApi, tokenStore: new MemoryTokenStore() },
+      ({ profile }): Customer => ({ id: profile.id, name: profile.displayName ?? profile.id }),
+    ),
+  );
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser<Customer>((user, done) => done(null, user));
+
   const app = express();
-  app.disable('x-powered-by');
-  if (production) app.set('trust proxy', 1);
-  app.use(headers(mediaOrigin));
   app.use('/assets', express.static(fileURLToPath(new URL('./public', import.meta.url))));
-  app.use(sameOriginPosts);
   app.use(express.urlencoded({ extended: false, limit: '10kb' }));
   app.use(
-    session({
-      secret,
-      name: production ? '__Host-downloads' : 'downloads',
-      resave: false,
-      saveUninitialized: false,
-      cookie: { httpOnly: true, secure: production, sameSite: 'lax', maxAge: 12 * 3_600_000 },
-    }),
+    session({ secret, resave: false, saveUninitialized: false, cookie: { sameSite: 'lax' } }),
+    passport.session(),
   );
-  addLogin(app, loginApi);
-  addRoutes(app, { keyApi, licences, secrets: new Secrets(secret), clock });
-  app.use(notFound);
-  // Sends visitors whose login is missing through it, and programs problem+json; the rest goes on.
-  app.use(problemsForPrograms(errorHandler({ loginPath: '/login' })));
-  app.use(errorPage);
+  const mustLogIn = requireLogin({ loginPath: '/login' });
+
+  app.get('/login', passport.authenticate('marketplace'));
+  app.get('/callback', passport.authenticate('marketplace', { failWithError: true }), (req, res) =>
+    res.redirect(returnTo(req) ?? '/'),
+  );
+  app.post('/logout', (req, res, next) => {
+    req.logout((error) => (error ? next(error) : res.redirect(303, '/')));
+  });
+
+  const show = (req: Request, problem?: string): string => {
+    const customer = customerOf(req);
+    const { notice } = req.session;
+    delete req.session.notice;
+    const owned = customer ? licences.of(customer.id) : [];
+    return page({ customer, licences: owned, notice, ...(problem && { problem }) });
+  };
+  app.get('/', (req, res) => void res.send(show(req)));
+
+  const redeem: RequestHandler = async (req, res) => {
+    const [customer, purchase] = [customerOf(req), req.marketplace?.purchase];
+    if (!customer || !purchase) throw new Error('requireLogin and requirePurchase must run first');
+    const licence = await licences.redeem(customer.id, req.body.purchase_code, purchase);
+    if (!licence) throw new PublicError(409, 'This code was redeemed with another account.');
+    req.session.notice = `${licence.itemName} is yours now.`;
+    res.redirect(303, '/');
+  };
+  app.post('/redeem', mustLogIn, requirePurchase(keyApi, { code: fromBody() }), redeem);
+
+  app.post('/licences/:id/link', mustLogIn, async (req, res) => {
+    const licence = licences.find(req.params.id);
+    if (!licence || licence.userId !== customerOf(req)?.id) {
+      throw new PublicError(404, 'You have no such licence.');
+    }
+    // Past the cache, so that a refund counts at once. In an outage the last answer counts, so that
+    // nobody loses their files.
+    const purchase = await keyApi
+      .validatePurchase(licence.code, { fresh: true })
+      .catch(() => keyApi.validatePurchase(licence.code));
+    if (purchase === null) {
+      await licences.remove(licence);
+      throw new PublicError(403, `Your purchase of ${licence.itemName} is not valid any more.`);
+    }
+    res.redirect(303, signedLink(secret, licence.id, clock()));
+  });
+
+  app.get('/files/:id', (req, res) => {
+    const licence = licences.find(req.params.id);
+    const verdict = checkLink(secret, req.params.id, req.query, clock());
+    if (verdict === 'expired') throw new PublicError(410, 'This link has expired. Start again.');
+    if (verdict === 'forged' || !licence) throw new PublicError(403, 'This link is not valid.');
+    // A real app sends a file: `res.download(path)`.
+    res.attachment(`item-${licence.itemId}.txt`).send(`Thank you for ${licence.itemName}.\n`);
+  });
+
+  app.use(onThePage(show));
+  app.use(errorHandler({ loginPath: '/login' }));
   return app;
 }
 
-/** The package's handler for whoever does not want a page. */
-const problemsForPrograms =
-  (handler: ReturnType<typeof errorHandler>): ReturnType<typeof errorHandler> =>
-  (error, req, res, next) => {
-    const isLogin = (error as { code?: unknown } | undefined)?.code === 'login_required';
-    const wantsPage = req.accepts(['json', 'html']) === 'html';
-    if (wantsPage && !isLogin) return next(error);
-    handler(error, req, res, next);
-  };
-
-const headers = (mediaOrigin: string): RequestHandler => {
-  const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    `img-src 'self' data: ${mediaOrigin}`,
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-  return (_req, res, next) => {
-    res.set('Content-Security-Policy', policy);
-    res.set('X-Content-Type-Options', 'nosniff');
-    // Addresses here hold auth_keys and signatures: no other site gets to see one.
-    res.set('Referrer-Policy', 'same-origin');
-    res.set('Cache-Control', 'no-store');
-    next();
-  };
+const WORDS: Readonly<Record<string, string>> = {
+  purchase_required: 'Please enter your purchase code.',
+  purchase_code_invalid: 'The marketplace does not know this code.',
+  too_many_attempts: 'There were too many wrong codes. Please wait a minute.',
+  service_unavailable:
+    'The marketplace does not answer, so your code could not be checked. Please try again soon.',
 };
 
-/** Forms only from our own pages: browsers say where a request comes from, and no page can forge it. */
-const sameOriginPosts: RequestHandler = (req, _res, next) => {
-  const from = req.headers['sec-fetch-site'];
-  const isOurs = from === undefined || from === 'same-origin' || from === 'none';
-  if (req.method === 'GET' || req.method === 'HEAD' || isOurs) return next();
-  next(new PublicError(403, 'This form was sent from another site.'));
-};
+/** Shows logged-in customers on the page what went wrong; the rest is for `errorHandler`. */
+const onThePage =
+  (show: (req: Request, problem?: string) => string): ErrorRequestHandler =>
+  (error: unknown, req, res, next) => {
+    const words = isMarketgateError(error) ? WORDS[error.code] : undefined;
+    const isPublic = error instanceof PublicError;
+    if (isPublic) res.status(error.status).send(show(req, error.message));
+    else if (words && customerOf(req) && isMarketgateError(error)) {
+      if (error.retryAfter) res.set('Retry-After', String(Math.ceil(error.retryAfter)));
+      res.status(error.status).send(show(req, words));
+    } else next(error);
+  };

@@ -7,74 +7,82 @@ import {
   isMarketgateError,
   type KeyApi,
   type LoginApi,
-  loadItems,
+  loadUser,
+  MarketplaceStrategy,
+  requireAccessToken,
+  requireLogin,
   requirePurchase,
-  type TokenStore,
+  returnTo,
 } from 'marketgate';
 import { RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
-import type { WorkerConfig } from './config.js';
-import { fleetPage } from './fleet-page.js';
-import { frontPage } from './front-page.js';
-import { addLogin } from './login.js';
-import type { WorkerTally } from './messages.js';
-import type { FleetRedis } from './redis-clients.js';
+import { Passport } from 'passport';
+import type { FleetRedis } from './worker.js';
 
-/** What {@link createApp} is given beside its configuration. */
+// Every process needs the same secrets. In production they come from the environment.
+const SESSION_SECRET = process.env.SESSION_SECRET ?? 'only for the sandbox';
+const TOKEN_KEY = process.env.TOKEN_KEY ?? Buffer.alloc(32).toString('base64');
+
 export interface AppParts {
   keyApi: KeyApi;
   loginApi: LoginApi;
   client: FleetRedis;
-  askTally: () => Promise<WorkerTally[]>;
 }
 
-/** The app that each worker serves. */
-export function createApp(
-  { production, sessionSecret, tokenKeys }: WorkerConfig,
-  { keyApi, loginApi, client, askTally }: AppParts,
-): Express {
+/** The app that each worker serves. All of its state is in Redis. */
+export function createApp({ keyApi, loginApi, client }: AppParts): Express {
   const app = express();
-  app.disable('x-powered-by');
-  // One proxy ends TLS: its X-Forwarded-For says who guesses, its -Proto whether cookies are "secure".
-  if (production) app.set('trust proxy', 1);
 
-  // In front of the session: these are answered also while Redis is away.
-  app.get('/fleet', fleetPage(askTally));
-  app.get('/items', loadItems(keyApi), (req, res) => res.json(req.marketplace?.items));
+  // Routes before the session need no Redis.
   app.get(
     '/items/:id/download',
     requirePurchase(keyApi, {
-      // The code must be of this very item, or the cheapest would open them all.
       item: (req) => Number(req.params.id),
+      // Failed attempts are counted over all processes.
       guessLimit: new RedisGuessLimit({ client }),
     }),
-    (req, res) => {
-      const purchase = req.marketplace?.purchase;
-      res.attachment(`item-${purchase?.item.id}.txt`);
-      res.type('text/plain').send(`Thank you for buying ${purchase?.item.name}.\n`);
-    },
+    (req, res) => void res.send(`Thank you for buying ${req.marketplace?.purchase?.item.name}.\n`),
   );
+  // How many requests each process has sent to the marketplace.
+  app.get('/fleet', async (_req, res) => void res.json(await client.hGetAll('fleet:requests')));
 
-  const plain = new RedisTokenStore({ client });
-  const tokenStore: TokenStore =
-    tokenKeys.length > 0 ? new EncryptedTokenStore(plain, { keys: tokenKeys }) : plain;
+  // A login can start in one process and end in another: the attempt and the user are in the session,
+  // the token is in the token store.
+  const tokenStore = new EncryptedTokenStore(new RedisTokenStore({ client }), {
+    keys: [TOKEN_KEY],
+  });
+  const passport = new Passport();
+  passport.use(
+    new MarketplaceStrategy({ loginApi, tokenStore }, ({ profile }) => ({ id: profile.id })),
+  );
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser<Express.User>((user, done) => done(null, user));
   app.use(
     session({
       store: new RedisStore({ client, prefix: 'fleet:session:' }),
-      secret: sessionSecret,
-      name: production ? '__Host-fleet' : 'fleet',
+      secret: SESSION_SECRET,
       resave: false,
       saveUninitialized: false,
-      cookie: { httpOnly: true, secure: production, sameSite: 'lax', maxAge: 12 * 3_600_000 },
     }),
+    passport.session(),
   );
-  addLogin(app, { loginApi, tokenStore });
-  app.get('/', frontPage);
+  app.get('/login', passport.authenticate('marketplace'));
+  app.get('/callback', passport.authenticate('marketplace', { failWithError: true }), (req, res) =>
+    res.redirect(returnTo(req) ?? '/me'),
+  );
+  app.get(
+    '/me',
+    requireLogin({ loginPath: '/login' }),
+    requireAccessToken({ tokenStore, loginPath: '/login' }),
+    loadUser(loginApi, { tokenStore }),
+    (req, res) => void res.json({ worker: process.pid, user: req.marketplace?.user }),
+  );
+
   app.use(unavailableWithout(client));
   app.use(errorHandler({ loginPath: '/login' }));
   return app;
 }
 
-/** Sessions cannot be written while Redis is away: that passes, and is no fault of the visitor's. */
+/** While Redis is down, sessions cannot be saved: 503, because it passes. */
 const unavailableWithout =
   (client: FleetRedis): ErrorRequestHandler =>
   (error, _req, res, next) => {

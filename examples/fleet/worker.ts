@@ -1,88 +1,64 @@
-import { createServer, type Server } from 'node:http';
-import { KeyApi, LoginApi } from 'marketgate';
+import { subscribe } from 'node:diagnostics_channel';
+import { KeyApi, LoginApi, type RequestMessage } from 'marketgate';
 import { RedisCache } from 'marketgate/redis';
+import { createClient } from 'redis';
 import { createApp } from './app.js';
-import type { WorkerConfig } from './config.js';
-import { type ToWorker, tellPrimary, type WorkerTally } from './messages.js';
-import { connectRedis } from './redis-clients.js';
-import { countUpstreamCalls } from './upstream-calls.js';
 
-/** How long answers under way may take to finish, in milliseconds. */
-const PATIENCE = 5000;
+const need = (name: string): string => {
+  const value = process.env[name];
+  if (!value) throw new Error(`Set ${name}.`);
+  return value;
+};
 
-/** One of several processes behind the one port. All of them are alike. */
+/** One of several equal processes on the one port. */
 export async function runWorker(): Promise<void> {
-  // Ctrl-C reaches every process of the group; only the primary decides what it means.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
-  const waiting = new Map<number, (tally: WorkerTally[]) => void>();
-  let stop = (): void => process.exit();
-
-  process.on('message', (message: ToWorker) => {
-    if (message.kind === 'start') {
-      serve(message.config, askTally).then(
-        (end) => {
-          stop = end;
-        },
-        (error: Error) => {
-          tellPrimary({ kind: 'failed', message: error.message });
-          process.exitCode = 1;
-          process.disconnect();
-        },
-      );
-    } else if (message.kind === 'tally') {
-      waiting.get(message.id)?.(message.tally);
-      waiting.delete(message.id);
-    } else stop();
+  const client = await connectRedis(need('REDIS_URL'));
+  const keyApi = new KeyApi({
+    baseUrl: need('MARKETPLACE_BASE_URL'),
+    apiKey: need('MARKETPLACE_API_KEY'),
+    cache: { shared: new RedisCache({ client }) },
+  });
+  const loginApi = new LoginApi({
+    authUrl: need('MARKETPLACE_AUTH_URL'),
+    appId: need('MARKETPLACE_APP_ID'),
+    appSecret: need('MARKETPLACE_APP_SECRET'),
   });
 
-  // Not before there is somebody to hear the answer.
-  tellPrimary({ kind: 'ready' });
+  // Counts the requests to the marketplace, for the page /fleet.
+  subscribe('marketgate:request', (message) => {
+    const { method, endpoint } = message as RequestMessage;
+    client.hIncrBy('fleet:requests', `${process.pid} ${method} ${endpoint}`, 1).catch(() => {});
+  });
 
-  let last = 0;
-  const askTally = (): Promise<WorkerTally[]> =>
-    new Promise((resolve) => {
-      waiting.set(++last, resolve);
-      tellPrimary({ kind: 'tally', id: last });
-    });
-}
-
-/** @returns what ends the worker in good order. */
-async function serve(
-  config: WorkerConfig,
-  askTally: () => Promise<WorkerTally[]>,
-): Promise<() => void> {
-  const { baseUrl, apiKey, authUrl, appId, appSecret } = config.service;
-  const client = await connectRedis(config.redisUrl);
-  const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
-  const loginApi = new LoginApi({ authUrl, appId, appSecret });
-  countUpstreamCalls((what) => tellPrimary({ kind: 'asked', what }));
-
-  const app = createApp(config, { keyApi, loginApi, client, askTally });
-  const server = createServer(app);
-  server.on('request', (_req, res) => res.once('finish', () => tellPrimary({ kind: 'answered' })));
-  await listen(server, config);
-
-  return () => {
-    const cut = setTimeout(() => server.closeAllConnections(), PATIENCE);
-    server.close(() => {
-      clearTimeout(cut);
-      const closed = Promise.allSettled([keyApi.close(), loginApi.close()]);
-      void closed.then(() => {
-        client.destroy();
-        process.disconnect();
-      });
+  const server = createApp({ keyApi, loginApi, client }).listen(Number(need('PORT')), '127.0.0.1');
+  const close = () => {
+    server.close(async () => {
+      await Promise.all([keyApi.close(), loginApi.close()]);
+      client.destroy();
+      process.disconnect();
     });
     server.closeIdleConnections();
   };
+  // Ctrl-C reaches every process; the primary disconnects its workers.
+  process.on('SIGINT', () => {});
+  process.once('SIGTERM', close);
 }
 
-function listen(server: Server, { port, host }: WorkerConfig): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE';
-      reject(isTaken ? new Error(`Port ${port} is taken. Set PORT to another.`) : error);
-    });
-    // Port 0 is the same for all workers: the primary finds one, once.
-    server.listen(port, host, resolve);
+export type FleetRedis = Awaited<ReturnType<typeof connectRedis>>;
+
+/** A connected client, which reconnects by itself. */
+export async function connectRedis(url: string) {
+  const client = createClient({
+    url,
+    // Commands fail at once while Redis is down, instead of waiting for it.
+    disableOfflineQueue: true,
+    // Notices a server that hangs. Without it, commands would wait for ever.
+    pingInterval: 1000,
+    socket: { socketTimeout: 3000 },
   });
+  // Without a listener, Node ends the process at the first lost connection.
+  client.on('error', (error: Error) => console.error(`Redis: ${error.message || error.name}`));
+  client.on('ready', () => console.log(`worker ${process.pid} is connected to Redis`));
+  await client.connect();
+  return client;
 }

@@ -9,7 +9,7 @@ import type {
   StoreDriftMessage,
 } from 'marketgate';
 
-/** What the package tells, by channel. Its messages hold no secret; neither does what is made of them. */
+/** The messages of each channel. They contain no secrets. */
 export interface Messages {
   'marketgate:request': RequestMessage;
   'marketgate:lookup': LookupMessage;
@@ -20,21 +20,20 @@ export interface Messages {
 
 type Listeners = { [Name in keyof Messages]?: (message: Messages[Name]) => void };
 
-/** Told of a listener that threw. */
+/** Called with what a listener threw. */
 export type OnListenerError = (error: unknown, channel: string) => void;
 
 /**
  * Listens on the package's channels, with types. Returns a function that ends it.
  *
- * A listener is called in the middle of a request. What it throws does not reach the request, but Node
- * makes an uncaught exception of it, which ends the process with all its requests. So it is caught here:
- * a metric that cannot be counted is no reason to turn customers away.
+ * Node turns an error in a listener into an uncaught exception, which ends the process. So errors are
+ * caught here.
  */
 export function listen(listeners: Listeners, onError: OnListenerError): () => void {
   const ends = Object.entries(listeners).map(([channel, listener]) => {
     const guarded = (message: unknown) => {
       try {
-        // The name decides the type, as `Messages` has it; TypeScript cannot follow it through entries.
+        // TypeScript loses the message's type in `Object.entries`.
         (listener as (message: unknown) => void)(message);
       } catch (error) {
         onError(error, channel);

@@ -4,27 +4,27 @@ import { listen, type OnListenerError } from './channels.js';
 /**
  * Turns the package's messages into metrics of a registry. Returns a function that ends it.
  *
- * Labels are only what has few values: endpoints of the specification, codes of errors, kinds. The path
- * of a drift is not, for the service makes its names up; neither is anything about a visitor.
+ * Labels have few values: endpoints, error codes, kinds. The path of a drift is no label, because the
+ * service chooses its names.
  */
 export function countMarketgate(registry: Registry, onError: OnListenerError): () => void {
   const registers = [registry];
   const requests = new Histogram({
     name: 'marketgate_request_duration_seconds',
-    help: 'Requests to the marketplace, each retry on its own. "outcome" is "answered" or the code of the error.',
+    help: 'Requests to the marketplace, each retry counted separately. "outcome" is "answered" or the code of the error.',
     labelNames: ['method', 'endpoint', 'outcome'] as const,
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
   const retries = new Counter({
     name: 'marketgate_retries_total',
-    help: 'Requests to the marketplace that repeated one before.',
+    help: 'Retries of requests to the marketplace.',
     labelNames: ['endpoint'] as const,
     registers,
   });
   const lookups = new Counter({
     name: 'marketgate_lookups_total',
-    help: 'Answers that were wanted, by where they came from. "last-resort" is an outage that customers do not see.',
+    help: 'Lookups by the source of the answer. "last-resort" is a stale answer in an outage.',
     labelNames: ['what', 'source', 'outcome'] as const,
     registers,
   });
@@ -36,19 +36,19 @@ export function countMarketgate(registry: Registry, onError: OnListenerError): (
   });
   const logins = new Counter({
     name: 'marketgate_login_steps_total',
-    help: 'Steps of logins, by what they ended in.',
+    help: 'Steps of logins by their outcome.',
     labelNames: ['outcome', 'code'] as const,
     registers,
   });
   const drifts = new Counter({
     name: 'marketgate_drift_total',
-    help: 'Kinds of departure from the documented shape, each told once an hour.',
+    help: 'Differences from the documented shape, each reported once an hour.',
     labelNames: ['endpoint', 'kind'] as const,
     registers,
   });
   const alarms = new Counter({
     name: 'marketgate_codes_invalid_total',
-    help: 'Alarms: all codes are suddenly invalid, as with a revoked api_key. Page somebody.',
+    help: 'Alarms: all codes are suddenly invalid, as with a revoked api_key.',
     labelNames: ['reason'] as const,
     registers,
   });

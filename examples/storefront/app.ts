@@ -1,122 +1,128 @@
 import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
-import defaultExpress, {
+import express, {
   type ErrorRequestHandler,
   type Express,
+  type Request,
   type RequestHandler,
 } from 'express';
 import session from 'express-session';
-import { isMarketgateError, type KeyApi, loadItems } from 'marketgate';
-import { browse, commonTags, linkTo, wishOf } from './catalogue.js';
-import { format } from './format.js';
-import { addItemPage } from './licence.js';
+import {
+  fromBody,
+  isMarketgateError,
+  type KeyApi,
+  loadItem,
+  loadItems,
+  loadPurchase,
+  requirePurchase,
+} from 'marketgate';
 
-/** What {@link createApp} is given. */
+declare module 'express-session' {
+  interface SessionData {
+    /** The visitor's purchase codes, by item id. */
+    codes?: Record<string, string>;
+  }
+}
+
 export interface AppParts {
   keyApi: KeyApi;
-  shopName: string;
-  /** Where an item is sold. */
-  buyUrl: (id: number) => string;
-  /** Where pictures, video and sound come from, for the content security policy. */
-  mediaOrigin: string;
+  /** Signs the session cookie. */
   secret: string;
-  /** Cookies only over https, behind one proxy that ends TLS. */
-  production?: boolean;
-  /** Express 5 or 4; the tests run both. */
-  express?: typeof defaultExpress;
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+const itemIdOf = (req: Request): number => Number(req.params.id);
+const savedCodeOf = (req: Request): string | undefined => req.session.codes?.[itemIdOf(req)];
+
 /** The shop, which listens nowhere yet. */
-export function createApp(parts: AppParts): Express {
-  const { keyApi, shopName, buyUrl, secret, production = false, express = defaultExpress } = parts;
+export function createApp({ keyApi, secret }: AppParts): Express {
   const app = express();
-  app.disable('x-powered-by');
-  if (production) app.set('trust proxy', 1);
   app.engine('ejs', ejs.renderFile);
   app.set('view engine', 'ejs');
   app.set('views', here('./views'));
-  Object.assign(app.locals, format, { shopName, linkTo });
+  Object.assign(app.locals, { money, day, webUrl });
 
-  app.use(headers(parts.mediaOrigin));
-  app.use('/assets', express.static(here('./public'), { maxAge: '1h' }));
-  app.use(sameOriginPosts);
+  app.use('/assets', express.static(here('./public')));
   app.use(express.urlencoded({ extended: false, limit: '10kb' }));
   app.use(
-    session({
-      secret,
-      name: production ? '__Host-store' : 'store',
-      resave: false,
-      // No cookie for visitors who only look around.
-      saveUninitialized: false,
-      cookie: { httpOnly: true, secure: production, sameSite: 'lax', maxAge: 30 * 86_400_000 },
-    }),
+    session({ secret, resave: false, saveUninitialized: false, cookie: { sameSite: 'lax' } }),
   );
 
-  // One call fills the catalogue, each item's page, and every visitor's search, for five minutes.
+  // One request fills the catalogue and every item's page for five minutes.
   app.get('/', loadItems(keyApi), (req, res) => {
-    const items = req.marketplace?.items ?? [];
-    res.render('catalogue', { shelf: browse(items, wishOf(req.query)), tags: commonTags(items) });
+    const all = req.marketplace?.items ?? [];
+    const { tag } = req.query;
+    const items = typeof tag === 'string' ? all.filter((item) => item.tags?.includes(tag)) : all;
+    res.render('catalogue', { items, tag: items === all ? undefined : tag });
   });
-  addItemPage(app, keyApi, buyUrl);
 
-  app.use((_req, res) => void res.status(404).render('error', words(404)));
+  app.get(
+    '/items/:id',
+    loadItem(keyApi),
+    // Blocks nobody: everyone sees the page, and its box depends on the verdict.
+    loadPurchase(keyApi, { code: savedCodeOf, item: itemIdOf, guessLimit: false }),
+    (req, res) => {
+      const { item, verdict, purchase } = req.marketplace ?? {};
+      const isSupported = Date.parse(purchase?.supported_until ?? '') > keyApi.clock();
+      res.render('item', { item, verdict, purchase, isSupported, problem: undefined });
+    },
+  );
+
+  const keepCode: RequestHandler = (req, res, next) => {
+    // The code as the visitor sent it, because some deployments mask the one in their answer.
+    req.session.codes = { ...req.session.codes, [itemIdOf(req)]: req.body.purchase_code };
+    // Saved before the redirect, because the browser can be faster than the session store.
+    req.session.save((error) =>
+      error ? next(error) : res.redirect(303, `/items/${itemIdOf(req)}`),
+    );
+  };
+  const guard = requirePurchase(keyApi, { code: fromBody(), item: itemIdOf });
+  app.post('/items/:id/licence', loadItem(keyApi), guard, keepCode, showOnTheForm);
+
+  app.use((_req, res) => void res.status(404).render('error', { status: 404 }));
   app.use(errorPage);
   return app;
 }
 
-const headers = (mediaOrigin: string): RequestHandler => {
-  const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    `img-src 'self' data: ${mediaOrigin}`,
-    `media-src ${mediaOrigin}`,
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-  return (_req, res, next) => {
-    res.set('Content-Security-Policy', policy);
-    res.set('X-Content-Type-Options', 'nosniff');
-    res.set('Referrer-Policy', 'same-origin');
-    // A page can show somebody's licence.
-    res.set('Cache-Control', 'private, no-cache');
-    next();
-  };
+const WORDS: Readonly<Record<string, string>> = {
+  purchase_required: 'Please enter your purchase code.',
+  purchase_code_invalid: 'The marketplace does not know this code.',
+  purchase_item_mismatch: 'This code is for another item.',
+  too_many_attempts: 'There were too many wrong codes. Please wait a minute.',
+  service_unavailable:
+    'The marketplace does not answer, so your code could not be checked. Please try again soon.',
 };
 
-/** Forms only from our own pages: browsers say where a request comes from, and no page can forge it. */
-const sameOriginPosts: RequestHandler = (req, res, next) => {
-  const from = req.headers['sec-fetch-site'];
-  const isOurs = from === undefined || from === 'same-origin' || from === 'none';
-  if (req.method === 'GET' || req.method === 'HEAD' || isOurs) return next();
-  res.status(403).render('error', words(403));
+const showOnTheForm: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  const problem = isMarketgateError(error) ? WORDS[error.code] : undefined;
+  const item = req.marketplace?.item;
+  if (!isMarketgateError(error) || !problem || !item) return next(error);
+  if (error.retryAfter) res.set('Retry-After', String(Math.ceil(error.retryAfter)));
+  res.status(error.status).render('item', { item, problem, verdict: 'absent' });
 };
-
-function words(status: number): { title: string; text: string } {
-  if (status === 404)
-    return {
-      title: 'There is no such page',
-      text: 'It may have moved, or the item is not sold any more.',
-    };
-  if (status < 500)
-    return { title: 'That did not work', text: 'We could not read what your browser sent.' };
-  return {
-    title: 'The shop is closed for a moment',
-    text: 'The marketplace does not answer. Please try again soon.',
-  };
-}
 
 const errorPage: ErrorRequestHandler = (error: unknown, req, res, next) => {
   if (res.headersSent) return next(error);
-  const { status: given } = (error ?? {}) as { status?: unknown };
-  const status = typeof given === 'number' && given >= 400 && given < 600 ? given : 500;
+  const { status = 500 } = error as { status?: number };
   if (status >= 500) console.error(`${req.method} ${req.path}:`, error);
-  if (isMarketgateError(error) && error.retryAfter !== undefined) {
-    res.set('Retry-After', String(Math.ceil(error.retryAfter)));
-  }
-  // A mistyped id is to a visitor what a missing item is.
-  const isMissing = isMarketgateError(error) && error.code === 'item_id_invalid';
-  res.status(isMissing ? 404 : status).render('error', words(isMissing ? 404 : status));
+  res.status(status).render('error', { status });
 };
+
+/** "$24", "€20.50"; a currency that Intl does not know is appended. */
+function money(amount: number, currency = 'USD'): string {
+  const minimumFractionDigits = Number.isInteger(amount) ? 0 : 2;
+  try {
+    const style = { style: 'currency', currency, minimumFractionDigits } as const;
+    return new Intl.NumberFormat('en', style).format(amount);
+  } catch {
+    return `${amount} ${currency}`;
+  }
+}
+
+const day = (iso: string): string =>
+  new Date(iso).toLocaleDateString('en', { dateStyle: 'long', timeZone: 'UTC' });
+
+/** Only web addresses become links: escaping leaves `javascript:` as it is. */
+const webUrl = (url: string | undefined): string | undefined =>
+  url !== undefined && /^https?:\/\//i.test(url) ? url : undefined;

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +32,19 @@ describe.each(projects)('with %s', (_name, project) => {
     const options = { cwd: consumers, timeout: 20_000 };
     const { code, stdout, stderr } = await runProgram(process.execPath, [program], options);
     expect(code, stdout + stderr).toBe(0);
+  });
+
+  it('the CommonJS example starts and guards', async () => {
+    const cwd = join(consumers, 'commonjs-express4');
+    const child = spawn(process.execPath, ['server.js'], { cwd, env: { PORT: '0' } });
+    try {
+      const [line] = await once(child.stdout, 'data');
+      const origin = /http:\/\/localhost:\d+/.exec(String(line))?.[0];
+      expect((await fetch(`${origin}/items/1042/download`)).status).toBe(402);
+    } finally {
+      child.kill();
+      await once(child, 'exit');
+    }
   });
 
   it('the command line runs, and knows its version', async () => {

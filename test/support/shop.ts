@@ -1,5 +1,6 @@
+import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
-import { KeyApi, type KeyApiOptions } from 'marketgate';
+import { KeyApi, type KeyApiOptions, LoginApi } from 'marketgate';
 import {
   createSandbox,
   type Sandbox,
@@ -7,17 +8,21 @@ import {
   type SandboxOptions,
 } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
+import { listen } from './listen.js';
 
-/** A sandbox that listens, and a client of it. */
+/** A sandbox that listens, and its clients. */
 export interface Shop {
   readonly sandbox: Sandbox;
   readonly keyApi: KeyApi;
+  readonly loginApi: LoginApi;
   readonly baseUrl: string;
   readonly apiKey: string;
   /** The first seeded code of a kind. */
   code(kind: SandboxCode['kind']): string;
   /** How often the service was asked for a path. */
   asked(path: string): number;
+  /** Serves an app to which the sandbox sends logins back. Returns its origin. */
+  serve(app: RequestListener, host?: string): Promise<string>;
 }
 
 export const VALIDATION = '/api/purchases/validation';
@@ -28,13 +33,16 @@ export async function openShop(
   sandboxOptions: SandboxOptions = {},
 ): Promise<Shop> {
   const sandbox = createSandbox(sandboxOptions);
-  const { baseUrl, apiKey } = await sandbox.listen(0);
+  const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen(0);
   onTestFinished(() => sandbox.close());
-  const keyApi = new KeyApi({ baseUrl, apiKey, retries: 0, clock: sandbox.clock, ...options });
-  onTestFinished(() => keyApi.close());
+  const { clock } = sandbox;
+  const keyApi = new KeyApi({ baseUrl, apiKey, retries: 0, clock, ...options });
+  const loginApi = new LoginApi({ authUrl, appId, appSecret, clock });
+  onTestFinished(async () => void (await Promise.all([keyApi.close(), loginApi.close()])));
   return {
     sandbox,
     keyApi,
+    loginApi,
     baseUrl,
     apiKey,
     code(kind) {
@@ -43,6 +51,11 @@ export async function openShop(
       return found.code;
     },
     asked: (path) => sandbox.requests.filter((request) => request.path === path).length,
+    async serve(app, host = '127.0.0.1') {
+      const origin = (await listen(app)).replace('127.0.0.1', host);
+      sandbox.redirectUrl = `${origin}/callback`;
+      return origin;
+    },
   };
 }
 

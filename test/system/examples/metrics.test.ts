@@ -4,35 +4,25 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import type express from 'express';
-import { KeyApi, LoginApi } from 'marketgate';
-import { createSandbox } from 'marketgate/sandbox';
 import { type Counter, Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { AsyncContextManager } from '../../../examples/metrics/active-span.js';
-import { createApp, createMetricsApp } from '../../../examples/metrics/app.js';
+import { createApp } from '../../../examples/metrics/app.js';
 import { countMarketgate } from '../../../examples/metrics/prometheus.js';
-import { traceMarketgate } from '../../../examples/metrics/spans.js';
+import { AsyncContextManager, traceMarketgate } from '../../../examples/metrics/tracing.js';
 import { Browser } from '../../support/browser.js';
-import { expressVersions } from '../../support/express-versions.js';
-import { listen } from '../../support/listen.js';
+import { openShop } from '../../support/shop.js';
 
+const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 const VALIDATION = '/api/purchases/validation';
-const ITEM = '/items/1042/download';
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncContextManager());
 });
 afterAll(() => context.disable());
 
-/** The example, observed, until the test is over. */
-async function open(version?: typeof express) {
-  const sandbox = createSandbox();
-  const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen();
-  onTestFinished(() => sandbox.close());
-  const keyApi = new KeyApi({ baseUrl, apiKey, clock: sandbox.clock, retries: 1 });
-  const loginApi = new LoginApi({ authUrl, appId, appSecret });
-  onTestFinished(async () => void (await Promise.all([keyApi.close(), loginApi.close()])));
+async function open() {
+  const shop = await openShop({ retries: 1 });
+  const { keyApi, loginApi, sandbox } = shop;
   const exporter = new InMemorySpanExporter();
   const spanProcessors = [new SimpleSpanProcessor(exporter)];
   const tracer = new BasicTracerProvider({ spanProcessors }).getTracer('test');
@@ -43,23 +33,15 @@ async function open(version?: typeof express) {
   const end = () => ends.forEach((stop) => void stop());
   onTestFinished(end);
   const cookieSecret = 'for-the-tests-only-0123456789abcdef';
-  const parts = { keyApi, loginApi, tracer, cookieSecret };
-  const origin = await listen(createApp({ ...parts, ...(version && { express: version }) }));
-  const metricsOrigin = await listen(createMetricsApp(registry, version));
-  sandbox.redirectUrl = `${origin}/callback`;
-  const code = sandbox.codes.find(({ kind }) => kind === 'supported')?.code ?? '';
+  const origin = await shop.serve(createApp({ keyApi, loginApi, tracer, cookieSecret }));
   return {
-    ...{ sandbox, origin, errors, end, registry, code, secrets: [apiKey, appSecret, code] },
+    ...{ sandbox, origin, errors, end, registry },
+    secrets: [shop.apiKey, shop.code('supported')],
     spans: () => exporter.getFinishedSpans(),
-    async download(purchaseCode = code) {
+    metrics: () => registry.metrics(),
+    async download(purchaseCode = shop.code('supported')) {
       const headers = { accept: 'application/json', 'x-purchase-code': purchaseCode };
-      const answer = await fetch(`${origin}${ITEM}`, { headers });
-      return [answer.status, await answer.text()] as const;
-    },
-    async metrics() {
-      const answer = await fetch(`${metricsOrigin}/metrics`);
-      expect(answer.headers.get('content-type')).toMatch(/^text\/plain;.*version=0\.0\.4/);
-      return answer.text();
+      return (await fetch(`${origin}/items/1042/download`, { headers })).status;
     },
   };
 }
@@ -72,12 +54,12 @@ function value(text: string, name: string, labels: Record<string, string>): numb
   return line === undefined ? 0 : Number(line.slice(start.length));
 }
 
-describe.each(expressVersions)('the metrics example on %s', (_name, version) => {
+describe('examples/metrics', () => {
   it('counts requests, lookups and decisions, and tells a cached answer from an asked one', async () => {
-    const shop = await open(version);
-    expect((await shop.download())[0]).toBe(200);
-    expect((await shop.download())[0]).toBe(200);
-    expect((await shop.download('aaaaaaaa-0000-4000-8000-000000000000'))[0]).toBe(403);
+    const shop = await open();
+    expect(await shop.download()).toBe(200);
+    expect(await shop.download()).toBe(200);
+    expect(await shop.download(UNKNOWN)).toBe(403);
     const text = await shop.metrics();
     const asked = { method: 'POST', endpoint: VALIDATION, outcome: 'answered' };
     expect(value(text, 'marketgate_request_duration_seconds_count', asked)).toBe(2);
@@ -93,9 +75,9 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
   });
 
   it('counts an outage with its retries, apart from wrong codes', async () => {
-    const shop = await open(version);
+    const shop = await open();
     shop.sandbox.faults.errorRate = 1;
-    expect((await shop.download())[0]).toBe(503);
+    expect(await shop.download()).toBe(503);
     const text = await shop.metrics();
     const failed = { method: 'POST', endpoint: VALIDATION, outcome: 'service_unavailable' };
     expect(value(text, 'marketgate_request_duration_seconds_count', failed)).toBe(2);
@@ -105,12 +87,12 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
   });
 
   it('counts drift without the path, and the alarm of a revoked key', async () => {
-    const shop = await open(version);
+    const shop = await open();
     shop.sandbox.dialect.tagsAsString = true;
     await fetch(`${shop.origin}/items`);
     const [workspace] = shop.sandbox.data.workspaces;
     shop.sandbox.data.revokeApiKey(workspace?.id ?? '');
-    expect((await shop.download())[0]).toBe(500);
+    expect(await shop.download()).toBe(500);
     const text = await shop.metrics();
     const drift = { endpoint: '/api/items/all', kind: 'mended' };
     expect(value(text, 'marketgate_drift_total', drift)).toBe(1);
@@ -120,7 +102,7 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
   });
 
   it('makes spans of requests below that of the visitor, with events for the rest', async () => {
-    const shop = await open(version);
+    const shop = await open();
     await shop.download();
     await expect
       .poll(() => shop.spans().map(({ name }) => name))
@@ -138,12 +120,12 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
   });
 
   it('observes a login, and no secret gets into metrics or spans', async () => {
-    const shop = await open(version);
+    const shop = await open();
     const browser = new Browser();
     const visit = await browser.logIn(`${shop.origin}/login`, '3001');
     expect(visit.status).toBe(200);
     await shop.download();
-    await shop.download('aaaaaaaa-0000-4000-8000-000000000000');
+    await shop.download(UNKNOWN);
     shop.sandbox.faults.errorRate = 1;
     await shop.download('bbbbbbbb-0000-4000-8000-000000000000');
     const text = await shop.metrics();
@@ -165,7 +147,7 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
   });
 
   it('a listener that throws harms no request, and is told of', async () => {
-    const shop = await open(version);
+    const shop = await open();
     const uncaught: unknown[] = [];
     const note = (error: unknown) => void uncaught.push(error);
     process.on('uncaughtException', note);
@@ -174,25 +156,23 @@ describe.each(expressVersions)('the metrics example on %s', (_name, version) => 
     counter.inc = () => {
       throw new Error('the counter is broken');
     };
-    expect((await shop.download())[0]).toBe(200);
-    expect((await shop.download())[0]).toBe(200);
+    expect(await shop.download()).toBe(200);
+    expect(await shop.download()).toBe(200);
     expect(shop.errors).toEqual([expect.any(Error), expect.any(Error)]);
     expect(uncaught).toEqual([]);
     // The others go on.
     expect(await shop.metrics()).toMatch(/marketgate_lookups_total\{.*"cache".*\} 1/);
   });
-});
 
-describe('listening', () => {
-  it('ends when it is told to: nothing is counted or traced any more', async () => {
+  it('counts and traces nothing after its end', async () => {
     const shop = await open();
-    expect((await shop.download())[0]).toBe(200);
+    expect(await shop.download()).toBe(200);
     const before = await shop.metrics();
     const clientSpans = () => shop.spans().filter(({ name }) => name.startsWith('POST'));
     expect(before).toMatch(/^marketgate_lookups_total\{/m);
     expect(clientSpans()).toHaveLength(1);
     shop.end();
-    await shop.download('aaaaaaaa-0000-4000-8000-000000000000');
+    await shop.download(UNKNOWN);
     expect(await shop.metrics()).toBe(before);
     expect(clientSpans()).toHaveLength(1);
   });

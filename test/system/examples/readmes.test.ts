@@ -2,84 +2,105 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { Browser } from '../../support/browser.js';
 import { runExample } from './run-example.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const SCRIPTS = (
-  JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { scripts: Record<string, string> }
-).scripts;
+const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+  scripts: Record<string, string>;
+};
 const CURL = spawnSync('curl', ['--version']).status === 0;
-if (!CURL) console.warn('READMEs of the examples are not tried: there is no curl on this machine.');
+if (!CURL) console.warn('The READMEs of the examples are not run: there is no curl.');
 
 const EXAMPLES = readdirSync(`${ROOT}examples`).filter((name) =>
   existsSync(`${ROOT}examples/${name}/README.md`),
 );
 
-/** The lines of the blocks of a README, without the remarks behind them. */
-function commandsOf(example: string): string[] {
-  const page = readFileSync(`${ROOT}examples/${example}/README.md`, 'utf8');
-  return [...page.matchAll(/^```(?:sh)?\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
-    block
-      .split('\n')
-      .map((line) => line.replace(/\s{2,}#.*$/, ''))
-      .filter((line) => line !== ''),
-  );
-}
+/** The commands of an example's README. */
+const commandsOf = (example: string): string[] =>
+  [
+    ...readFileSync(`${ROOT}examples/${example}/README.md`, 'utf8').matchAll(
+      /^```(?:sh)?\n([\s\S]*?)^```/gm,
+    ),
+  ]
+    .flatMap(([, block = '']) => block.split('\n'))
+    .map((line) => line.replace(/\s{2,}#.*$/, ''));
 
-describe('the README of each example', () => {
-  it.each(EXAMPLES)('%s starts it by a command that is there', (example) => {
-    const starts = commandsOf(example).flatMap((line) => {
-      const script = /^npm run (\S+)/.exec(line)?.[1];
-      const command = script === undefined ? line : (SCRIPTS[script] ?? '');
-      return /tsx (?:watch )?(examples\/\S+)$/.exec(command)?.slice(1) ?? [];
-    });
-    expect(starts.length).toBeGreaterThan(0);
-    for (const file of starts) {
-      expect(file).toMatch(new RegExp(`^examples/${example}/server\\.[jt]s$`));
-      expect(existsSync(`${ROOT}${file}`)).toBe(true);
-    }
+const hasCurl = (example: string): boolean =>
+  commandsOf(example).some((line) => line.startsWith('curl'));
+
+it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => {
+  const starts = commandsOf(example).flatMap((line) => {
+    const script = /^npm run (\S+)/.exec(line)?.[1];
+    return /tsx (?:watch )?(examples\/\S+)$/.exec(scripts[script ?? ''] ?? line)?.[1] ?? [];
   });
+  expect(starts.length).toBeGreaterThan(0);
+  for (const file of starts) {
+    expect(file).toMatch(new RegExp(`^examples/${example}/server\\.[jt]s$`));
+    expect(existsSync(`${ROOT}${file}`)).toBe(true);
+  }
 });
 
-/** What the `curl` lines of a README print, one after the other; json-api has a test of its own. */
-const PRINTED: Record<string, { file: string; env: Record<string, string>; printed: RegExp[] }> = {
+/** What the curl commands of a README print, one after the other, and where a login starts and ends. */
+const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: RegExp] }> = {
+  quickstart: {
+    printed: [/"code":"purchase_required"/, /Here is Fjord Light/],
+    login: ['/account', /"id":"3001"/],
+  },
   'commonjs-express4': {
-    file: 'server.js',
-    env: { PORT: '0' },
     printed: [/"id":1042/, /"code":"purchase_required"/, /"license_type":"Regular"/],
+    login: ['/login', /"id":"3001"/],
   },
   metrics: {
-    file: 'server.ts',
-    env: { PORT: '0', METRICS_PORT: '0' },
     printed: [
-      /"id":1042/,
-      /"code":"purchase_required"/,
-      /{"item":1042}/,
-      /{"item":1042}/,
+      ...[/"id":1042/, /"code":"purchase_required"/, /{"item":1042}/, /{"item":1042}/],
       /marketgate_lookups_total\{[^}]*source="cache"[^}]*\} 1/,
+    ],
+    login: ['/login', /"id":1042/],
+  },
+  'json-api': {
+    printed: [
+      ...[/"id":1042/, /"name":"Fjord Light"/, /"code":"login_required"/],
+      ...[/"name":"Mira Solheim"/, /"username":"mira.solheim"/, /"file":"item-1042.zip"/],
+      ...[/^$/, /"code":"login_required"/],
     ],
   },
 };
 
-describe.skipIf(!CURL)('the curl lines of the README of', () => {
-  it('all examples that have some are tried', () => {
-    const withCurl = EXAMPLES.filter((name) => commandsOf(name).some((line) => /^curl/.test(line)));
-    expect(withCurl.sort()).toEqual([...Object.keys(PRINTED), 'json-api'].sort());
+describe.skipIf(!CURL)('the curl commands of the README of', () => {
+  it('every example that has some are tried', () => {
+    expect(EXAMPLES.filter(hasCurl).sort()).toEqual(Object.keys(PRINTED).sort());
   });
 
-  it.each(Object.entries(PRINTED))('%s print what is said', async (example, expected) => {
-    const running = runExample(`${example}/${expected.file}`, expected.env);
-    const app = await running.prints(/(http:\/\/(?:localhost|127\.0\.0\.1):\d+)(?!\S*metrics)/);
-    const lines = commandsOf(example).filter((line) => /^curl/.test(line));
-    expect(lines).toHaveLength(expected.printed.length);
-    for (const [i, line] of lines.entries()) {
-      const metrics = /:9464/.test(line) ? await running.prints(/(http:\/\/\S+)\/metrics/) : '';
-      const command = line
-        .replace(/http:\/\/[\w.]+:3000/, app)
-        .replace(/http:\/\/[\w.]+:9464/, metrics);
-      expect(await shell(command)).toMatch(expected.printed[i] ?? '');
+  it.each(Object.entries(PRINTED))('%s print what they should', async (example, expected) => {
+    const file = example.startsWith('commonjs') ? 'server.js' : 'server.ts';
+    const env = { PORT: '0', METRICS_PORT: '0' };
+    const running = runExample(`${example}/${file}`, env);
+    const origin = await running.prints(/(http:\/\/(?:localhost|127\.0\.0\.1):\d+)/);
+    const metrics = example === 'metrics' ? await running.prints(/(http:\/\/\S+)\/metrics/) : '';
+    const script = commandsOf(example)
+      .filter((line) => !/^(npx|npm|cd) /.test(line))
+      .map((line) => (/^curl(?!.* -o )/.test(line) ? `${line}; echo; echo ---` : line))
+      .join('\n')
+      .replace(/http:\/\/[\w.]+:3000/g, origin)
+      .replace(/http:\/\/[\w.]+:9464/, metrics);
+    const answers = (await shell(script)).split(/\n?---\n/).slice(0, -1);
+    expect(answers).toEqual(expected.printed.map((printed) => expect.stringMatching(printed)));
+    if (expected.login) {
+      const [start, end] = expected.login;
+      expect((await new Browser().logIn(`${origin}${start}`, '3001')).text).toMatch(end);
     }
   });
+});
+
+it.each([
+  ['storefront', /The shop is at (\S+)/],
+  ['downloads', /Your files are at ([^\s;]+)/],
+])('%s starts, with its style sheet', async (example, ready) => {
+  const origin = await runExample(`${example}/server.ts`, { PORT: '0' }).prints(ready);
+  for (const path of ['', 'assets/style.css']) {
+    expect((await fetch(`${origin}${path}`)).status).toBe(200);
+  }
 });
 
 const shell = (command: string): Promise<string> =>
