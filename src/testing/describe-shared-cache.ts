@@ -1,13 +1,21 @@
-import { addCacheKeepingTests } from './cache-keeping-tests.js';
-import { addInvalidationTests } from './invalidation-tests.js';
-import { addLockTests } from './lock-tests.js';
-import { addOrderTests } from './order-tests.js';
-import type { AddCacheTest, SharedCacheSetup } from './shared-cache-setup.js';
-import { checkRunner, type TestRunner } from './test-runner.js';
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { SharedCache } from '../cache/shared-cache.js';
+import { HOUR, pass, poll, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
+
+/** What {@link describeSharedCache} is given for each test. */
+export interface SharedCacheSetup extends SuiteSetup {
+  /** The cache. It can hold what earlier tests left: the suite makes up new keys. */
+  cache: SharedCache;
+  /** A second one on the same backend, as another process has it. Default: `cache` itself. */
+  peer?: SharedCache | undefined;
+}
+
+type Test<Cache> = (cache: Cache, peer: Cache, setup: SharedCacheSetup) => Promise<void>;
 
 /**
- * The contract of a `SharedCache` as a suite of tests, for the authors of one. Runs under vitest,
- * jest, node:test or mocha:
+ * The contract of a `SharedCache` as a suite of tests, for authors of caches. Runs under vitest, jest,
+ * node:test or mocha:
  *
  * ```ts
  * import { describe, it } from 'vitest';
@@ -23,10 +31,10 @@ import { checkRunner, type TestRunner } from './test-runner.js';
  * }, { describe, it });
  * ```
  *
- * Where the cache takes a clock, give `clock` and `advance` as well, and the suite never waits.
+ * A cache that takes a clock is tested without waiting when the setup has `clock` and `advance`.
  *
- * @param name what the group of tests is called.
- * @param make makes the cache and its peer, anew for each test; they need not be empty.
+ * @param name the name of the group of tests.
+ * @param make makes the cache and its peer for each test; they need not be empty.
  * @param runner the runner's `describe` and `it`.
  * @throws TypeError when `make` or `runner` is not usable.
  */
@@ -35,22 +43,231 @@ export function describeSharedCache(
   make: () => SharedCacheSetup | Promise<SharedCacheSetup>,
   runner: TestRunner,
 ): void {
-  checkRunner('describeSharedCache', make, runner);
-  const { describe, it } = runner;
-  const add: AddCacheTest = (title, test) => {
-    it(title, async () => {
-      const setup = await make();
-      try {
-        await test(setup.cache, setup.peer ?? setup.cache, setup);
-      } finally {
-        await setup.close?.();
+  suite('describeSharedCache', name, make, runner, (addTest) => {
+    const add = (title: string, test: Test<SharedCache>) =>
+      addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, setup));
+
+    /** Adds a test that passes for a cache without these methods, which are optional. */
+    const addOptional = <Method extends 'lock' | 'subscribe' | 'publish' | 'read' | 'write'>(
+      methods: readonly Method[],
+      title: string,
+      test: Test<SharedCache & Required<Pick<SharedCache, Method>>>,
+    ) =>
+      add(`${title} (if it has ${methods.join(' and ')})`, async (cache, peer, setup) => {
+        const has = (each: SharedCache) => methods.filter((method) => each[method] !== undefined);
+        if (has(cache).length === 0) return;
+        for (const each of [cache, peer]) {
+          assert.deepEqual(has(each), methods, `needs all of ${methods.join(', ')}, or none`);
+        }
+        type Complete = SharedCache & Required<Pick<SharedCache, Method>>;
+        await test(cache as Complete, peer as Complete, setup);
+      });
+
+    add('gives undefined for an unknown key', async (cache) => {
+      assert.equal(await cache.get(randomUUID()), undefined, 'get must give undefined');
+      assert.equal(await cache.get('constructor'), undefined, 'get must give undefined');
+    });
+
+    add('gives back what was set, here and in another process', async (cache, peer) => {
+      const key = randomUUID();
+      const value = JSON.stringify({ text: 'é 日本 🔑 "\\ \n' });
+      await cache.set(key, value, HOUR);
+      assert.equal(await cache.get(key), value, 'get here');
+      assert.equal(await peer.get(key), value, 'get in another process');
+    });
+
+    add('keeps an empty string and a long one', async (cache) => {
+      const key = randomUUID();
+      for (const value of ['', 'x'.repeat(200_000)]) {
+        await cache.set(key, value, HOUR);
+        assert.equal(await cache.get(key), value);
       }
     });
-  };
-  describe(name, () => {
-    addCacheKeepingTests(add);
-    addLockTests(add);
-    addInvalidationTests(add);
-    addOrderTests(add);
+
+    add('replaces the old value by a new one', async (cache, peer) => {
+      const key = randomUUID();
+      await cache.set(key, 'old', HOUR);
+      await peer.set(key, 'new', HOUR);
+      assert.equal(await cache.get(key), 'new');
+    });
+
+    add('deletes a value, and nothing without an error', async (cache, peer) => {
+      const [key, other] = [randomUUID(), randomUUID()];
+      await cache.set(key, 'value', HOUR);
+      await cache.set(other, 'kept', HOUR);
+      await peer.delete(key);
+      await peer.delete(key);
+      assert.equal(await cache.get(key), undefined, 'the deleted key');
+      assert.equal(await cache.get(other), 'kept', 'another key');
+    });
+
+    add('handles many calls at once', async (cache) => {
+      const keys = Array.from({ length: 50 }, () => randomUUID());
+      await Promise.all(keys.map((key) => cache.set(key, `of ${key}`, HOUR)));
+      const values = await Promise.all(keys.map((key) => cache.get(key)));
+      const expected = keys.map((key) => `of ${key}`);
+      assert.deepEqual(values, expected);
+    });
+
+    add('forgets a value after its ttl', async (cache, _peer, setup) => {
+      const [key, renewed] = [randomUUID(), randomUUID()];
+      await cache.set(key, 'value', SHORT);
+      await cache.set(renewed, 'old', SHORT);
+      await cache.set(renewed, 'new', HOUR);
+      if (setup.advance !== undefined) {
+        await setup.advance(SHORT - 1000);
+        assert.equal(await cache.get(key), 'value', 'a second before the end of its ttl');
+      }
+      const isGone = async () => (await cache.get(key)) === undefined;
+      await pass(setup, SHORT, isGone, 'get still gives a value after its ttl');
+      assert.equal(await cache.get(renewed), 'new', 'a value that was set again for longer');
+    });
+
+    addOptional(['lock'], 'gives a lock to one, until it is released', async (cache, peer) => {
+      const key = randomUUID();
+      const release = held(await cache.lock(key, HOUR), 'the first');
+      assert.equal(await cache.lock(key, HOUR), undefined, 'a second here must get undefined');
+      assert.equal(await peer.lock(key, HOUR), undefined, 'one in another process, too');
+      await release();
+      await held(await peer.lock(key, HOUR), 'one after the release')();
+    });
+
+    addOptional(['lock'], 'gives a lock to one of 50 that ask at once', async (cache) => {
+      const key = randomUUID();
+      const got = await Promise.all(Array.from({ length: 50 }, () => cache.lock(key, HOUR)));
+      const releases = got.filter((release) => release !== undefined);
+      assert.equal(releases.length, 1, 'exactly one of 50 must get the lock');
+      for (const release of releases) await release();
+    });
+
+    addOptional(['lock'], 'keeps locks apart from values and each other', async (cache) => {
+      const [key, other] = [randomUUID(), randomUUID()];
+      await cache.set(key, 'value', HOUR);
+      const release = held(await cache.lock(key, HOUR), 'a key that has a value');
+      assert.equal(await cache.get(key), 'value', 'the value of a locked key');
+      await held(await cache.lock(other, HOUR), 'another key')();
+      await cache.delete(key);
+      assert.equal(await cache.lock(key, HOUR), undefined, 'delete must not release the lock');
+      await release();
+    });
+
+    addOptional(['lock'], 'releases a lock after its ttl', async (cache, peer, setup) => {
+      const key = randomUUID();
+      const late = held(await cache.lock(key, SHORT), 'the first');
+      let second: (() => Promise<void>) | undefined;
+      const isFree = async () => {
+        second = await peer.lock(key, HOUR);
+        return second !== undefined;
+      };
+      await pass(setup, SHORT, isFree, 'the lock must be free after its ttl');
+      // The first holder was slow. Its release must not release the lock of the second.
+      await late();
+      assert.equal(await cache.lock(key, HOUR), undefined, 'a late release must release nothing');
+      await held(second, 'the second')();
+      await held(await cache.lock(key, HOUR), 'one after the second released it')();
+    });
+
+    const messages = ['subscribe', 'publish'] as const;
+
+    addOptional(messages, 'publishes a key to every process', async (cache, peer) => {
+      const [here, there]: [Keys, Keys] = [[], []];
+      const ends = [
+        await cache.subscribe((key) => here.push(key)),
+        await peer.subscribe((key) => there.push(key)),
+      ];
+      const key = randomUUID();
+      await cache.publish(key);
+      await poll(() => there.includes(key), 'another process must receive the key');
+      await poll(() => here.includes(key), 'the publisher itself must receive the key');
+      for (const end of ends) await end();
+    });
+
+    addOptional(
+      messages,
+      'publishes undefined, for all keys, as undefined',
+      async (cache, peer) => {
+        const received: Keys = [];
+        const end = await peer.subscribe((key) => received.push(key));
+        await cache.publish(undefined);
+        const complaint = 'publish(undefined) must be received as undefined';
+        await poll(() => received.includes(undefined), complaint);
+        await end();
+      },
+    );
+
+    addOptional(messages, 'ends one subscription and no other', async (cache, peer) => {
+      const [ended, going]: [Keys, Keys] = [[], []];
+      const end = await peer.subscribe((key) => ended.push(key));
+      const endOther = await peer.subscribe((key) => going.push(key));
+      await end();
+      const key = randomUUID();
+      await cache.publish(key);
+      await poll(() => going.includes(key), 'the other subscription must receive the key');
+      assert.ok(!ended.includes(key), 'the ended subscription must receive nothing');
+      await endOther();
+    });
+
+    const order = ['read', 'write'] as const;
+
+    addOptional(order, 'reads what was written, with order and ttl', async (cache, peer) => {
+      const key = randomUUID();
+      const { value, order: none, ttl } = await cache.read(key);
+      assert.deepEqual({ value, none, ttl }, { value: undefined, none: 0, ttl: 0 }, 'no row');
+      assert.equal(await cache.write(key, 'é 1:2 "\n"', HOUR, 7), true, 'write must give true');
+      for (const each of [cache, peer]) {
+        const row = await each.read(key);
+        assert.equal(row.value, 'é 1:2 "\n"');
+        assert.equal(row.order, 7);
+        assert.ok(row.ttl > 0 && row.ttl <= HOUR, 'ttl must be the rest of it');
+      }
+    });
+
+    addOptional(
+      order,
+      'keeps the later of two writes, however they arrive',
+      async (cache, peer) => {
+        const key = randomUUID();
+        // Orders are microseconds of the present: 16 digits.
+        const now = (await cache.read(key)).now;
+        assert.equal(await cache.write(key, 'second', HOUR, now + 1), true);
+        assert.equal(await peer.write(key, 'first', HOUR, now), false, 'an earlier one must lose');
+        assert.equal(await peer.write(key, 'same', HOUR, now + 1), false, 'an equal one must lose');
+        assert.equal((await peer.read(key)).value, 'second');
+        assert.equal(await peer.write(key, 'third', HOUR, now + 2), true);
+        assert.equal((await cache.read(key)).value, 'third');
+      },
+    );
+
+    addOptional(order, 'decides in one step between 50 writes at once', async (cache, peer) => {
+      const key = randomUUID();
+      const orders = Array.from({ length: 50 }, (_, i) => i + 1);
+      const shuffled = orders.toSorted((a, b) => ((a * 7919) % 53) - ((b * 7919) % 53));
+      const write = (each: number, i: number) =>
+        (i % 2 ? cache : peer).write(key, `${each}`, HOUR, each);
+      await Promise.all(shuffled.map(write));
+      const row = await cache.read(key);
+      assert.deepEqual([row.value, row.order], ['50', 50]);
+    });
+
+    addOptional(
+      order,
+      'gives all processes one time, which never goes back',
+      async (cache, peer) => {
+        const key = randomUUID();
+        const times: number[] = [];
+        for (let i = 0; i < 5; i++) times.push((await (i % 2 ? cache : peer).read(key)).now);
+        const sorted = times.toSorted((a, b) => a - b);
+        assert.deepEqual(times, sorted, '"now" must not go back');
+        assert.ok(times.every(Number.isSafeInteger), '"now" must be whole microseconds');
+      },
+    );
   });
+}
+
+/** The keys of received invalidations; undefined stands for all keys. */
+type Keys = (string | undefined)[];
+
+function held(release: (() => Promise<void>) | undefined, who: string): () => Promise<void> {
+  assert.ok(typeof release === 'function', `${who} must get the lock, as a function`);
+  return release;
 }

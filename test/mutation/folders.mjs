@@ -21,7 +21,7 @@ const FOLDERS = {
       'test/unit/express/one-count.test.ts',
       'test/unit/express/warnings.test.ts',
     ],
-    exclude: ['test/unit/stores/describe-*.test.ts', 'test/unit/stores/redis-*.test.ts'],
+    exclude: ['test/unit/stores/redis-*.test.ts'],
   },
   redis: {
     mutate: ['src/stores/redis/**/*.ts'],
