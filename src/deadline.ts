@@ -145,6 +145,9 @@ export const within = <T>(
   work: (deadline: Deadline) => T | Promise<T>,
 ): Promise<T> => new TimeLimit(milliseconds).run(work);
 
+/** Stores whose calls end within a time by themselves: what uses one sets no second limit around it. */
+export const SELF_LIMITED = new WeakSet<object>();
+
 /** Runs `task` later, unless what it returns is called. Holds no process that has nothing else to do. */
 export function later(milliseconds: number, task: () => void): () => void {
   const timer = setTimeout(task, milliseconds).unref();

@@ -3,16 +3,16 @@ import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { InFlight } from './in-flight.js';
-import type { CacheLimits } from './options.js';
-import type { SharedAnswer } from './shared-row.js';
+import { type CacheLimits, longestLife } from './options.js';
+import type { SharedAnswer } from './shared-cache.js';
 import type { SharedTier, Tombstone } from './shared-tier.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
-/** How often a question is asked again because its answer was withdrawn before it arrived. */
+/** How often a lookup is tried because its answer was invalidated before it arrived. */
 const MOST_ROUNDS = 3;
 
-/** What a question came to. */
+/** An answer of the service. */
 export interface Answer<T> {
   /** `null`: the service said no. */
   readonly value: T | null;
@@ -20,7 +20,7 @@ export interface Answer<T> {
   readonly at: number;
 }
 
-/** An answer that is not *no*, as it is cached. */
+/** A positive answer, as it is cached. */
 export interface Positive<T> extends Answer<T> {
   readonly value: T;
   /** The spelling of the key that the service was asked with. */
@@ -28,10 +28,10 @@ export interface Positive<T> extends Answer<T> {
   /** Its place in the order of the shared tier; minus infinity where that is not known. */
   readonly order: number;
   /** Messages were missed since, unless this is the cache's own epoch: then it must be asked. */
-  epoch: number;
+  readonly epoch: number;
 }
 
-/** An answer of *no*: for one spelling of the key, because services may tell letter cases apart. */
+/** A negative answer: for one spelling of the key, because services can tell letter cases apart. */
 interface Negative {
   readonly value: null;
   readonly at: number;
@@ -42,13 +42,13 @@ interface Negative {
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: AbortSignal;
-  /** Whether a negative answer would withdraw a positive one. */
+  /** Whether a negative answer would replace a positive one. */
   readonly isGrave: boolean;
   /** Milliseconds of the call's time that have elapsed. */
   readonly elapsed: number;
 }
 
-/** How one lookup wants its answer. */
+/** Options of one lookup. */
 export interface LookupOptions {
   /** Ends the caller's waiting. */
   signal?: AbortSignal | undefined;
@@ -60,14 +60,14 @@ export interface LookupOptions {
 
 /** What a {@link Cache} is made of. */
 export interface CacheParts<T> {
-  /** The kind of question, as in `marketgate:lookup`. */
+  /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
   readonly limits: CacheLimits;
   /** Milliseconds; never goes back. */
   readonly clock: () => number;
   /** Asks the service. */
   readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
-  /** Makes an answer what all callers can share: frozen. May get what it has made before. */
+  /** Freezes an answer, so that all callers can share it. Can get what it has frozen before. */
   readonly freeze: (value: T, key: string) => T;
   /** Whether a value out of the shared tier can be served. */
   readonly isShape: (value: unknown) => boolean;
@@ -76,26 +76,46 @@ export interface CacheParts<T> {
   readonly onShared?: (key: string) => void;
 }
 
-type Flight<T> = InFlight<Outcome<T>>;
 type Source = LookupMessage['source'];
 
-interface Outcome<T> {
-  readonly answer: Answer<T>;
-  readonly source: Source;
+/** A lookup that has begun and has no answer yet; callers join it. */
+class Lookup<T> extends InFlight<Answer<T>> {
+  readonly key: string;
+  readonly variant: string;
+  readonly isFresh: boolean;
+  /** Where it looks at present, and so where its answer or failure comes from. */
+  source: Source = 'service';
+  /** When it asked the service, in the order of this process's requests; infinite before that. */
+  asked = Number.POSITIVE_INFINITY;
+  /** Set when the key was invalidated, or a newer answer arrived: its answer is not cached or served. */
+  isOutdated = false;
+
+  constructor(
+    key: string,
+    variant: string,
+    isFresh: boolean,
+    answer: (lookup: Lookup<T>) => Promise<Answer<T>>,
+  ) {
+    // Begins in the next turn, when the cache knows of it.
+    super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
+    this.key = key;
+    this.variant = variant;
+    this.isFresh = isFresh;
+  }
 }
 
 /**
- * A stale-while-revalidate cache of the service's answers to one kind of question, with an optional
- * tier that the processes of a fleet share. An answer goes through these ages:
+ * A stale-while-revalidate cache of the service's answers of one kind, with an optional tier that the
+ * processes of a fleet share. A positive answer goes through these ages:
  *
  * - until `ttl`: served;
  * - until `ttl + staleWhileRevalidate`: served, and refreshed in the background;
  * - after that: awaited. If the service cannot answer, the last positive answer is served until
  *   `staleIfError`.
  *
- * A negative answer is served until `invalidTtl`, from a space of its own, and withdraws a positive one
- * at once: a tombstone keeps whatever was asked for before it from coming back, for as long as
- * that could have been served. A failure is never cached.
+ * A negative answer is served until `invalidTtl`, from a separate space, and invalidates a positive one at
+ * once. A tombstone keeps answers that were requested before from coming back, for as long as they could
+ * have been served. A failure is never cached.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
@@ -103,19 +123,18 @@ export class Cache<T extends object> {
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
   readonly #tombstones: LRUCache<string, { readonly tombstone: Tombstone; readonly until: number }>;
-  readonly #inFlight = new Map<string, Flight<T>>();
-  /** Every request under way, also those that nobody joins any more; by key. */
-  readonly #requests = new Map<string, Set<Flight<T>>>();
+  /** The lookups in flight, by key. Several: callers that pass `fresh` do not join. */
+  readonly #lookups = new Map<string, Set<Lookup<T>>>();
   readonly #closing = new AbortController();
   #epoch = 0;
-  /** Counts the questions of this process: their order. */
+  /** Counts the requests of this process: their order. */
   #asked = 0;
   #refreshes = 0;
 
   constructor(parts: CacheParts<T>) {
     const { max, maxInvalid, staleIfError, staleWhileRevalidate } = parts.limits;
     this.#parts = parts;
-    // Nothing is served that is older than it may be while the service cannot answer.
+    // What is too old to be served while the service cannot answer is not served as stale either.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
     this.#positive = new LRUCache({ max });
     this.#negative = new LRUCache({ max: maxInvalid });
@@ -127,23 +146,22 @@ export class Cache<T extends object> {
    * due. Nothing is awaited, copied or hashed here: nearly every request ends here.
    */
   peek(key: string, variant = key): Answer<T> | undefined {
-    const found = this.#look(key, variant);
+    const found = this.#servable(key, variant);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
-  #look(key: string, variant: string): Answer<T> | undefined {
+  #servable(key: string, variant: string): Answer<T> | undefined {
+    const { limits } = this.#parts;
     const positive = this.#positive.get(key);
     if (positive !== undefined) {
-      const { limits, clock } = this.#parts;
-      const age = clock() - positive.at;
+      const age = this.#ageOf(positive);
       if (positive.epoch !== this.#epoch || age >= limits.ttl + this.#staleFor) return undefined;
       if (age >= limits.ttl) this.#refresh(key, variant);
       return positive;
     }
     const negative = this.#negative.get(key);
     if (negative === undefined || negative.variant !== variant) return undefined;
-    const age = this.#parts.clock() - negative.at;
-    return age < this.#parts.limits.invalidTtl ? negative : undefined;
+    return this.#ageOf(negative) < limits.invalidTtl ? negative : undefined;
   }
 
   /** A positive answer that is younger than `ttl`; starts no refresh. */
@@ -159,7 +177,7 @@ export class Cache<T extends object> {
     return this.#positive.peek(key);
   }
 
-  /** When the answer that is cached, served or not, was asked for. */
+  /** When the answer that is cached, served or not, was requested. */
   lastAsked(key: string): number | undefined {
     return (this.#positive.peek(key) ?? this.#negative.peek(key))?.at;
   }
@@ -167,13 +185,13 @@ export class Cache<T extends object> {
   /** Reports that a cached answer was served. */
   served(answer: Answer<T>): Answer<T> {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
-    this.#report(isStale ? 'stale' : 'cache', answer);
+    this.#report(isStale ? 'stale' : 'cache', outcomeOf(answer));
     return answer;
   }
 
-  /** Reports that an old positive answer was served, for want of a new one. */
+  /** Reports that a stale positive answer was served because the service could not answer. */
   servedStale(answer: Answer<T>): void {
-    this.#report('last-resort', answer);
+    this.#report('last-resort', outcomeOf(answer));
   }
 
   /** The answer, from here or from the service. */
@@ -182,12 +200,13 @@ export class Cache<T extends object> {
     signal?.throwIfAborted();
     const cached = fresh ? undefined : this.peek(key, variant);
     if (cached !== undefined) return cached.value;
-    // A caller that passes `fresh` must not get what was asked for before; all others join it.
+    // A caller that passes `fresh` must not get what was requested before; all others join it.
     const joined = fresh ? undefined : this.#joinable(key, variant);
+    const lookup = joined ?? this.#start(key, variant, fresh);
     try {
-      const { answer, source } = await (joined ?? this.#start(key, variant, fresh)).join(signal);
-      if (source === 'shared') options.onShared?.();
-      return answer.value;
+      const { value } = await lookup.join(signal);
+      if (lookup.source === 'shared') options.onShared?.();
+      return value;
     } catch (error) {
       const stale = fresh || signal?.aborted ? undefined : this.staleIfError(key, error);
       if (stale === undefined) throw error;
@@ -205,42 +224,44 @@ export class Cache<T extends object> {
       : undefined;
   }
 
-  /** Forgets one key in every process. Rejects with `store_unavailable` when the others cannot be told. */
+  /** Forgets one key in every process. Rejects with `store_unavailable` when that cannot be sent. */
   async invalidate(key: string): Promise<void> {
-    const tombstone = this.#withdraw(key);
+    const tombstone = this.#leaveTombstone(key);
     await this.#parts.shared?.invalidate(this.#subject(key), tombstone);
   }
 
-  /** Forgets one key in this process. */
-  forget(key: string): void {
-    this.#forget(key);
+  /** Forgets one key in this process; of what is in flight, only what was requested earlier. */
+  forget(key: string, before?: number): void {
+    this.#positive.delete(key);
+    this.#negative.delete(key);
+    this.#outdate(key, before);
   }
 
-  /** Another process has withdrawn a key. */
+  /** Another process has invalidated a key. */
   invalidated(key: string, tombstone: Tombstone, isStored: boolean): void {
     const positive = this.#positive.peek(key);
-    const isKnown = positive !== undefined || this.#requests.has(key);
-    // What is asked for is later than the message, and so is an answer of a later order.
+    // An answer of a later order stays. Requests in flight do not: their order is known only later.
     if (positive !== undefined && positive.order > tombstone.order) return;
-    this.#forget(key);
-    // Where the shared tier itself knows, only what is here or on its way could come back.
-    if (isKnown || !isStored) this.#bury(key, tombstone);
+    const isKnown = positive !== undefined || this.#lookups.has(key);
+    this.forget(key);
+    // Where the shared tier itself knows, only what is here or in flight could come back.
+    if (isKnown || !isStored) this.#keepTombstone(key, tombstone);
   }
 
-  /** Forgets everything that was asked for until then, also what is on its way. */
+  /** Forgets everything that was requested until then, also what is in flight. */
   clear(until = Number.POSITIVE_INFINITY): void {
     for (const [key, { at }] of this.#positive.entries()) {
       if (at <= until) this.#positive.delete(key);
     }
     this.#negative.clear();
-    for (const key of this.#requests.keys()) this.#outdate(key);
+    for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
-  /** Messages were missed: what is here may be served only while the service cannot answer. */
+  /** Messages were missed: what is here is served only while the service cannot answer. */
   missed(): void {
     this.#epoch++;
     this.#negative.clear();
-    for (const key of this.#requests.keys()) this.#outdate(key);
+    for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
   /** Ends all requests, and starts no more. */
@@ -248,155 +269,136 @@ export class Cache<T extends object> {
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
     this.#closing.abort(closed);
-    for (const flights of [...this.#requests.values()]) {
-      for (const flight of [...flights]) flight.abort(closed);
+    for (const lookups of [...this.#lookups.values()]) {
+      for (const lookup of [...lookups]) lookup.abort(closed);
     }
   }
 
-  #joinable(key: string, variant: string): Flight<T> | undefined {
-    const flight = this.#inFlight.get(flightKey(key, variant));
-    return flight?.isAborted || flight?.isOutdated ? undefined : flight;
+  /** The newest lookup of this spelling that can be joined. */
+  #joinable(key: string, variant: string): Lookup<T> | undefined {
+    let newest: Lookup<T> | undefined;
+    for (const lookup of this.#lookups.get(key) ?? []) {
+      if (lookup.variant === variant) newest = lookup;
+    }
+    return newest?.isAborted || newest?.isOutdated ? undefined : newest;
   }
 
-  #start(key: string, variant: string, isFresh: boolean): Flight<T> {
-    const flight: Flight<T> = new InFlight((signal, self) =>
-      // In a turn of its own, so that the request can be found by its flight.
-      Promise.resolve().then(() => this.#answer(key, variant, isFresh, signal, self)),
-    );
-    const name = flightKey(key, variant);
-    this.#inFlight.set(name, flight);
-    const flights = this.#requests.get(key) ?? new Set();
-    this.#requests.set(key, flights.add(flight));
-    void flight.ended.then(() => {
-      if (this.#inFlight.get(name) === flight) this.#inFlight.delete(name);
-      flights.delete(flight);
-      if (flights.size === 0 && this.#requests.get(key) === flights) this.#requests.delete(key);
+  #start(key: string, variant: string, isFresh: boolean): Lookup<T> {
+    const lookup = new Lookup<T>(key, variant, isFresh, (self) => this.#answer(self));
+    const lookups = this.#lookups.get(key) ?? new Set();
+    this.#lookups.set(key, lookups.add(lookup));
+    void lookup.ended.then(() => {
+      lookups.delete(lookup);
+      if (lookups.size === 0 && this.#lookups.get(key) === lookups) this.#lookups.delete(key);
     });
-    return flight;
+    return lookup;
   }
 
-  /** Asks until there is an answer that was not withdrawn while it was on its way. */
-  async #answer(
-    key: string,
-    variant: string,
-    isFresh: boolean,
-    signal: AbortSignal,
-    flight: Flight<T>,
-  ): Promise<Outcome<T>> {
-    const trace: { source: Source } = { source: this.#parts.shared ? 'shared' : 'service' };
+  /** Asks until there is an answer that was not invalidated before it arrived. */
+  async #answer(lookup: Lookup<T>): Promise<Answer<T>> {
+    const { shared } = this.#parts;
+    if (shared !== undefined) lookup.source = 'shared';
     try {
-      for (let round = 1; ; round++) {
-        flight.isOutdated = false;
-        flight.asked = Number.POSITIVE_INFINITY;
-        // Perhaps a later question was answered first.
-        const later = round > 1 ? this.peek(key, variant) : undefined;
-        if (later !== undefined) return { answer: later, source: 'service' };
-        const answer = this.#parts.shared
-          ? await this.#askFleet(key, variant, isFresh, signal, flight, trace, this.#parts.shared)
-          : await this.#askService(key, variant, signal, flight, trace, 0, undefined);
-        if (answer !== undefined) {
-          this.#report(trace.source, answer);
-          return { answer, source: trace.source };
+      for (let round = 1; round <= MOST_ROUNDS; round++) {
+        lookup.isOutdated = false;
+        lookup.asked = Number.POSITIVE_INFINITY;
+        // A later request can have been answered by now.
+        const later = round > 1 ? this.peek(lookup.key, lookup.variant) : undefined;
+        if (later !== undefined) {
+          lookup.source = 'service';
+          return later;
         }
-        // Withdrawn again and again: nobody can say whether it is valid.
-        if (round === MOST_ROUNDS) {
-          throw new MarketgateError(
-            'service_unavailable',
-            'KeyApi: each answer was invalidated before it arrived',
-          );
+        const answer = shared
+          ? await this.#askFleet(lookup, shared)
+          : await this.#askService(lookup, 0, undefined);
+        if (answer !== undefined) {
+          this.#report(lookup.source, outcomeOf(answer));
+          return answer;
         }
       }
+      throw new MarketgateError(
+        'service_unavailable',
+        'KeyApi: each answer was invalidated before it arrived',
+      );
     } catch (error) {
-      this.#reportFailure(trace.source, error);
+      this.#report(lookup.source, 'failed', error);
       throw error;
     }
   }
 
-  async #askFleet(
-    key: string,
-    variant: string,
-    isFresh: boolean,
-    signal: AbortSignal,
-    flight: Flight<T>,
-    trace: { source: Source },
-    shared: SharedTier,
-  ): Promise<Answer<T> | undefined> {
+  /** Asks the shared tier, and the service where that has no answer. `undefined`: invalidated meanwhile. */
+  async #askFleet(lookup: Lookup<T>, shared: SharedTier): Promise<Answer<T> | undefined> {
     const begun = performance.now();
-    const subject = this.#subject(key);
+    const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
     const isServable = (found: SharedAnswer): boolean => {
-      adopted = this.#adopt(key, variant, found);
+      adopted = this.#adopt(lookup, found);
       return adopted !== undefined;
     };
-    const { order, release } = isFresh
+    const { order, release } = lookup.isFresh
       ? await shared.read(subject)
-      : await shared.find(subject, isServable, () => !signal.aborted);
+      : await shared.find(subject, isServable, () => !lookup.isAborted);
     if (adopted !== undefined) {
-      trace.source = 'shared';
-      return flight.isOutdated ? undefined : adopted;
+      lookup.source = 'shared';
+      return lookup.isOutdated ? undefined : adopted;
     }
     try {
-      signal.throwIfAborted();
-      const elapsed = performance.now() - begun;
-      return await this.#askService(key, variant, signal, flight, trace, elapsed, order);
+      lookup.signal.throwIfAborted();
+      return await this.#askService(lookup, performance.now() - begun, order);
     } finally {
       release();
     }
   }
 
-  /** `undefined`: the answer was withdrawn while it was on its way. */
+  /** `undefined`: the answer was invalidated before it arrived. */
   async #askService(
-    key: string,
-    variant: string,
-    signal: AbortSignal,
-    flight: Flight<T>,
-    trace: { source: Source },
+    lookup: Lookup<T>,
     elapsed: number,
     order: number | undefined,
   ): Promise<Answer<T> | undefined> {
-    trace.source = 'service';
     const { request, clock, freeze, shared } = this.#parts;
+    const { key, signal } = lookup;
+    lookup.source = 'service';
     const at = clock();
-    flight.asked = ++this.#asked;
+    lookup.asked = ++this.#asked;
     const known = this.#positive.peek(key);
     // The spelling that the service knows: its no to another one says nothing about the purchase.
-    const asked = known?.variant ?? variant;
-    const isGrave = known !== undefined;
-    const value = await request(asked, { signal, isGrave, elapsed });
-    if (flight.isOutdated) return undefined;
+    const variant = known?.variant ?? lookup.variant;
+    const value = await request(variant, { signal, isGrave: known !== undefined, elapsed });
+    if (lookup.isOutdated) return undefined;
     if (value === null) {
-      const tombstone = this.#withdraw(key, flight.asked);
-      this.#negative.set(key, { value: null, at, variant: asked });
-      await shared?.withdraw(this.#subject(key), tombstone, { variant: asked, at, order });
+      const tombstone = this.#leaveTombstone(key, lookup.asked);
+      this.#negative.set(key, { value, at, variant });
+      await shared?.shareNegative(this.#subject(key), tombstone, { variant, at, order });
       return { value, at };
     }
     const positive: Positive<T> = {
       value: freeze(value, key),
       at,
-      variant: asked,
+      variant,
       order: order ?? Number.NEGATIVE_INFINITY,
       epoch: this.#epoch,
     };
-    this.#outdate(key, flight.asked);
+    this.#outdate(key, lookup.asked);
     this.#negative.delete(key);
     this.#tombstones.delete(key);
     this.#positive.set(key, positive);
-    if (shared === undefined || order === undefined || hasUnreadable(positive.value))
-      return positive;
-    const kept = await shared.share(this.#subject(key), value, { variant: asked, at, order });
-    if (kept === 'lost' && this.#positive.peek(key) === positive) this.#positive.delete(key);
-    return kept === 'lost' ? undefined : positive;
+    if (!shared || order === undefined || hasUnreadable(positive.value)) return positive;
+    const outcome = await shared.share(this.#subject(key), value, { variant, at, order });
+    if (outcome !== 'lost') return positive;
+    if (this.#positive.peek(key) === positive) this.#positive.delete(key);
+    return undefined;
   }
 
-  /** Takes over what another process was answered; `undefined`: it cannot be served. */
-  #adopt(key: string, variant: string, found: SharedAnswer): Answer<T> | undefined {
+  /** Caches the answer of another process. `undefined`: it cannot be served. */
+  #adopt({ key, variant }: Lookup<T>, found: SharedAnswer): Answer<T> | undefined {
     const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
     const own = this.#positive.peek(key);
     const at = clock() - found.age;
     if (found.value === null || found.value === undefined) {
-      // What is here was asked for later, and the row will be replaced by it.
+      // What is here was requested later, and will replace the row.
       if (own !== undefined && own.order > found.order) return undefined;
-      // What is on its way is compared when it is shared.
+      // What is in flight is compared when it is shared.
       this.#positive.delete(key);
       this.#negative.delete(key);
       if (found.value === undefined || found.variant !== variant) return undefined;
@@ -405,7 +407,7 @@ export class Cache<T extends object> {
       this.#negative.set(key, negative);
       return negative;
     }
-    if (this.#isBuried(key, found.order)) return undefined;
+    if (this.#hasTombstone(key, found.order)) return undefined;
     if (!isShape(found.value)) {
       shared?.reportUnreadable();
       return undefined;
@@ -413,62 +415,46 @@ export class Cache<T extends object> {
     const isFresh = found.age < limits.ttl;
     // The younger one serves while the service cannot answer.
     if (own === undefined || own.at < at || (isFresh && own.epoch !== this.#epoch)) {
-      const positive: Positive<T> = {
+      this.#negative.delete(key);
+      this.#positive.set(key, {
         value: freeze(found.value as T, key),
         at,
         variant: found.variant,
         order: found.order,
         epoch: isFresh ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
-      };
-      this.#negative.delete(key);
-      this.#positive.set(key, positive);
+      });
     }
     if (!isFresh) return undefined;
     onShared?.(key);
     return this.#positive.peek(key);
   }
 
-  /** Withdraws what is here, and all that is on its way. */
-  #withdraw(key: string, before?: number): Tombstone {
+  /** Forgets a key, and keeps what was requested before from coming back. */
+  #leaveTombstone(key: string, before?: number): Tombstone {
     const tombstone: Tombstone = { order: Number.POSITIVE_INFINITY };
-    const isKnown = this.#positive.peek(key) !== undefined || this.#requests.has(key);
-    this.#forget(key, before);
-    if (this.#parts.shared !== undefined && isKnown) this.#bury(key, tombstone);
+    const isKnown = this.#positive.peek(key) !== undefined || this.#lookups.has(key);
+    this.forget(key, before);
+    if (this.#parts.shared !== undefined && isKnown) this.#keepTombstone(key, tombstone);
     return tombstone;
   }
 
-  #forget(key: string, before?: number): void {
-    this.#positive.delete(key);
-    this.#negative.delete(key);
-    this.#outdate(key, before);
-  }
-
-  #bury(key: string, tombstone: Tombstone): void {
-    const { ttl, staleIfError } = this.#parts.limits;
-    const until = this.#parts.clock() + Math.max(ttl + this.#staleFor, staleIfError);
+  #keepTombstone(key: string, tombstone: Tombstone): void {
+    const until = this.#parts.clock() + longestLife(this.#parts.limits);
     this.#tombstones.set(key, { tombstone, until });
   }
 
-  /** Whether an answer of this order was withdrawn. */
-  #isBuried(key: string, order: number): boolean {
-    const buried = this.#tombstones.peek(key);
-    if (buried === undefined) return false;
-    return order <= buried.tombstone.order && this.#parts.clock() < buried.until;
+  /** Whether an answer of this order was invalidated. */
+  #hasTombstone(key: string, order: number): boolean {
+    const found = this.#tombstones.peek(key);
+    if (found === undefined) return false;
+    return order <= found.tombstone.order && this.#parts.clock() < found.until;
   }
 
-  /** Makes the answers that are on their way, and were asked for earlier, unfit to be cached or served. */
+  /** Keeps the answers in flight that were requested earlier from being cached or served. */
   #outdate(key: string, before = Number.POSITIVE_INFINITY): void {
-    for (const flight of this.#requests.get(key) ?? []) {
-      if (flight.asked < before) flight.isOutdated = true;
+    for (const lookup of this.#lookups.get(key) ?? []) {
+      if (lookup.asked < before) lookup.isOutdated = true;
     }
-  }
-
-  #subject(key: string): string {
-    return `${this.#parts.what} ${key}`;
-  }
-
-  #ageOf({ at }: Answer<T>): number {
-    return this.#parts.clock() - at;
   }
 
   #refresh(key: string, variant: string): void {
@@ -480,21 +466,20 @@ export class Cache<T extends object> {
     this.#start(key, variant, false).join(this.#closing.signal).then(done, done);
   }
 
-  #report(source: Source, { value }: Answer<T>): void {
-    if (!lookupChannel.hasSubscribers) return;
-    const outcome = value === null ? 'no' : 'yes';
-    const message: LookupMessage = { what: this.#parts.what, source, outcome };
-    lookupChannel.publish(message);
+  #subject(key: string): string {
+    return `${this.#parts.what} ${key}`;
   }
 
-  #reportFailure(source: Source, error: unknown): void {
+  #ageOf({ at }: Answer<T>): number {
+    return this.#parts.clock() - at;
+  }
+
+  #report(source: Source, outcome: LookupMessage['outcome'], error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
     const code = isMarketgateError(error) ? { code: error.code } : {};
-    const message: LookupMessage = { what: this.#parts.what, source, outcome: 'failed', ...code };
+    const message: LookupMessage = { what: this.#parts.what, source, outcome, ...code };
     lookupChannel.publish(message);
   }
 }
 
-/** Callers that ask about one spelling of a key join one request. */
-const flightKey = (key: string, variant: string): string =>
-  key === variant ? key : `${key}\n${variant}`;
+const outcomeOf = ({ value }: Answer<unknown>): 'yes' | 'no' => (value === null ? 'no' : 'yes');

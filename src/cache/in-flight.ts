@@ -11,29 +11,27 @@ export class InFlight<T> {
   /** Whether a caller waits that cannot leave. */
   #isPinned = false;
 
-  /** When it was sent to the service, in the order of the questions; infinite before that. */
-  asked = Number.POSITIVE_INFINITY;
-
-  /** Set when an answer was invalidated, or a newer one arrived: this one must not be cached. */
-  isOutdated = false;
-
   constructor(request: (signal: AbortSignal, self: InFlight<T>) => Promise<T>) {
     this.#answer = request(this.#controller.signal, this);
     // Every caller can have left when it fails.
     this.#answer.catch(() => {});
   }
 
-  /** Whether its last caller has left. */
-  get isAborted(): boolean {
-    return this.#controller.signal.aborted;
+  /** Aborted when its last caller has left. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
   }
 
-  /** Settles when the request has ended, whoever waits for it. */
+  get isAborted(): boolean {
+    return this.signal.aborted;
+  }
+
+  /** Settles when the request has ended, also when no caller waits any more. */
   get ended(): Promise<unknown> {
     return this.#answer.catch(() => {});
   }
 
-  /** Waits for the answer, but not longer than the signal allows. */
+  /** Waits for the answer, until the signal is aborted. */
   join(signal: AbortSignal | undefined): Promise<T> {
     if (signal === undefined) {
       this.#isPinned = true;

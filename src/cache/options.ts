@@ -68,6 +68,10 @@ export interface CacheSettings {
   readonly scope: string | undefined;
 }
 
+/** How long a positive answer can be served, in milliseconds from its request. */
+export const longestLife = ({ ttl, staleWhileRevalidate, staleIfError }: CacheLimits): number =>
+  Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
+
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const DEFAULTS: CacheLimits = {

@@ -2,44 +2,52 @@ import { randomBytes } from 'node:crypto';
 import { later, within } from '../deadline.js';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { GuardedStore, LONGEST, UNAVAILABLE } from './guarded-store.js';
-import type { CacheLimits } from './options.js';
+import { type CacheLimits, longestLife } from './options.js';
 import { Seal } from './seal.js';
-import type { SharedCache } from './shared-cache.js';
-import { readRow, type SharedAnswer, writeRow, writeTombstone } from './shared-row.js';
+import {
+  DEADLINE,
+  GuardedSharedCache,
+  type Row,
+  readRow,
+  type SharedAnswer,
+  type SharedCache,
+  type SharedRow,
+  textOf,
+  UNAVAILABLE,
+} from './shared-cache.js';
 
-/** How long one process may ask for all of them, in milliseconds. One that dies delays no longer. */
+/** How long one process can ask for all of them, in milliseconds. One that dies delays no longer. */
 const LOCK_LIFE = 2000;
 /** How long to wait before looking again whether the other process has its answer, in milliseconds. */
 const LOOK_AGAIN = 25;
 /** Invalidations that are remembered while they cannot be sent; more, and everything is invalid. */
 const MOST_UNSENT = 1000;
-/** Invalidations that are sent again after messages were missed: the shared cache may have lost them. */
+/** Invalidations that are sent again after messages were missed: the shared cache can have lost them. */
 const MOST_RECENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
-/** Secrets under which invalidations are sent: some processes may still use an earlier one. */
+/** Secrets under which invalidations are sent: some processes can still use an earlier one. */
 const MOST_SEALS = 3;
 const GENERATION = 'generation';
 const INVALIDATION = 'invalidation';
 
-/** What the shared tier says to a lookup. */
+/** What the shared tier has for a lookup. */
 export interface Found {
-  /** What is there; `undefined`: nothing, or nothing that can be believed. */
+  /** `undefined`: nothing, or nothing that can be believed. */
   readonly answer: SharedAnswer | undefined;
-  /** The order of an answer that is asked for now; `undefined`: the shared tier cannot be asked. */
+  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
   readonly order: number | undefined;
   /** To be called when the service has answered and the answer is shared. */
   readonly release: () => void;
 }
 
 /**
- * What is left where a positive answer was withdrawn, by a negative answer or by an invalidation: nothing
- * that was asked for before it is served again.
+ * What is left of a positive answer that a negative answer or an invalidation has ended: nothing that was
+ * requested before is served again.
  */
 export interface Tombstone {
-  /** Answers up to this order are withdrawn; infinite until the shared tier knows of it. */
+  /** Answers up to this order are invalid; infinite until the shared tier knows of it. */
   order: number;
 }
 
@@ -47,10 +55,12 @@ export interface Tombstone {
 interface Invalidation {
   readonly subject: string;
   readonly tombstone: Tombstone;
-  /** Its order, once one is known: trying again must not withdraw what was asked for meanwhile. */
+  /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
   order: number | undefined;
   /** The negative answer that it comes from, while it can be served. */
-  readonly negative: { readonly variant: string; readonly at: number } | undefined;
+  readonly negative?: { readonly variant: string; readonly at: number };
+  /** When it need not be sent again any more. */
+  until?: number;
 }
 
 /** What the tier needs of the cache, and calls on it. */
@@ -60,42 +70,34 @@ export interface SharedTierOptions {
   readonly clock: () => number;
   /** Epoch milliseconds. */
   readonly wallClock: () => number;
-  /** Milliseconds that a call may take in all. */
+  /** Milliseconds that a call can take in all. */
   readonly timeout: number;
   readonly drift: DriftReports;
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
   /** Another process has invalidated a key. `isStored`: the shared tier itself knows of it. */
-  readonly onInvalidated: (
-    kind: string,
-    key: string,
-    tombstone: Tombstone,
-    isStored: boolean,
-  ) => void;
-  /**
-   * Another process has invalidated everything that was asked for until then, in milliseconds of
-   * {@link clock}.
-   */
-  readonly onAllInvalidated: (until: number) => void;
+  onInvalidated(kind: string, key: string, tombstone: Tombstone, isStored: boolean): void;
+  /** Another process has invalidated everything requested until then, a time of {@link clock}. */
+  onAllInvalidated(until: number): void;
   /** Messages were missed. */
-  readonly onMissed: () => void;
+  onMissed(): void;
 }
 
 const nothing = (): void => {};
+const NOTHING: Found = { answer: undefined, order: undefined, release: nothing };
 
 /**
- * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and
- * the messages by which they invalidate each other's answers. Never in the way: what cannot be had from
- * here in time is asked of the service.
+ * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
+ * messages by which they invalidate each other's answers. Never in the way: what cannot be had from here
+ * in time is requested from the service.
  *
- * Answers have an order, by the moment at which the service was asked, counted by the shared cache's
- * own clock; clocks of processes are never compared. A row is replaced only by one of a later order.
- * What invalidates everything is a new generation, which is part of all names: earlier rows are not
- * found any more.
+ * Answers have an order, by the moment at which the service was asked, counted by the shared cache's own
+ * clock; clocks of processes are never compared. A row is replaced only by one of a later order. What
+ * invalidates everything is a new generation, which is part of all names: earlier rows are not found.
  */
 export class SharedTier {
-  readonly #store: GuardedStore;
+  readonly #store: GuardedSharedCache;
   readonly #id = randomBytes(12).toString('base64url');
   readonly #options: SharedTierOptions;
   /** How long a positive answer, and so a tombstone, lives. */
@@ -107,27 +109,25 @@ export class SharedTier {
   /** The present generation; `undefined`: to be read first. */
   #generation: string | undefined;
   #lastGeneration = '';
-  readonly #unsent = new Map<string, Invalidation>();
-  /** The latest ones that were sent, the oldest first. */
-  readonly #recent = new Map<string, Invalidation & { readonly until: number }>();
   /** A generation that the shared cache does not know yet. */
   #unsentGeneration: string | undefined;
-  #retry: (() => void) | undefined;
+  readonly #unsent = new Map<string, Invalidation>();
+  /** The latest ones that were sent, the oldest first. */
+  readonly #recent = new Map<string, Invalidation>();
+  #cancelRetry: (() => void) | undefined;
   #wait = FIRST_RETRY;
   #isSending = false;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
-    const { limits, timeout } = options;
-    this.#store = new GuardedStore(shared, options.wallClock);
+    this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
-    const { ttl, staleWhileRevalidate, staleIfError } = limits;
-    this.#life = Math.max(1, ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
-    this.#patience = Math.min(LOCK_LIFE, timeout / 2);
+    this.#life = Math.max(1, longestLife(options.limits));
+    this.#patience = Math.min(LOCK_LIFE, options.timeout / 2);
   }
 
   /**
-   * Looks for an answer, until there is one that can be served or the caller may ask the service. One
+   * Looks for an answer, until there is one that can be served or the caller can ask the service. One
    * process asks at a time; the others wait for its answer.
    */
   async find(
@@ -140,15 +140,14 @@ export class SharedTier {
       const found = await this.read(subject);
       const { answer, order } = found;
       if (order === undefined || (answer !== undefined && isServable(answer))) return found;
-      const seal = this.#seals[0] as Seal;
-      const unlock = await this.#store.lock(`${this.#nameOf(seal, subject)}.lock`, LOCK_LIFE);
-      if (unlock === undefined && performance.now() - begun < this.#patience && isLooking()) {
+      const name = this.#nameOf(this.#seals[0] as Seal, subject);
+      const release = await this.#store.lock(`${name}.lock`, LOCK_LIFE);
+      if (release === undefined && performance.now() - begun < this.#patience && isLooking()) {
         await soon();
         continue;
       }
-      if (typeof unlock !== 'function') return found;
-      const release = (): void => void unlock().catch(nothing);
-      // Whoever held the lock a moment ago may have answered between our look and our lock.
+      if (typeof release !== 'function') return found;
+      // The process that held the lock can have answered between our look and our lock.
       const late = await this.read(subject);
       if (late.answer !== undefined && isServable(late.answer)) {
         release();
@@ -160,25 +159,20 @@ export class SharedTier {
 
   /** Looks once. */
   async read(subject: string): Promise<Found> {
-    const none: Found = { answer: undefined, order: undefined, release: nothing };
-    const opened = this.#open();
-    // Waited for only when there is something to wait for: this is on the way of every shared hit.
-    const seal = opened instanceof Seal ? opened : await opened;
-    if (seal === undefined) return none;
-    if (this.#generation === undefined || !this.#store.canSubscribe) {
-      if (!(await this.#readGeneration(seal))) return none;
-    }
+    const seal = await this.#open();
+    if (seal === undefined) return NOTHING;
+    const isGenerationSure = this.#generation !== undefined && this.#store.canSubscribe;
+    if (!isGenerationSure && !(await this.#readGeneration(seal))) return NOTHING;
     const name = this.#nameOf(seal, subject);
     const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return none;
-    const order = Math.max(row.now, row.order + 1);
-    const sealed = row.value;
-    // What could not be withdrawn there yet is not believed.
-    if (sealed === undefined || this.#unsent.has(subject)) return { ...none, order };
-    const text = seal.open(`${name} ${row.order}`, sealed);
+    if (row === UNAVAILABLE) return NOTHING;
+    const order = orderAfter(row);
+    // Where an invalidation is still to be sent, the row is not believed.
+    if (row.value === undefined || this.#unsent.has(subject)) return { ...NOTHING, order };
+    const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
-    return { answer, order, release: nothing };
+    return { ...NOTHING, answer, order };
   }
 
   /** Reports a row that this fleet has not put there, or that another version of the package has. */
@@ -193,8 +187,9 @@ export class SharedTier {
 
   /**
    * Shares a positive answer.
+   *
    * @param at - when the service was asked, by this process's clock.
-   * @returns `lost`: another process has a later answer, or has withdrawn this one.
+   * @returns `lost`: another process has a later answer, or has invalidated this one.
    */
   async share(
     subject: string,
@@ -204,70 +199,68 @@ export class SharedTier {
     const seal = await this.#open();
     if (seal === undefined || this.#generation === undefined) return 'unavailable';
     const age = this.#options.clock() - at;
-    const left = this.#life - age;
-    const rest = { variant, at: this.#options.wallClock() - age, life: this.#life };
-    const text = writeRow(value, rest);
-    if (text === undefined || left <= 0) return 'unavailable';
+    const ttl = this.#life - age;
+    const valueText = textOf(value);
+    if (valueText === undefined || ttl <= 0) return 'unavailable';
+    const row: Row = { variant, at: this.#options.wallClock() - age, life: this.#life };
+    const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const name = this.#nameOf(seal, subject);
     const sealed = seal.seal(`${name} ${order}`, text);
-    const kept = await this.#store.write(name, sealed, Math.ceil(left), order);
+    const kept = await this.#store.write(name, sealed, Math.ceil(ttl), order);
     return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
   }
 
-  /**
-   * Withdraws what is there of a subject, in every process, for a negative answer.
-   * @returns whether the shared tier knows; if not, it is tried again until it does.
-   */
-  withdraw(
+  /** Shares a negative answer, which invalidates the positive ones of all processes: at last, if not now. */
+  async shareNegative(
     subject: string,
     tombstone: Tombstone,
-    { order, variant, at }: { variant: string; at: number; order: number | undefined },
-  ): Promise<boolean> {
-    return this.#send({ subject, tombstone, order, negative: { variant, at } });
+    { order, ...negative }: { variant: string; at: number; order: number | undefined },
+  ): Promise<void> {
+    await this.#send({ subject, tombstone, order, negative });
   }
 
   /**
-   * Withdraws what is there of a subject, in every process.
-   * @throws MarketgateError `store_unavailable` when the shared tier cannot be told; it is told later.
+   * Invalidates a subject in every process.
+   *
+   * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidate(subject: string, tombstone: Tombstone): Promise<void> {
-    const sent = await this.#send({ subject, tombstone, order: undefined, negative: undefined });
-    if (!sent) throw notSent();
+    if (!(await this.#send({ subject, tombstone, order: undefined }))) throw notSent();
   }
 
   /**
-   * Withdraws everything that was asked for until now, in every process, also in one that starts later.
-   * @throws MarketgateError `store_unavailable` when the shared tier cannot be told; it is told later.
+   * Invalidates everything requested until now, in every process, also in one that starts later.
+   *
+   * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidateAll(): Promise<void> {
     this.#newGeneration();
-    if (!(await this.#sendGeneration())) {
-      this.#sendLater();
-      throw notSent();
-    }
+    if (await this.#sendGeneration()) return;
+    this.#sendLater();
+    throw notSent();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#retry?.();
+    this.#cancelRetry?.();
     this.#store.close();
   }
 
   /**
-   * The seal of the present secret, once this process hears what the others invalidate. `undefined` when
-   * the secret cannot be had at once: then this call does without the shared tier.
+   * The seal of the present secret, once this process receives invalidations. `undefined` when the secret
+   * cannot be had at once: then this call does without the shared tier.
    */
   #open(): Seal | Promise<Seal | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     const secret = this.#options.secret();
     const [seal] = this.#seals;
-    // The way of nearly every call: nothing to wait for.
+    // Nearly every call ends here, with nothing to wait for.
     if (seal?.secret === secret && this.#store.isSubscribed) return seal;
     return this.#prepare(secret);
   }
 
   async #prepare(given: string | Promise<string>): Promise<Seal | undefined> {
-    const secret = await within(LONGEST, () => given).catch(() => undefined);
+    const secret = await within(DEADLINE, () => given).catch(() => undefined);
     if (secret === undefined) return undefined;
     if (this.#seals[0]?.secret !== secret) {
       const known = this.#seals.filter((seal) => seal.secret !== secret);
@@ -275,7 +268,7 @@ export class SharedTier {
       this.#seals = [seal, ...known].slice(0, MOST_SEALS);
       this.#generation = this.#unsentGeneration;
     }
-    await this.#store.subscribe((message) => this.#hear(message));
+    await this.#store.subscribe((message) => this.#onMessage(message));
     return this.#seals[0];
   }
 
@@ -287,7 +280,7 @@ export class SharedTier {
     this.#generation = randomBytes(12).toString('base64url');
     this.#lastGeneration = this.#generation;
     this.#unsentGeneration = this.#generation;
-    // Nothing of the generation before is found any more, withdrawn or not.
+    // Nothing of the generation before is found any more, invalidated or not.
     for (const { tombstone } of this.#unsent.values()) tombstone.order = 0;
     this.#unsent.clear();
     this.#recent.clear();
@@ -299,7 +292,7 @@ export class SharedTier {
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return false;
     if (row.value === undefined && this.#lastGeneration !== '') {
-      // Lost by the shared cache, with a restart or a failover: it is told again.
+      // Lost by the shared cache, with a restart or a failover: it is sent again.
       this.#unsentGeneration = this.#lastGeneration;
       this.#generation = this.#lastGeneration;
       return this.#sendGeneration();
@@ -307,7 +300,7 @@ export class SharedTier {
     const generation = row.value === undefined ? '' : seal.open(`${name} ${row.order}`, row.value);
     if (generation === undefined) return false;
     if (generation !== this.#lastGeneration) {
-      // The message was missed. How long ago it was, the shared cache's own clock tells.
+      // The message was missed. How long ago it was sent, the shared cache's own clock tells.
       const ago = Math.max(0, row.now - row.order) / 1000;
       this.#options.onAllInvalidated(this.#options.clock() - ago);
     }
@@ -325,26 +318,20 @@ export class SharedTier {
       const name = seal.name(GENERATION);
       const row = await this.#store.read(name);
       if (row === UNAVAILABLE) return false;
-      const order = Math.max(row.now, row.order + 1);
-      const sealed = seal.seal(`${name} ${order}`, generation);
-      const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
-      const published = await this.#publish(seal, { generation, isStored });
-      isSent &&= isStored && published;
+      const message = { generation };
+      isSent =
+        (await this.#writeAndPublish(seal, name, orderAfter(row), generation, message)) && isSent;
     }
     if (isSent && this.#unsentGeneration === generation) this.#unsentGeneration = undefined;
     return isSent;
   }
 
+  /** Whether it was sent; if not, it is tried again until it is. */
   async #send(invalidation: Invalidation): Promise<boolean> {
-    const { subject } = invalidation;
-    // Until it is known there, nothing that is there is believed.
-    this.#unsent.set(subject, invalidation);
-    if (this.#unsent.size > MOST_UNSENT) {
-      this.#newGeneration();
-      this.#sendLater();
-      return false;
-    }
-    const isSent = await this.#trySend(invalidation);
+    this.#unsent.set(invalidation.subject, invalidation);
+    const isTooMany = this.#unsent.size > MOST_UNSENT;
+    if (isTooMany) this.#newGeneration();
+    const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#sendLater();
     return isSent;
   }
@@ -359,56 +346,45 @@ export class SharedTier {
       if (invalidation.order === undefined) {
         const row = await this.#store.read(name);
         if (row === UNAVAILABLE) return false;
-        invalidation.order = Math.max(row.now, row.order + 1);
+        invalidation.order = orderAfter(row);
       }
       const { order } = invalidation;
       const age = negative && this.#options.clock() - negative.at;
-      const text = writeTombstone({
-        no: negative !== undefined,
-        variant: negative?.variant,
-        age,
-        at: this.#options.wallClock() - (age ?? 0),
-        life: this.#life,
-      });
-      const sealed = seal.seal(`${name} ${order}`, text);
-      const written = await this.#store.write(name, sealed, this.#life, order);
-      const isStored = written !== UNAVAILABLE;
-      const published = await this.#publish(seal, { subject, order, isStored });
-      isSent &&= isStored && published;
+      const at = this.#options.wallClock() - (age ?? 0);
+      const no = negative !== undefined;
+      const row: Row = { no, variant: negative?.variant, age, at, life: this.#life };
+      const text = JSON.stringify(row);
+      isSent = (await this.#writeAndPublish(seal, name, order, text, { subject, order })) && isSent;
     }
-    if (isSent) {
-      tombstone.order = invalidation.order ?? 0;
-      if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
-      this.#remember(invalidation);
-    }
-    return isSent;
-  }
-
-  #remember(invalidation: Invalidation): void {
-    const { subject } = invalidation;
+    if (!isSent) return false;
+    tombstone.order = invalidation.order ?? 0;
+    if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     const until = this.#options.clock() + this.#life;
     this.#recent.delete(subject);
-    this.#recent.set(subject, { ...invalidation, negative: undefined, until });
+    this.#recent.set(subject, { subject, tombstone, order: invalidation.order, until });
     const [oldest = subject] = this.#recent.keys();
     if (this.#recent.size > MOST_RECENT) this.#recent.delete(oldest);
+    return true;
   }
 
-  /** A server that restarted empty, or a replica that was behind, may not know of them any more. */
-  #sendAgain(): void {
-    const now = this.#options.clock();
-    for (const [subject, invalidation] of this.#recent) {
-      if (invalidation.until > now && !this.#unsent.has(subject)) {
-        this.#unsent.set(subject, invalidation);
-      }
-    }
-    this.#recent.clear();
+  /** Whether both were done. */
+  async #writeAndPublish(
+    seal: Seal,
+    name: string,
+    order: number,
+    text: string,
+    message: Message,
+  ): Promise<boolean> {
+    const sealed = seal.seal(`${name} ${order}`, text);
+    const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
+    const published = JSON.stringify({ ...message, isStored, from: this.#id });
+    return (await this.#store.publish(seal.seal(INVALIDATION, published))) && isStored;
   }
 
-  /** Tries again what could not be sent, and later once more. */
   #sendLater(): void {
-    if (this.#isClosed || this.#retry !== undefined) return;
-    this.#retry = later(this.#wait, () => {
-      this.#retry = undefined;
+    if (this.#isClosed || this.#cancelRetry !== undefined) return;
+    this.#cancelRetry = later(this.#wait, () => {
+      this.#cancelRetry = undefined;
       void this.#sendUnsent();
     });
     this.#wait = Math.min(this.#wait * 2, LONGEST_RETRY);
@@ -430,46 +406,47 @@ export class SharedTier {
     }
   }
 
-  #publish(seal: Seal, message: Message): Promise<boolean> {
-    const text = JSON.stringify({ ...message, from: this.#id });
-    return this.#store.publish(seal.seal(INVALIDATION, text));
-  }
-
-  #hear(message: string | undefined): void {
-    if (message === undefined) {
-      // Messages were missed, of this generation or of a new one; and what is unsent can be sent now.
-      this.#generation = this.#unsentGeneration;
-      this.#options.onMissed();
-      this.#sendAgain();
-      void this.#sendUnsent();
-      return;
-    }
-    if (this.#take(message)) return;
-    // Sealed with another secret: perhaps the api_key was rotated, and nothing was asked since.
+  #onMessage(message: string | undefined): void {
+    if (message === undefined) this.#onMissed();
+    if (message === undefined || this.#receive(message)) return;
+    // Sealed with another secret: perhaps the api_key was rotated, and nothing was requested since.
     const known = this.#seals[0];
     Promise.resolve(this.#open()).then((seal) => {
-      if (seal !== undefined && seal !== known) this.#take(message);
+      if (seal !== undefined && seal !== known) this.#receive(message);
     }, nothing);
   }
 
+  /** Messages were missed, of this generation or of a new one; and what is unsent can be sent now. */
+  #onMissed(): void {
+    this.#generation = this.#unsentGeneration;
+    this.#options.onMissed();
+    // A server that restarted empty, or a replica that was behind, does not know the recent ones.
+    const now = this.#options.clock();
+    for (const [subject, invalidation] of this.#recent) {
+      const isNeeded = (invalidation.until ?? 0) > now && !this.#unsent.has(subject);
+      if (isNeeded) this.#unsent.set(subject, invalidation);
+    }
+    this.#recent.clear();
+    void this.#sendUnsent();
+  }
+
   /** Whether the message could be read. */
-  #take(message: string): boolean {
+  #receive(sealed: string): boolean {
     for (const seal of this.#seals) {
-      const text = seal.open(INVALIDATION, message);
+      const text = seal.open(INVALIDATION, sealed);
       if (text === undefined) continue;
-      const { from, generation, subject, order, isStored } = JSON.parse(text) as Message;
+      const { from, generation, subject, order, isStored = false } = JSON.parse(text) as Message;
       if (from === this.#id) return true;
       if (generation !== undefined) {
-        if (isStored !== true) this.#lastGeneration = generation;
+        if (!isStored) this.#lastGeneration = generation;
         // Which of two new generations has won is only known by looking.
         if (this.#unsentGeneration === undefined) {
-          this.#generation = isStored === true ? undefined : generation;
+          this.#generation = isStored ? undefined : generation;
         }
         this.#options.onAllInvalidated(this.#options.clock());
-      } else if (typeof subject === 'string' && typeof order === 'number') {
-        const space = subject.indexOf(' ');
-        const [kind, key] = [subject.slice(0, space), subject.slice(space + 1)];
-        this.#options.onInvalidated(kind, key, { order }, isStored === true);
+      } else if (subject !== undefined && order !== undefined) {
+        const [kind = '', ...key] = subject.split(' ');
+        this.#options.onInvalidated(kind, key.join(' '), { order }, isStored);
       }
       return true;
     }
@@ -477,20 +454,24 @@ export class SharedTier {
   }
 }
 
+/** What one process tells the others: a subject is invalid, or everything is. */
 interface Message {
-  /** The process that sent it: what it says is known there. */
+  /** The process that sent it: it knows already. */
   readonly from?: string;
-  /** Everything was invalidated: the new generation. */
+  /** The new generation. */
   readonly generation?: string;
   readonly subject?: string;
   readonly order?: number;
+  /** Whether the shared cache knows too. */
   readonly isStored?: boolean;
 }
+
+const orderAfter = ({ now, order }: SharedRow): number => Math.max(now, order + 1);
 
 const notSent = (): MarketgateError =>
   new MarketgateError(
     'store_unavailable',
-    'KeyApi.invalidate: the shared cache cannot be told; this process has forgotten it, and goes on telling the others',
+    'KeyApi.invalidate: the shared cache cannot be reached; this process has forgotten it, and will tell the others later',
   );
 
 /** With jitter, so that the processes do not all look at once. */
