@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
 import { openApiDocument } from './src/openapi/document.js';
 
@@ -36,6 +37,22 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // No `keepNames`: it wraps every function that is made, also those of each call. What is exported
   // keeps its name all the same, which test/package looks at.
   define: { __MARKETGATE_VERSION__: JSON.stringify(version) },
+  esbuildPlugins: [
+    {
+      // Files that the sandbox reads from its own folder (style, script, clip) become text in the bundle.
+      name: 'inline-assets',
+      setup(build) {
+        const read = /readFileSync\(new URL\('(.+?)', import\.meta\.url\), '(utf8|base64)'\)/g;
+        build.onLoad({ filter: /[\\/]src[\\/]sandbox[\\/].+\.ts$/ }, async ({ path }) => {
+          const code = await readFile(path, 'utf8');
+          const inlined = code.replace(read, (_call, file: string, encoding: 'utf8' | 'base64') =>
+            JSON.stringify(readFileSync(new URL(file, pathToFileURL(path)), encoding)),
+          );
+          return { contents: inlined, loader: 'ts' };
+        });
+      },
+    },
+  ],
   plugins: [
     {
       // jest runs CommonJS in a context where `import()` throws; undici is CommonJS itself, and

@@ -15,7 +15,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const steps = [
   { name: 'lint', command: ['npx', '--no', '--', 'biome', 'check', '.'] },
   { name: 'unused', command: ['npx', '--no', '--', 'knip'] },
-  { name: 'types', command: ['npx', '--no', '--', 'tsc', '--noEmit'] },
+  { name: 'types', command: ['npm', 'run', 'types'] },
   { name: 'tests', command: ['npm', 'test'], counted: true },
   { name: 'build', command: ['npm', 'run', 'build'] },
   {

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
-import type { BoardStates } from '../sandbox/console/boards.js';
+import type { BoardStates } from '../sandbox/boards.js';
 import type { Sandbox } from '../sandbox/index.js';
 import { inWords, noAnswer } from './connection.js';
 import { colorsOf, type Io, printable, table, UsageError } from './io.js';
@@ -108,7 +108,7 @@ export function addSandboxCommand(
     .command('switches')
     .description('list every fault and every difference of dialect, with the values it takes')
     .action(async () => {
-      const { describeAllSwitches } = await import('../sandbox/console/boards.js');
+      const { describeAllSwitches } = await import('../sandbox/boards.js');
       io.out(switchTable(describeAllSwitches(), ({ about, expected }) => `${about} (${expected})`));
     });
 }

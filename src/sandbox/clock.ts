@@ -1,6 +1,6 @@
 /**
- * The time the sandbox lives by. Callable, so that it can be handed to a client as its `clock`:
- * both then age tokens and support dates together.
+ * The sandbox's time. Callable, so that it can be given to a client as its `clock`: both then age tokens
+ * and support dates together.
  */
 export interface SandboxClock {
   /** The sandbox's time, in epoch milliseconds. */
@@ -15,30 +15,21 @@ export interface SandboxClock {
   reset(): void;
 }
 
-function requireFinite(value: number, name: string): void {
-  if (typeof value !== 'number' || !Number.isFinite(value)) {
-    throw new TypeError(`clock.${name}: expected a finite number of milliseconds`);
-  }
-}
-
-/** Makes a {@link SandboxClock} that shows `base` plus an offset of its own. */
+/** Makes a {@link SandboxClock} that shows `base` plus an offset. */
 export function createClock(base: () => number, onChange: () => void = () => {}): SandboxClock {
   let offset = 0;
   const now = () => base() + offset;
-  const move = (to: number) => {
+  const move = (to: number, method?: string) => {
+    if (!Number.isFinite(to)) {
+      throw new TypeError(`clock.${method}: expected a finite number of milliseconds`);
+    }
     offset = to;
     onChange();
   };
   return Object.assign(() => now(), {
     now,
-    advance(ms: number) {
-      requireFinite(ms, 'advance');
-      move(offset + ms);
-    },
-    set(ms: number) {
-      requireFinite(ms, 'set');
-      move(offset + ms - now());
-    },
+    advance: (ms: number) => move(offset + ms, 'advance'),
+    set: (ms: number) => move(offset + ms - now(), 'set'),
     reset: () => move(0),
   });
 }

@@ -1,26 +1,45 @@
-import type { Changes } from './changes.js';
-import type { SandboxClock } from './clock.js';
-import type { ConsoleHosts } from './console/console-hosts.js';
-import type { LiveEvents } from './console/live-events.js';
-import type { SandboxData } from './data/sandbox-data.js';
-import type { SandboxDialect } from './dialect.js';
-import type { SandboxFaults } from './faults/faults.js';
-import type { LoginAttempts } from './login-api/login-attempts.js';
-import type { LoginCredentials } from './login-api/login-credentials.js';
-import type { BrowserSessions } from './pages/browser-sessions.js';
-import type { RequestRecord } from './record.js';
+import { createClock, type SandboxClock } from './clock.js';
+import { ConsoleHosts } from './console/guard.js';
+import { LiveEvents } from './console/live-events.js';
+import { buildSeed } from './data/build-seed.js';
+import { SandboxData } from './data/sandbox-data.js';
+import { createDialect, type SandboxDialect } from './dialect.js';
+import { createFaults, type SandboxFaults } from './faults.js';
+import { BrowserSessions } from './login-api/browser-sessions.js';
+import { LoginCredentials } from './login-api/login-credentials.js';
+import type { SandboxOptions } from './options.js';
+import { RequestRecord } from './record.js';
 
 /** What the parts of one sandbox share. */
 export interface SandboxContext {
-  readonly changes: Changes;
   readonly clock: SandboxClock;
   readonly dialect: SandboxDialect;
   readonly faults: SandboxFaults;
   readonly data: SandboxData;
   readonly credentials: LoginCredentials;
-  readonly attempts: LoginAttempts;
   readonly sessions: BrowserSessions;
   readonly record: RequestRecord;
   readonly live: LiveEvents;
   readonly hosts: ConsoleHosts;
+}
+
+/** Makes the parts of one sandbox. Every change of any of them is an event for open consoles. */
+export function createContext(options: SandboxOptions): SandboxContext {
+  const live = new LiveEvents();
+  const clock = createClock(options.clock ?? Date.now, live.changed);
+  const dialect = createDialect(options.dialect, live.changed);
+  const credentials = new LoginCredentials(clock, dialect, live.changed);
+  const seed = buildSeed(options.seed, clock.now());
+  const revoke = (accessToken: string) => credentials.revokeToken(accessToken);
+  return {
+    live,
+    clock,
+    dialect,
+    credentials,
+    data: new SandboxData(seed, clock, revoke, live.changed),
+    faults: createFaults(live.changed),
+    sessions: new BrowserSessions(clock),
+    record: new RequestRecord(clock, live.changed),
+    hosts: new ConsoleHosts(options.consoleHosts),
+  };
 }

@@ -1,32 +1,25 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import { createApp } from './app.js';
-import { Changes } from './changes.js';
-import { createClock, type SandboxClock } from './clock.js';
-import { ConsoleHosts } from './console/console-hosts.js';
-import { LiveEvents } from './console/live-events.js';
-import type { SandboxContext } from './context.js';
+import type { SandboxClock } from './clock.js';
+import { createContext } from './context.js';
 import { listCodes, type SandboxCode } from './data/codes.js';
-import { SandboxData } from './data/sandbox-data.js';
-import { createDialect, type SandboxDialect } from './dialect.js';
-import { createFaults } from './faults/create-faults.js';
-import type { SandboxFaults } from './faults/faults.js';
-import { Listener } from './listener.js';
-import { LoginAttempts } from './login-api/login-attempts.js';
-import { LoginCredentials } from './login-api/login-credentials.js';
+import type { SandboxData } from './data/sandbox-data.js';
+import type { SandboxDialect } from './dialect.js';
+import type { SandboxFaults } from './faults.js';
 import { checkOptions, type SandboxOptions } from './options.js';
-import { BrowserSessions } from './pages/browser-sessions.js';
-import { RequestRecord, type SandboxRequest } from './record.js';
-import { buildSeed } from './seed/build-seed.js';
+import type { SandboxRequest } from './record.js';
 
 /** What a client needs to talk to a sandbox that is listening. */
 export interface SandboxListening {
-  /** Where interface A is: `{base_url}` of the specification. */
+  /** Where the key API is: `{base_url}` of the specification. */
   baseUrl: string;
-  /** Where interface B is: `{auth_url}` of the specification. */
+  /** Where the login API is: `{auth_url}` of the specification. */
   authUrl: string;
   /** The api_key of the first workspace; an empty string when that has none. */
   apiKey: string;
-  /** The first app's credentials. */
+  /** The first app's id. */
   appId: string;
   /** The secret of that app. */
   appSecret: string;
@@ -38,7 +31,7 @@ export interface SandboxListening {
 export interface Sandbox {
   /** The Express app, for supertest, or to be mounted at `/`: its pages link from there. */
   readonly app: Express;
-  /** The time the sandbox lives by; can be given to clients as their `clock`. */
+  /** The sandbox's time; can be given to clients as their `clock`. */
   readonly clock: SandboxClock;
   /** Differences from the specification, changeable while it runs. */
   readonly dialect: SandboxDialect;
@@ -55,52 +48,46 @@ export interface Sandbox {
   /** Forgets the requests so far. */
   clearRequests(): void;
   /**
-   * Starts to listen.
+   * Starts to listen. Rejects when the port is taken.
    *
    * @param port - Default 0: any that is free.
-   * @param host - Default `127.0.0.1`. The sandbox gives its secrets to whoever can reach it.
+   * @param host - Default `127.0.0.1`. The sandbox gives its secrets to everybody who can reach it.
    */
   listen(port?: number, host?: string): Promise<SandboxListening>;
   /** Stops at once, whatever is still open. */
   close(): Promise<void>;
 }
 
-function createContext(options: SandboxOptions): SandboxContext {
-  const changes = new Changes();
-  const clock = createClock(options.clock ?? Date.now, changes.note);
-  const dialect = createDialect(options.dialect, changes.note);
-  const credentials = new LoginCredentials(clock, dialect, changes.note);
-  const record = new RequestRecord(clock, changes.note);
-  return {
-    changes,
-    clock,
-    dialect,
-    credentials,
-    data: new SandboxData(buildSeed(options.seed, clock.now()), clock, credentials, changes.note),
-    faults: createFaults(changes.note),
-    attempts: new LoginAttempts(clock),
-    sessions: new BrowserSessions(),
-    record,
-    live: new LiveEvents(record, changes),
-    hosts: new ConsoleHosts(options.consoleHosts),
-  };
+/** A host as it stands in a URL. The unspecified addresses are reached through loopback. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /**
  * Makes a sandbox: the service of the specification, whole, both interfaces, seeded. Nothing listens until
- * {@link Sandbox.listen}. An option it does not understand throws a TypeError that names it.
+ * {@link Sandbox.listen}. An option that it does not understand throws a TypeError that names it.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   checkOptions(options);
   const context = createContext(options);
   const { data, clock, dialect, faults, record } = context;
   const app = createApp(context);
-  const listener = new Listener(app);
   const firstAppId = data.apps[0]?.app_id ?? '';
   if (options.redirectUrl !== undefined) data.setRedirectUrl(firstAppId, options.redirectUrl);
+
+  let server: Server | undefined;
   const close = async () => {
     context.live.close();
-    await listener.close();
+    const closing = server;
+    server = undefined;
+    await new Promise<unknown>((resolve) => {
+      if (!closing) return resolve(undefined);
+      closing.close(resolve);
+      // Kept-alive connections, hanging and endless answers.
+      closing.closeAllConnections();
+    });
   };
 
   return {
@@ -123,8 +110,19 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
     clearRequests: () => record.clear(),
     async listen(port = 0, host = '127.0.0.1') {
-      const origin = await listener.listen(port, host);
+      if (server) throw new Error('The sandbox is listening already; close it first.');
+      const starting = createServer(app);
+      server = starting;
+      await new Promise<void>((resolve, reject) => {
+        starting.once('error', reject);
+        starting.listen(port, host, resolve);
+      }).catch((error: unknown) => {
+        server = undefined;
+        throw error;
+      });
       context.hosts.add(host);
+      const { port: actual } = starting.address() as AddressInfo;
+      const origin = `http://${urlHost(host)}:${actual}`;
       return {
         baseUrl: origin,
         authUrl: origin,

@@ -1,11 +1,10 @@
+import type { SandboxSeed } from './data/schema.js';
+import { parsed, redirectUrl as redirectUrlSchema } from './data/schema.js';
 import type { SandboxDialect } from './dialect.js';
-import { parsed } from './seed/build-seed.js';
-import { redirectUrl as redirectUrlSchema } from './seed/schema.js';
-import type { SandboxSeed } from './seed/types.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {
-  /** Parts that take the place of the default seed's: users, workspaces, apps, items, purchases. */
+  /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. */
   seed?: Partial<SandboxSeed>;
   /** The time to start from, as a function that gives epoch milliseconds. Default: `Date.now`. */
   clock?: () => number;
@@ -14,27 +13,22 @@ export interface SandboxOptions {
   /** The redirect URL of the first app. Default: the seed's, or `/callback` where the browser came from. */
   redirectUrl?: string;
   /**
-   * Names the console page may be opened under, besides localhost, IP addresses and names without a dot:
-   * `['sandbox.example.test']`, say, behind a proxy. Default: none, for other websites could use such a name.
+   * Names under which the console page can be opened, besides localhost, IP addresses and names without a
+   * dot: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites could use
+   * such a name.
    */
   consoleHosts?: readonly string[];
 }
 
-const NAMES: ReadonlySet<string> = new Set([
-  'seed',
-  'clock',
-  'dialect',
-  'redirectUrl',
-  'consoleHosts',
-]);
+const NAMES = ['seed', 'clock', 'dialect', 'redirectUrl', 'consoleHosts'];
 
-/** Checks everything that the parts do not check themselves; throws a TypeError that names the option. */
+/** Checks what the parts do not check themselves; throws a TypeError that names the option. */
 export function checkOptions(options: SandboxOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError('createSandbox: expected an object of options');
   }
   for (const name of Object.keys(options)) {
-    if (!NAMES.has(name)) throw new TypeError(`createSandbox: there is no option ${name}`);
+    if (!NAMES.includes(name)) throw new TypeError(`createSandbox: there is no option ${name}`);
   }
   const { clock, redirectUrl, consoleHosts } = options;
   if (clock !== undefined && (typeof clock !== 'function' || !Number.isFinite(clock()))) {

@@ -1,7 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { SandboxClock } from './clock.js';
-import { bodyParameters, queryParameters } from './parameters.js';
-import { redactedName, redactedPath, redactedValue } from './redact.js';
+import { bodyParameters, type Parameters, queryParameters } from './request.js';
 
 /** How many requests are kept. */
 const MAX_RECORDS = 1000;
@@ -9,7 +8,7 @@ const MAX_RECORDS = 1000;
 /** Which part of the sandbox a request went to. */
 export type SandboxInterface = 'key-api' | 'login-api' | 'page' | 'media';
 
-/** One request the sandbox got. Holds no secret: see {@link SandboxRequest.params}. */
+/** One request that the sandbox got, without secrets. */
 export interface SandboxRequest {
   /** When it came in, in epoch milliseconds by the sandbox's clock. */
   at: number;
@@ -17,7 +16,7 @@ export interface SandboxRequest {
   method: string;
   /** Without the query, which carries secrets. */
   path: string;
-  /** What it asked for. */
+  /** Which part of the sandbox it went to. */
   interface: SandboxInterface;
   /** The HTTP status that was sent; 0 while there is none (a hanging answer, say). */
   status: number;
@@ -27,13 +26,7 @@ export interface SandboxRequest {
   durationMs: number;
 }
 
-/** A request with its number, which stays the same while its answer is under way. */
-export interface NumberedRequest extends SandboxRequest {
-  readonly number: number;
-}
-
 interface Entry {
-  readonly number: number;
   readonly request: Omit<SandboxRequest, 'status' | 'durationMs'>;
   readonly response: Response;
   readonly startedAt: number;
@@ -44,30 +37,43 @@ interface Entry {
 export function interfaceOf(path: string): SandboxInterface {
   if (/^\/api\/(account|items|purchases)\//i.test(path)) return 'key-api';
   if (/^\/api\//i.test(path)) return 'login-api';
-  if (path.startsWith('/media/')) return 'media';
-  return 'page';
+  return path.startsWith('/media/') ? 'media' : 'page';
+}
+
+const REDACTED = '[redacted]';
+
+/** Parameter names that carry secrets on either interface or on the sandbox's own pages. */
+const SECRET_NAME = /key|secret|token|code|pass|auth|cookie|attempt|session/i;
+
+/** Secrets also turn up in the wrong place: key-like words, UUIDs, anything long without a blank. */
+const SECRET_SHAPE = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}|[\w~+/=-]{24,}/i;
+
+const redacted = (text: string): string =>
+  SECRET_SHAPE.test(text) || text.length > 100 ? REDACTED : text;
+
+function redactedValue(name: string, value: unknown): string {
+  const isSecret = SECRET_NAME.test(name) || (typeof value === 'object' && value !== null);
+  return isSecret ? REDACTED : redacted(String(value));
 }
 
 const requestOf = ({ request, response, startedAt, endedAt }: Entry): SandboxRequest => ({
   ...request,
   params: { ...request.params },
-  // Read from the response when asked: a client may see an answer before "finish" is emitted here.
+  // Read when asked for: a client can see an answer before "finish" is emitted here.
   status: response.headersSent ? response.statusCode : 0,
   durationMs: Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10,
 });
 
-/** The requests one sandbox got, newest last, the oldest dropped beyond 1,000. */
+/** The requests that one sandbox got, newest last, the oldest dropped beyond 1,000. */
 export class RequestRecord {
   readonly #clock: SandboxClock;
+  readonly #changed: () => void;
   readonly #entries: Entry[] = [];
   readonly #byRequest = new WeakMap<Request, Entry>();
-  readonly #watchers = new Set<(number: number) => void>();
-  readonly #cleared: () => void;
-  #count = 0;
 
-  constructor(clock: SandboxClock, onClear: () => void = () => {}) {
+  constructor(clock: SandboxClock, onChange: () => void = () => {}) {
     this.#clock = clock;
-    this.#cleared = onClear;
+    this.#changed = onChange;
   }
 
   /** A copy of the record. */
@@ -75,28 +81,16 @@ export class RequestRecord {
     return this.#entries.map(requestOf);
   }
 
-  /** The last so many requests, newest last, with their numbers; without those for pictures and sounds. */
-  latest(most: number): NumberedRequest[] {
-    const found: NumberedRequest[] = [];
-    for (let i = this.#entries.length - 1; i >= 0 && found.length < most; i--) {
-      const entry = this.#entries[i];
-      if (entry && entry.request.interface !== 'media') {
-        found.push({ number: entry.number, ...requestOf(entry) });
-      }
-    }
-    return found.reverse();
-  }
-
-  /** Calls `watcher` with the number of each request that comes in, is read, or is answered. */
-  watch(watcher: (number: number) => void): () => void {
-    this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
+  /** The last so many requests, newest first, without those for pictures and sounds. */
+  latest(most: number): SandboxRequest[] {
+    const entries = this.#entries.filter(({ request }) => request.interface !== 'media');
+    return entries.slice(-most).reverse().map(requestOf);
   }
 
   /** Forgets what came in so far. */
   clear(): void {
     this.#entries.length = 0;
-    this.#cleared();
+    this.#changed();
   }
 
   /** Notes every request as it comes in, except those of the console. */
@@ -104,11 +98,10 @@ export class RequestRecord {
     // The console shows the record, and its forms carry secrets.
     if (/^\/sandbox\/console(\/|$)/i.test(req.path)) return next();
     const entry: Entry = {
-      number: ++this.#count,
       request: {
         at: this.#clock.now(),
         method: req.method,
-        path: redactedPath(req.path),
+        path: req.path.split('/').map(redacted).join('/'),
         interface: interfaceOf(req.path),
         params: {},
       },
@@ -119,32 +112,25 @@ export class RequestRecord {
     this.#byRequest.set(req, entry);
     this.#entries.push(entry);
     if (this.#entries.length > MAX_RECORDS) this.#entries.shift();
-    this.#note(entry, queryParameters(req));
     res.once('close', () => {
       entry.endedAt = performance.now();
-      this.#tell(entry);
+      this.#changed();
     });
-    this.#tell(entry);
+    this.#note(entry, queryParameters(req));
     next();
   };
 
   /** Adds the parameters of a body, once it was read. */
   readonly bodies: RequestHandler = (req, _res, next) => {
     const entry = this.#byRequest.get(req);
-    if (entry) {
-      this.#note(entry, bodyParameters(req));
-      this.#tell(entry);
-    }
+    if (entry) this.#note(entry, bodyParameters(req));
     next();
   };
 
-  #tell({ number }: Entry): void {
-    for (const watcher of this.#watchers) watcher(number);
-  }
-
-  #note(entry: Entry, parameters: ReadonlyMap<string, unknown>): void {
+  #note({ request }: Entry, parameters: Parameters): void {
     for (const [name, value] of parameters) {
-      entry.request.params[redactedName(name)] = redactedValue(name, value);
+      request.params[redacted(name)] = redactedValue(name, value);
     }
+    this.#changed();
   }
 }

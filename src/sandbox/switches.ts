@@ -1,75 +1,109 @@
-/** A position that a form offers, with words for it. */
+import { z } from 'zod';
+
+/** A position that the console offers for a switch. */
 export interface Choice {
   readonly label: string;
   readonly value: unknown;
 }
 
-/** One switch: what it does, what it starts as, which values it takes. */
-export interface Switch {
+/**
+ * One switch of a sandbox. Everything that handles switches reads this: the checks of options, the
+ * console's forms, the command line, and the types.
+ */
+export interface Switch<T = unknown> {
   /** What it does when it is on, in a few words. */
   readonly about: string;
-  readonly initial: unknown;
-  readonly accepts: (value: unknown) => boolean;
+  readonly initial: T;
+  readonly schema: z.ZodType<T>;
   /** Which values it takes, as an error says it. */
   readonly expected: string;
-  /** Positions to choose from in a form; a switch without any is typed in. */
+  /** Positions to choose from in the console; without any, a number is typed in. */
   readonly choices?: readonly Choice[];
   /** What a number counts. */
   readonly unit?: string;
 }
 
-const nameOf = (position: string | boolean): string =>
-  typeof position === 'string' ? position : position ? 'on' : 'off';
-
-/** A switch that is on or off; off at first unless told otherwise. */
-export const onOff = (about: string, initial = false): Switch => ({
-  about,
-  initial,
-  accepts: (value) => typeof value === 'boolean',
-  expected: 'true or false',
-  choices: [false, true].map((value) => ({ label: nameOf(value), value })),
-});
-
-/** A switch with named positions; the first one is where it starts. */
-export const oneOf = (
-  about: string,
-  ...positions: readonly [string | boolean, ...(string | boolean)[]]
-): Switch => ({
-  about,
-  initial: positions[0],
-  accepts: (value) => positions.some((position) => position === value),
-  expected: positions.map((position) => JSON.stringify(position)).join(', '),
-  choices: positions.map((value) => ({ label: nameOf(value), value })),
-});
-
-/** Says whether a value is a number of at least `least`. */
-export const isNumberFrom = (least: number, value: unknown): value is number =>
-  typeof value === 'number' && Number.isFinite(value) && value >= least;
-
 /** The switches of one board, by name. */
-export type Switches<T extends object> = { readonly [K in keyof T]-?: Switch };
+export type Switches = Readonly<Record<string, Switch>>;
 
-interface BoardOptions<T> {
-  /** What to start with instead of the initial positions. */
-  readonly given?: Partial<T> | undefined;
+/** The values that switches take, by name. */
+export type SettingsOf<T extends Switches> = {
+  -readonly [K in keyof T]: T[K] extends Switch<infer V> ? V : never;
+};
+
+/** A switch with named positions; the first is where it starts. */
+export const oneOf = <const T extends readonly (string | boolean)[]>(
+  about: string,
+  ...positions: T
+): Switch<T[number]> => {
+  return {
+    about,
+    initial: positions[0] as T[number],
+    schema: z.literal(positions),
+    expected: positions.map((position) => JSON.stringify(position)).join(', '),
+    choices: positions.map((value) => ({
+      label: typeof value === 'string' ? value : value ? 'on' : 'off',
+      value,
+    })),
+  };
+};
+
+/** A switch that is on or off; off at first unless `initial` says otherwise. */
+export const onOff = (about: string, initial = false): Switch<boolean> => ({
+  ...oneOf(about, false, true),
+  initial,
+  expected: 'true or false',
+});
+
+/**
+ * A switch that is off, on, or a value of `schema`.
+ *
+ * @param choices - What the console offers besides "off", by its label.
+ */
+export const offOr = <T>(
+  about: string,
+  schema: z.ZodType<T>,
+  expected: string,
+  choices: Readonly<Record<string, T | true>>,
+): Switch<T | boolean> => ({
+  about,
+  initial: false,
+  schema: z.union([z.boolean(), schema]),
+  expected: `true, false${expected}`,
+  choices: Object.entries({ off: false, ...choices }).map(([label, value]) => ({ label, value })),
+});
+
+/** A number from 0 to `most`; `initial` (0 by default) is where it starts. */
+export const amount = (
+  about: string,
+  unit: string,
+  { initial = 0, most = Number.MAX_VALUE } = {},
+): Switch<number> => ({
+  about,
+  unit,
+  initial,
+  schema: z.number().min(0).max(most),
+  expected: most === Number.MAX_VALUE ? `a number of ${unit}` : `a number from 0 to ${most}`,
+});
+
+interface BoardOptions {
+  /** Values to start with. */
+  readonly given?: object | undefined;
   /** Put on the prototype, so that `Object.keys` lists switches only. */
   readonly methods?: object;
   /** Called after a switch was set to another value than it had. */
-  readonly onChange?: () => void;
+  readonly onChange?: (() => void) | undefined;
 }
 
 /**
- * Puts switches on one object, each as a property that can be changed while the sandbox runs.
- * A misspelt switch or a value it does not take throws a TypeError that names it, at once: a test that
- * sets a switch nobody reads would otherwise pass for the wrong reason. `undefined` puts a switch back.
+ * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined`
+ * puts a switch back. A misspelt switch or a value that it does not take throws a TypeError that names it,
+ * because a test that sets a switch nobody reads would pass for the wrong reason.
  */
-export function switchboard<T extends object>(
-  name: string,
-  switches: Switches<T>,
-  { given = {}, methods = {}, onChange }: BoardOptions<T> = {},
-): T {
-  const board: Record<string, unknown> = Object.create(methods);
-  for (const [key, entry] of Object.entries<Switch>(switches)) {
+export function switchboard(name: string, switches: Switches, options: BoardOptions = {}): object {
+  const { given = {}, methods = {}, onChange } = options;
+  const board: object = Object.create(methods);
+  for (const [key, entry] of Object.entries(switches)) {
     let current = entry.initial;
     Object.defineProperty(board, key, {
       enumerable: true,
@@ -88,22 +122,17 @@ export function switchboard<T extends object>(
   }
   for (const [key, value] of Object.entries(given)) {
     checkSwitch(name, switches, key, value);
-    board[key] = value;
+    Object.assign(board, { [key]: value });
   }
-  // Sealed: assigning a switch that does not exist throws instead of being forgotten.
-  return Object.seal(board) as T;
+  // Sealed: assigning a switch that does not exist throws.
+  return Object.seal(board);
 }
 
-/** Throws a TypeError that names the switch when there is none, or when it does not take the value. */
-export function checkSwitch(
-  board: string,
-  switches: Readonly<Record<string, Switch>>,
-  key: string,
-  value: unknown,
-): void {
+/** Throws a TypeError that names the switch when it does not exist or does not take the value. */
+export function checkSwitch(board: string, switches: Switches, key: string, value: unknown): void {
   const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
   if (!entry) throw new TypeError(`${board}.${key}: there is no such switch`);
-  if (value !== undefined && !entry.accepts(value)) {
+  if (value !== undefined && !entry.schema.safeParse(value).success) {
     throw new TypeError(`${board}.${key}: expected ${entry.expected}`);
   }
 }

@@ -1,27 +1,75 @@
+import { readFileSync } from 'node:fs';
 import type { Request, RequestHandler, Router } from 'express';
 import express from 'express';
+import { type Html, html } from '../../html.js';
+import { type BoardName, boardsOf, changeBoards, describeBoards } from '../boards.js';
 import type { SandboxContext } from '../context.js';
-import { originOf } from '../origin.js';
-import { troublePage } from '../pages/message-pages.js';
-import { redirectWithin, sendPage } from '../pages/send-page.js';
-import { bodyParameters, stringParameter } from '../parameters.js';
-import { type BoardName, boardsOf, changeBoards, describeBoards } from './boards.js';
-import { consolePage } from './console-page.js';
-import { ownSiteOnly } from './own-site.js';
-import { CONSOLE_SCRIPT } from './script.js';
-import { CONSOLE_STYLE } from './style.js';
-import { initialForm, readForm } from './switch-form.js';
+import { type Page, redirectWithin, sendPage, troublePage } from '../pages/page.js';
+import { bodyParameters, originOf, stringParameter } from '../request.js';
+import { ownSiteOnly } from './guard.js';
+import {
+  clockSection,
+  credentialsSection,
+  purchasesSection,
+  requestsSection,
+  usersSection,
+} from './sections.js';
+import { countOn, readSwitches, switchesSection } from './switches.js';
+
+const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'utf8');
+const STYLE = readFileSync(new URL('./browser/console.css', import.meta.url), 'utf8');
 
 const PATH = '/sandbox/console';
 const DAY = 86_400_000;
+
+const SECTIONS = {
+  requests: 'Requests',
+  purchases: 'Purchases',
+  users: 'Users',
+  credentials: 'Credentials',
+  clock: 'Clock',
+  faults: 'Faults',
+  dialect: 'Dialect',
+};
+
+/** The console: live requests, and everything that can be copied or changed while the sandbox runs. */
+function consolePage(context: SandboxContext, origin: string): Page {
+  const boards = boardsOf(context);
+  const link = ([id, label]: [string, string]): Html => {
+    const on = id === 'faults' || id === 'dialect' ? countOn(boards[id]) : 0;
+    return html`<a href="#${id}">${label}${on > 0 && html` <span class="badge warn">${on}<span class="hide"> on</span></span>`}</a>`;
+  };
+  return {
+    title: 'Console',
+    current: PATH,
+    isWide: true,
+    script: `${PATH}/script.js`,
+    styleSheet: `${PATH}/style.css`,
+    body: html`<div class="bar"><div class="lead"><h1>Console</h1>
+<p>What your app asked, and everything you can change while it runs.</p></div>
+<p class="pill" id="live" role="status" data-script>Connecting</p></div>
+<nav class="contents" id="contents" data-live aria-label="On this page">${Object.entries(SECTIONS).map(link)}</nav>
+<div class="console"><div class="column">
+${requestsSection(context)}
+${purchasesSection(context)}
+${usersSection(context)}
+</div><div class="column">
+${credentialsSection(context, origin)}
+${clockSection(context)}
+${switchesSection('faults', boards)}
+</div></div>
+${switchesSection('dialect', boards)}
+<p class="toast" id="said" role="status"></p>`,
+  };
+}
 
 type Field = (name: string) => string;
 
 const wantsJson = (req: Request): boolean => (req.headers.accept ?? '').includes('json');
 
 /**
- * Carries out one form of the console, then shows the console again; the console's own script is only told
- * how it went.
+ * Carries out one form of the console, then shows the console again; the console's own script only gets
+ * the outcome.
  */
 function change(section: string, act: (field: Field, req: Request) => unknown): RequestHandler {
   return (req, res) => {
@@ -65,8 +113,8 @@ export function consoleRouter(context: SandboxContext): Router {
   router.use(PATH, ownSiteOnly(context.hosts));
   router.get(PATH, (req, res) => sendPage(res, consolePage(context, originOf(req))));
   router.get(`${PATH}/events`, context.live.serve);
-  file('script.js', 'text/javascript', CONSOLE_SCRIPT);
-  file('style.css', 'text/css', CONSOLE_STYLE);
+  file('script.js', 'text/javascript', SCRIPT);
+  file('style.css', 'text/css', STYLE);
 
   router.get(`${PATH}/switches`, (_req, res) => void res.json(describeBoards(boards)));
   router.patch(`${PATH}/switches`, express.json(), (req, res) => {
@@ -81,10 +129,13 @@ export function consoleRouter(context: SandboxContext): Router {
   for (const name of Object.keys(boards) as BoardName[]) {
     const board = boards[name];
     post(name, name, (_field, req) =>
-      changeBoards(boards, { [name]: readForm(board, bodyParameters(req)) }),
+      changeBoards(boards, { [name]: readSwitches(board, bodyParameters(req)) }),
     );
     // An address of its own: one of the faults is called "reset".
-    post(`${name}/reset`, name, () => changeBoards(boards, { [name]: initialForm(board) }));
+    post(`${name}/reset`, name, () => {
+      const names = Object.keys(board.switches);
+      changeBoards(boards, { [name]: Object.fromEntries(names.map((key) => [key, null])) });
+    });
   }
 
   post('clear', 'requests', () => record.clear());

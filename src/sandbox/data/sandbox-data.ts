@@ -1,16 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type SandboxClock, timestamp } from '../clock.js';
-import type { LoginCredentials } from '../login-api/login-credentials.js';
-import { parsed } from '../seed/build-seed.js';
-import { purchase as purchaseSchema, redirectUrl as redirectUrlSchema } from '../seed/schema.js';
-import type {
-  SandboxSeed,
-  SeedApp,
-  SeedItem,
-  SeedPurchase,
-  SeedUser,
-  SeedWorkspace,
-} from '../seed/types.js';
+import {
+  parsed,
+  purchase as purchaseSchema,
+  redirectUrl as redirectUrlSchema,
+  type SandboxSeed,
+  type SeedApp,
+  type SeedItem,
+  type SeedPurchase,
+  type SeedUser,
+  type SeedWorkspace,
+} from './schema.js';
 
 /** Half a year of support, as most marketplaces sell it. */
 const SUPPORT = 182 * 86_400_000;
@@ -25,38 +25,53 @@ export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_i
 
 const instant = (when: string | number | Date): string => timestamp(new Date(when).getTime());
 
+/** The record that `isIt` accepts, or a TypeError. The message repeats no value: a code is a secret. */
+function found<T>(records: readonly T[], isIt: (record: T) => boolean, missing: string): T {
+  const record = records.find(isIt);
+  if (record === undefined) throw new TypeError(missing);
+  return record;
+}
+
 /**
  * What the service knows, for tests to read and change while it runs. Reading gives the live records;
- * change them through the methods, which check what they are told.
+ * change them through the methods, which check their arguments.
  */
 export class SandboxData {
-  /** Who can log in. */
-  readonly users: readonly Readonly<SeedUser>[];
-  /** Accounts with their keys. */
-  readonly workspaces: readonly Readonly<SeedWorkspace>[];
-  /** Apps that users can log in with. */
-  readonly apps: readonly Readonly<SeedApp>[];
-  /** The catalogues of all workspaces. */
-  readonly items: readonly Readonly<SeedItem>[];
   readonly #seed: SandboxSeed;
   readonly #clock: SandboxClock;
-  readonly #credentials: LoginCredentials;
+  readonly #revoke: (accessToken: string) => void;
   readonly #changed: () => void;
 
   constructor(
     seed: SandboxSeed,
     clock: SandboxClock,
-    credentials: LoginCredentials,
-    onChange: () => void = () => {},
+    revokeToken: (accessToken: string) => void,
+    onChange: () => void,
   ) {
     this.#seed = seed;
     this.#clock = clock;
-    this.#credentials = credentials;
+    this.#revoke = revokeToken;
     this.#changed = onChange;
-    this.users = seed.users;
-    this.workspaces = seed.workspaces;
-    this.apps = seed.apps;
-    this.items = seed.items;
+  }
+
+  /** Who can log in. */
+  get users(): readonly Readonly<SeedUser>[] {
+    return this.#seed.users;
+  }
+
+  /** Accounts with their keys. */
+  get workspaces(): readonly Readonly<SeedWorkspace>[] {
+    return this.#seed.workspaces;
+  }
+
+  /** Apps that users can log in with. */
+  get apps(): readonly Readonly<SeedApp>[] {
+    return this.#seed.apps;
+  }
+
+  /** The catalogues of all workspaces. */
+  get items(): readonly Readonly<SeedItem>[] {
+    return this.#seed.items;
   }
 
   /** All purchases, of every workspace, refunded ones too. */
@@ -87,7 +102,7 @@ export class SandboxData {
       },
       'addPurchase',
     );
-    if (this.#seed.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
+    if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
     this.#seed.purchases.push(purchase);
@@ -115,7 +130,7 @@ export class SandboxData {
     this.#changed();
   }
 
-  /** Takes an item out of the catalogue; purchases of it stay valid and still show it. */
+  /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
     this.#item(id).deleted = true;
     this.#changed();
@@ -137,8 +152,8 @@ export class SandboxData {
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
-    const app = this.#seed.apps.find((candidate) => candidate.app_id === appId);
-    if (!app) throw new TypeError('setRedirectUrl: there is no such app');
+    const missing = 'setRedirectUrl: there is no such app';
+    const app = found(this.#seed.apps, ({ app_id }) => app_id === appId, missing);
     if (url === undefined) delete app.redirect_url;
     else app.redirect_url = parsed(redirectUrlSchema, url, 'redirectUrl');
     this.#changed();
@@ -146,33 +161,28 @@ export class SandboxData {
 
   /** Ends an access_token before its hour is over: it reads "invalid access_token". */
   revokeToken(accessToken: string): void {
-    this.#credentials.revokeToken(accessToken);
+    this.#revoke(accessToken);
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
-    const index = this.#seed.users.findIndex((user) => user.user_id === userId);
-    if (index === -1) throw new TypeError('removeUser: there is no such user');
-    this.#seed.users.splice(index, 1);
+    const missing = 'removeUser: there is no such user';
+    const user = found(this.#seed.users, ({ user_id }) => user_id === userId, missing);
+    this.#seed.users.splice(this.#seed.users.indexOf(user), 1);
     this.#changed();
   }
 
   #purchase(code: string): SeedPurchase {
-    const purchase = this.#seed.purchases.find((candidate) => candidate.purchase_code === code);
-    // The code is a secret, so the message does not repeat it.
-    if (!purchase) throw new TypeError('purchase_code: there is no such purchase');
-    return purchase;
+    const missing = 'purchase_code: there is no such purchase';
+    return found(this.#seed.purchases, ({ purchase_code }) => purchase_code === code, missing);
   }
 
-  #item(id: number): SeedItem {
-    const item = this.#seed.items.find((candidate) => candidate.id === id);
-    if (!item) throw new TypeError('item_id: there is no such item');
-    return item;
+  #item(itemId: number): SeedItem {
+    return found(this.#seed.items, ({ id }) => id === itemId, 'item_id: there is no such item');
   }
 
-  #workspace(id: string): SeedWorkspace {
-    const workspace = this.#seed.workspaces.find((candidate) => candidate.id === id);
-    if (!workspace) throw new TypeError('workspace: there is no such workspace');
-    return workspace;
+  #workspace(name: string): SeedWorkspace {
+    const missing = 'workspace: there is no such workspace';
+    return found(this.#seed.workspaces, ({ id }) => id === name, missing);
   }
 }

@@ -1,13 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { sendAnswer, sendOutage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
-import { sendAnswer } from '../faults/send-answer.js';
-import { outagePage } from '../pages/outage-page.js';
 
 const BROWSER = /Mozilla|Chrome|Firefox|Edge|Opera/;
 const MINUTE = 60_000;
 const DEFAULT_LIMIT = 60;
 
-/** Frameworks answer their own errors as HTML, or as `{message}` to who asks for JSON. */
+/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON. */
 function sendFrameworkError(
   req: Request,
   res: Response,
@@ -16,22 +15,19 @@ function sendFrameworkError(
   form?: 'html' | 'json',
 ): void {
   const isJson = form ? form === 'json' : (req.headers.accept ?? '').includes('/json');
-  sendAnswer(res, {
-    status,
-    contentType: isJson ? 'application/json' : 'text/html; charset=utf-8',
-    body: isJson ? JSON.stringify({ message }) : outagePage(`${status}`, message),
-  });
+  if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
+  else sendOutage(res, status, `${status}`, message);
 }
 
 /**
- * What stands in front of interface A on real deployments (field notes): a switched-off API, a crash, a
+ * What stands in front of the key API on real deployments (field notes): a switched-off API, a crash, a
  * rate limit per client address, and the redirect of browsers.
  */
 export function keyApiDeployment({ dialect, clock }: SandboxContext): RequestHandler {
   const counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
 
-  /** Counts a request; answers 429 and says false when it is one too many. */
+  /** Counts a request; answers 429 and returns false when it is one too many. */
   const isWithinLimit = (req: Request, res: Response): boolean => {
     const limit = dialect.rateLimit === true ? DEFAULT_LIMIT : Number(dialect.rateLimit);
     const now = clock.now();
@@ -60,9 +56,7 @@ export function keyApiDeployment({ dialect, clock }: SandboxContext): RequestHan
     }
     if (dialect.rateLimit !== false && !isWithinLimit(req, res)) return;
     if (dialect.browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
-      res.statusCode = 302;
-      res.setHeader('Location', '/');
-      res.end();
+      res.writeHead(302, { Location: '/' }).end();
       return;
     }
     next();

@@ -1,15 +1,14 @@
 import type { RequestHandler, Router } from 'express';
 import express from 'express';
+import { faultsBeforeAnswer } from '../answer.js';
 import type { SandboxContext } from '../context.js';
-import { faultsBeforeAnswer } from '../faults/before-answer.js';
 import { accountDetails } from './account-details.js';
+import { sendRefusal } from './answers.js';
 import { keyApiDeployment } from './deployment.js';
-import { sendRefusal } from './errors.js';
-import { itemsAll } from './items-all.js';
-import { itemsItem } from './items-item.js';
+import { itemsAll, itemsItem } from './items.js';
 import { purchasesValidation } from './purchases-validation.js';
 
-/** Interface A: the key API (spec, "Interface A ({base_url})"). */
+/** The key API (spec, "Interface A ({base_url})"). */
 export function keyApiRouter(context: SandboxContext): Router {
   const router = express.Router();
   const front = [faultsBeforeAnswer(context), keyApiDeployment(context)];

@@ -1,21 +1,60 @@
 import type { RequestHandler } from 'express';
 import type { SandboxContext } from '../context.js';
-import { originOf } from '../origin.js';
-import { queryParameters, stringParameter } from '../parameters.js';
-import { sendLoginError, sendLoginJson } from './errors.js';
-import { driftedUserInfo, userInfoResource } from './user-info-resource.js';
+import type { SeedUser } from '../data/schema.js';
+import type { SandboxDialect } from '../dialect.js';
+import { originOf, queryParameters, stringParameter } from '../request.js';
+import { sendLoginError, sendLoginJson } from './answers.js';
 
 /**
  * GET /api/get_user_info?access_token → `{user_info}` (spec, "Interface B"). A token that ran out says
  * "expired access_token"; a user who is gone is an empty array (field notes).
  */
-export function getUserInfo({ data, dialect, credentials }: SandboxContext): RequestHandler {
-  return (req, res) => {
+export const getUserInfo =
+  ({ data, dialect, credentials }: SandboxContext): RequestHandler =>
+  (req, res) => {
     const token = credentials.inspect(stringParameter(queryParameters(req), 'access_token'));
     if (token.state !== 'valid') return sendLoginError(res, dialect, `${token.state} access_token`);
-    const user = data.users.find((candidate) => candidate.user_id === token.userId);
+    const user = data.users.find(({ user_id }) => user_id === token.userId);
     if (!user || dialect.vanishedUser) return sendLoginJson(res, dialect, 200, []);
-    const info = userInfoResource(user, originOf(req));
-    sendLoginJson(res, dialect, 200, { user_info: driftedUserInfo(info, dialect) });
+    const info = userInfoOf(user, originOf(req), dialect);
+    sendLoginJson(res, dialect, 200, { user_info: info });
+  };
+
+/** A relative path of a URL: `media/users/3001/picture.svg`. */
+const relative = (url: string): string =>
+  URL.canParse(url) ? new URL(url).pathname.slice(1) : url;
+
+/** User info: all fields are strings (spec, "User info"). Without pictures in the seed, the sandbox draws them. */
+function userInfoOf(user: Readonly<SeedUser>, origin: string, dialect: SandboxDialect): object {
+  const media = `${origin}/media/users/${encodeURIComponent(user.user_id)}`;
+  const picture = user.user_picture ?? `${media}/picture.svg`;
+  const cover = user.user_cover ?? `${media}/cover.svg`;
+  const described = {
+    user_firstname: user.user_firstname ?? '',
+    user_lastname: user.user_lastname ?? '',
+    user_gender: user.user_gender ?? '',
+    user_birthdate: user.user_birthdate ?? '',
+    user_picture: dialect.relativePictures ? relative(picture) : picture,
+    user_cover: dialect.relativePictures ? relative(cover) : cover,
+    user_registered: `${user.user_registered}${dialect.datetimes ? ' 09:14:55' : ''}`,
+    user_verified: user.user_verified,
+    user_relationship: user.user_relationship ?? '',
+    user_biography: user.user_biography ?? '',
+    user_website: user.user_website ?? '',
+  };
+  return {
+    user_id: user.user_id,
+    user_name: user.user_name,
+    user_email: user.user_email,
+    ...(dialect.nulls
+      ? Object.fromEntries(Object.keys(described).map((name) => [name, null]))
+      : described),
+    ...(dialect.extraFields && {
+      profile_picture: picture,
+      profile_cover: cover,
+      user_work_title: 'Not in the specification',
+      user_followers: 12,
+      user_is_pro: false,
+    }),
   };
 }

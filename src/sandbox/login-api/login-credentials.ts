@@ -15,14 +15,8 @@ interface AuthKey {
   readonly issuedAt: number;
 }
 
-interface Token {
-  readonly appId: string;
-  readonly userId: string;
-  readonly expiresAt: number;
-}
-
-/** An access_token that is alive, for the console. */
-export interface LiveToken {
+/** An access_token, by app and user. */
+export interface Token {
   readonly value: string;
   readonly appId: string;
   readonly userId: string;
@@ -31,25 +25,25 @@ export interface LiveToken {
 
 /** What an access_token is worth right now. */
 export type TokenState =
-  | { readonly state: 'valid'; readonly userId: string; readonly appId: string }
+  | { readonly state: 'valid'; readonly userId: string }
   | { readonly state: 'expired' | 'invalid' };
 
 /** The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). */
 export class LoginCredentials {
   readonly #clock: SandboxClock;
   readonly #dialect: SandboxDialect;
-  /** By app and user: a new auth_key takes the place of the older one. */
+  readonly #changed: () => void;
+  /** By app and user: a new auth_key replaces the older one. */
   readonly #authKeys = new Map<string, AuthKey>();
   readonly #tokens = new Map<string, Token>();
-  readonly #changed: () => void;
 
-  constructor(clock: SandboxClock, dialect: SandboxDialect, onChange: () => void = () => {}) {
+  constructor(clock: SandboxClock, dialect: SandboxDialect, onChange: () => void) {
     this.#clock = clock;
     this.#dialect = dialect;
     this.#changed = onChange;
   }
 
-  /** The user accepted: issues a one-time auth_key. One is live per app and user. */
+  /** A user accepted: issues a one-time auth_key. One is live per app and user. */
   issueAuthKey(appId: string, userId: string): string {
     const value = randomBytes(16).toString('hex');
     const issuedAt = this.#clock.now();
@@ -68,12 +62,12 @@ export class LoginCredentials {
     return undefined;
   }
 
-  /** Says what a token is worth; it lapses the moment its lifetime has elapsed. */
+  /** Says what a token is worth; it expires the moment its lifetime has elapsed. */
   inspect(accessToken: string): TokenState {
     const token = this.#tokens.get(accessToken);
     if (!token) return { state: 'invalid' };
     if (this.#clock.now() >= token.expiresAt) return { state: 'expired' };
-    return { state: 'valid', userId: token.userId, appId: token.appId };
+    return { state: 'valid', userId: token.userId };
   }
 
   /** Forgets a token. */
@@ -82,35 +76,26 @@ export class LoginCredentials {
   }
 
   /** The tokens that are alive, newest first, at most so many. */
-  liveTokens(most: number): LiveToken[] {
+  liveTokens(most: number): Token[] {
     const now = this.#clock.now();
-    const live: LiveToken[] = [];
-    for (const [value, token] of [...this.#tokens].reverse()) {
-      if (now < token.expiresAt) live.push({ value, ...token });
-      if (live.length === most) break;
-    }
-    return live;
+    const live = [...this.#tokens.values()].filter(({ expiresAt }) => now < expiresAt);
+    return live.reverse().slice(0, most);
   }
 
   #issueToken(appId: string, userId: string): string {
     const now = this.#clock.now();
     if (this.#dialect.tokenReuse) {
-      for (const [value, token] of this.#tokens) {
+      for (const token of this.#tokens.values()) {
         if (token.appId !== appId || token.userId !== userId) continue;
-        if (now < token.expiresAt) return value;
-        this.#tokens.delete(value);
+        if (now < token.expiresAt) return token.value;
+        this.#tokens.delete(token.value);
       }
     }
     const value = randomBytes(32).toString('hex');
-    this.#tokens.set(value, {
-      appId,
-      userId,
-      expiresAt: now + this.#dialect.tokenMinutes * 60_000,
-    });
-    for (const oldest of this.#tokens.keys()) {
-      if (this.#tokens.size <= MAX_TOKENS) break;
-      this.#tokens.delete(oldest);
-    }
+    const expiresAt = now + this.#dialect.tokenMinutes * 60_000;
+    this.#tokens.set(value, { value, appId, userId, expiresAt });
+    const [oldest] = this.#tokens.keys();
+    if (oldest !== undefined && this.#tokens.size > MAX_TOKENS) this.#tokens.delete(oldest);
     this.#changed();
     return value;
   }

@@ -1,10 +1,11 @@
-import { pick, randomOf } from './random.js';
+import { randomOf } from './pictures.js';
 
 const RATE = 11_025;
 const NOTES = 14;
 const NOTE_SECONDS = 0.26;
 const TAIL_SECONDS = 0.9;
-const SCALE = [0, 2, 4, 7, 9, 12, 14] as const;
+const SCALE = [0, 2, 4, 7, 9, 12, 14];
+const ROOTS = [196, 220, 246.9, 261.6];
 
 function header(bytes: number): Buffer {
   const head = Buffer.alloc(44);
@@ -26,11 +27,12 @@ function header(bytes: number): Buffer {
 /** A few plucked notes as a WAV file of some four seconds, always the same for the same item. */
 export function previewAudio(itemId: number): Buffer {
   const random = randomOf(`audio ${itemId}`);
-  const root = pick(random, [196, 220, 246.9, 261.6]);
+  const pick = (choices: number[]) => choices[Math.floor(random() * choices.length)] ?? 0;
+  const root = pick(ROOTS);
   const samples = Math.round((NOTES * NOTE_SECONDS + TAIL_SECONDS) * RATE);
   const mix = new Float32Array(samples);
   for (let note = 0; note < NOTES; note++) {
-    const frequency = root * 2 ** (pick(random, SCALE) / 12);
+    const frequency = root * 2 ** (pick(SCALE) / 12);
     const start = Math.round(note * NOTE_SECONDS * RATE);
     for (let i = start; i < samples; i++) {
       const t = (i - start) / RATE;

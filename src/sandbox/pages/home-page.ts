@@ -15,48 +15,48 @@ const ENDPOINTS = {
     ['POST', '/api/authorize', 'auth_key for access_token, once'],
     ['GET', '/api/get_user_info', 'the profile, for one hour'],
   ],
-} as const;
-
-/** The colour of a code's kind: good, to be looked at, or refused. */
-export const codeTone = (code: SandboxCode): string => {
-  if (code.kind === 'refunded' || code.kind === 'cancelled') return 'badge bad';
-  if (code.kind === 'other-workspace') return 'badge bad';
-  if (code.kind === 'support-over' || code.kind === 'unsupported') return 'badge warn';
-  return 'badge';
 };
 
-const endpoints = (title: string, rows: (typeof ENDPOINTS)[keyof typeof ENDPOINTS]) => html`
+const TONES: Readonly<Record<string, string>> = {
+  refunded: 'badge bad',
+  cancelled: 'badge bad',
+  'other-workspace': 'badge bad',
+  'support-over': 'badge warn',
+  unsupported: 'badge warn',
+};
+
+/** The kind of a code, in a colour that says whether it is valid. */
+export const kindBadge = ({ kind }: SandboxCode) =>
+  html`<span class="${TONES[kind] ?? 'badge'}">${kind}</span>`;
+
+const endpoints = ([title, rows]: [string, string[][]]) => html`
 <section class="card"><h2>${title}</h2>
 <table class="stack"><tbody>${rows.map(
   ([method, path, text]) =>
     html`<tr><td><code>${method}</code> <code>${path}</code></td><td class="muted">${text}</td></tr>`,
 )}</tbody></table></section>`;
 
-const codesTable = (
-  codes: readonly SandboxCode[],
-) => html`<div class="scroll" role="region" aria-label="Purchase codes" tabindex="0">
-<table class="stack"><thead><tr><th>Purchase code</th><th>Kind</th><th>Item</th><th>What to expect</th></tr></thead>
-<tbody>${codes.map(
-  (code) => html`<tr><td><code>${code.code}</code></td>
-<td><span class="${codeTone(code)}">${code.kind}</span></td>
+/** The home page: what this is, its endpoints, codes to try, and the shelf of items. */
+export const homePage = ({ data, clock }: SandboxContext): Page => ({
+  title: 'Overview',
+  current: '/',
+  body: html`<div class="lead"><h1>The marketplace service, on your machine</h1>
+<p>Both interfaces of the service, with made-up accounts, items, purchases and users. Point your app here while you build it; keys and faults are in the <a href="/sandbox/console">console</a>.</p></div>
+<div class="columns">${Object.entries(ENDPOINTS).map(endpoints)}</div>
+<section class="card"><h2>Codes to try</h2>
+<div class="scroll" role="region" aria-label="Purchase codes" tabindex="0"><table class="stack">
+<thead><tr><th>Purchase code</th><th>Kind</th><th>Item</th><th>What to expect</th></tr></thead>
+<tbody>${listCodes(data, clock.now()).map(
+    (code) => html`<tr><td><code>${code.code}</code></td>
+<td>${kindBadge(code)}</td>
 <td>${code.item_name} <span class="muted small">${code.item_id}, ${code.license_type}</span></td>
 <td class="muted">${code.description}</td></tr>`,
-)}</tbody></table></div>`;
-
-/** The home page: what this is, its endpoints, codes to try, and the shelf of items. */
-export function homePage({ data, clock }: SandboxContext): Page {
-  const items = data.items.filter((item) => !item.deleted);
-  return {
-    title: 'Overview',
-    current: '/',
-    body: html`<div class="lead"><h1>The marketplace service, on your machine</h1>
-<p>Both interfaces of the service, with made-up accounts, items, purchases and users. Point your app here while you build it; keys and faults are in the <a href="/sandbox/console">console</a>.</p></div>
-<div class="columns">${Object.entries(ENDPOINTS).map(([title, rows]) => endpoints(title, rows))}</div>
-<section class="card"><h2>Codes to try</h2>${codesTable(listCodes(data, clock.now()))}</section>
-<section class="card"><h2>Items</h2><ul class="shelf">${items.map(
+  )}</tbody></table></div></section>
+<section class="card"><h2>Items</h2><ul class="shelf">${data.items
+    .filter((item) => !item.deleted)
+    .map(
       (item) => html`<li><a href="/preview/${item.id}">
 <img src="/media/items/${item.id}/thumbnail.svg" alt="" loading="lazy" width="240" height="240">
 <span><b>${item.name}</b><br><span class="muted small">${item.category}, ${item.id}</span></span></a></li>`,
     )}</ul></section>`,
-  };
-}
+});

@@ -1,12 +1,12 @@
 import { html } from '../../html.js';
-import { itemResource } from '../key-api/item-resource.js';
-import type { SeedItem } from '../seed/types.js';
+import type { SeedItem } from '../data/schema.js';
+import { mediaOf } from '../key-api/items.js';
 import type { Page } from './page.js';
 
-/** The page an item's `demo_link` leads to. */
+/** The page that an item's `demo_link` leads to. */
 export function itemPage(item: Readonly<SeedItem>): Page {
   // An empty origin makes every media URL relative to this sandbox.
-  const { media } = itemResource(item, '');
+  const media = mediaOf(item, '');
   const preview = media.preview_video
     ? html`<video controls muted loop playsinline poster="${media.preview_image}" src="${media.preview_video}"></video>`
     : html`<img src="${media.preview_image ?? media.thumbnail.replace('thumbnail', 'cover')}" alt="${item.name}" width="1200" height="600">`;

@@ -1,0 +1,157 @@
+import { gzipSync } from 'node:zlib';
+import type { NextFunction, RequestHandler, Response } from 'express';
+import { html } from '../html.js';
+import type { SandboxContext } from './context.js';
+import type { FaultSettings } from './faults.js';
+import { interfaceOf } from './record.js';
+
+/** What PHP prints into an answer when warnings are not turned off on the server. */
+export const WARNING_TEXT =
+  '<br />\n<b>Warning</b>:  Undefined array key "lang" in <b>/srv/app/bootstrap.php</b> on line <b>112</b><br />\n';
+
+export const BOM = '\uFEFF';
+const HTML = 'text/html; charset=utf-8';
+const DEFAULT_BOMB = 64 * 1024 * 1024;
+const SLOW_INTERVAL = 50;
+const BLANKS = Buffer.alloc(64 * 1024, ' ');
+
+/** The faults as they stood when the request of a response came in. */
+const active = new WeakMap<Response, Readonly<FaultSettings>>();
+
+/**
+ * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
+ * redirect, rateLimit, errorRate, html. {@link sendAnswer} carries out the others.
+ */
+export function faultsBeforeAnswer({ faults, clock }: SandboxContext): RequestHandler {
+  let owed = 0;
+  const failsNow = (rate: number): boolean => {
+    owed += rate;
+    if (owed < 1 - 1e-9) return false;
+    owed -= 1;
+    return true;
+  };
+
+  const proceed = (settings: Readonly<FaultSettings>, res: Response, next: NextFunction): void => {
+    if (settings.hang) {
+      // No answer, and no timer either: only the caller or close() ends this.
+    } else if (settings.redirect !== false) {
+      redirectAway(res, settings.redirect);
+    } else if (settings.rateLimit !== false) {
+      refuseForNow(res, settings.rateLimit, clock.now());
+    } else if (settings.errorRate > 0 && failsNow(settings.errorRate)) {
+      sendOutage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
+    } else if (settings.html) {
+      sendOutage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
+    } else {
+      next();
+    }
+  };
+
+  return (req, res, next) => {
+    const settings: Readonly<FaultSettings> = { ...faults };
+    const { only, times, ...each } = settings;
+    const isAnyOn = Object.values(each).some((value) => value !== false && value !== 0);
+    const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
+    if (!isAnyOn || !isHit) return next();
+    if (times === 1) faults.clear();
+    else if (times !== undefined) faults.times = times - 1;
+    active.set(res, settings);
+    if (settings.latency === 0) return proceed(settings, res, next);
+    const timer = setTimeout(() => proceed(settings, res, next), settings.latency);
+    // The caller can hang up, or the sandbox close, during the wait.
+    res.once('close', () => clearTimeout(timer));
+  };
+}
+
+function redirectAway(res: Response, fault: FaultSettings['redirect']): void {
+  const { location = 'https://elsewhere.example/', status = 302 } =
+    typeof fault === 'object' ? fault : typeof fault === 'string' ? { location: fault } : {};
+  res.statusCode = status;
+  res.setHeader('Location', location);
+  res.end();
+}
+
+function refuseForNow(res: Response, fault: FaultSettings['rateLimit'], now: number): void {
+  const { retryAfter = 30, form = 'seconds' } =
+    typeof fault === 'object' ? fault : typeof fault === 'number' ? { retryAfter: fault } : {};
+  // A date only means something next to the sender's own time, so that is sent too.
+  res.setHeader('Date', new Date(now).toUTCString());
+  const until = new Date(now + retryAfter * 1000).toUTCString();
+  res.setHeader('Retry-After', form === 'seconds' ? retryAfter : until);
+  sendOutage(res, 429, '429 Too Many Requests', 'Please slow down.');
+}
+
+/** The bare HTML page that web servers and frameworks answer with when they have nothing better. */
+export function sendOutage(res: Response, status: number, title: string, text: string): void {
+  const page = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body><h1>${title}</h1><p>${text}</p></body>
+</html>
+`;
+  sendAnswer(res, status, page.toString(), HTML);
+}
+
+/** Sends what an API endpoint answers, spoilt by the faults that hit this request. */
+export function sendAnswer(
+  res: Response,
+  status: number,
+  body: string,
+  contentType = 'application/json',
+): void {
+  const faults = active.get(res);
+  res.statusCode = status;
+  const wrongType = faults?.contentType === true ? HTML : faults?.contentType;
+  res.setHeader('Content-Type', wrongType || contentType);
+  res.setHeader('Cache-Control', 'no-store');
+  const ahead = `${faults?.bom ? BOM : ''}${faults?.warnings ? WARNING_TEXT : ''}`;
+  const whole = Buffer.from(ahead + body);
+  const half = whole.subarray(0, Math.floor(whole.length / 2));
+
+  if (faults?.reset) {
+    res.setHeader('Content-Length', whole.length);
+    res.write(half);
+    // A reset at once could overtake the first half, and would not be in the middle of anything.
+    const timer = setTimeout(() => res.socket?.resetAndDestroy(), 10);
+    res.once('close', () => clearTimeout(timer));
+  } else if (faults?.endless === 'slow') {
+    res.write(whole);
+    const timer = setInterval(() => res.write(' '), SLOW_INTERVAL);
+    res.once('close', () => clearInterval(timer));
+  } else if (faults?.endless) {
+    sendBlanks(res, whole, Number.POSITIVE_INFINITY);
+  } else if (faults?.gzipBomb) {
+    const size = faults.gzipBomb === true ? DEFAULT_BOMB : faults.gzipBomb;
+    const blanks = Buffer.alloc(Math.max(0, size - whole.length), ' ');
+    res.setHeader('Content-Encoding', 'gzip');
+    res.end(gzipSync(Buffer.concat([whole, blanks]), { level: 9 }));
+  } else if (faults && !faults.truncated && faults.oversize > whole.length) {
+    sendBlanks(res, whole, faults.oversize - whole.length);
+  } else {
+    const sent = faults?.truncated ? half : whole;
+    res.setHeader('Content-Length', sent.length);
+    res.end(sent);
+  }
+}
+
+/**
+ * Sends `start` and then `count` blanks, no faster than they are read. Blanks after a JSON value are
+ * legal JSON, so size is the only thing wrong; without a Content-Length it has to be counted.
+ */
+function sendBlanks(res: Response, start: Buffer, count: number): void {
+  let left = count;
+  res.write(start);
+  const more = () => {
+    if (res.destroyed) return;
+    if (left <= 0) {
+      res.end();
+      return;
+    }
+    const chunk = BLANKS.subarray(0, Math.min(left, BLANKS.length));
+    left -= chunk.length;
+    // Through setImmediate, so that other requests get their turn.
+    if (res.write(chunk)) setImmediate(more);
+    else res.once('drain', () => setImmediate(more));
+  };
+  more();
+}

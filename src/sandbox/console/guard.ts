@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import type { Request, RequestHandler } from 'express';
+import { sendPage, troublePage } from '../pages/page.js';
+import { originOf } from '../request.js';
+import { SANDBOX_HEADER } from './sandbox-header.js';
+
+/** The host of a `Host` header, or of an address to listen on: no port, no brackets, small letters. */
+function hostnameOf(host: string): string {
+  const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
+}
+
+/**
+ * The names that the console answers under. Another website can point a name of its own at this machine
+ * (DNS rebinding), and then its pages and the console share an origin: neither CORS nor Sec-Fetch-Site can
+ * tell them apart, only the Host header can. Nobody can do that with an address, with localhost, or with a
+ * name without a dot, which no public DNS resolves.
+ */
+export class ConsoleHosts {
+  readonly #names: Set<string>;
+
+  constructor(names: readonly string[] = []) {
+    this.#names = new Set(names.map(hostnameOf));
+  }
+
+  /** Allows one more name. */
+  add(host: string): void {
+    this.#names.add(hostnameOf(host));
+  }
+
+  /** Whether a request with this Host header can see and use the console. */
+  allows(host: string | undefined): boolean {
+    const name = hostnameOf(host ?? '');
+    if (name === '') return false;
+    if (isIP(name) !== 0 || !name.includes('.') || name.endsWith('.localhost')) return true;
+    return this.#names.has(name);
+  }
+}
+
+/** A link from anywhere can lead to the console: that shows it to its developer alone. */
+const isVisit = (req: Request): boolean =>
+  req.method === 'GET' &&
+  req.headers['sec-fetch-mode'] === 'navigate' &&
+  req.headers['sec-fetch-dest'] === 'document';
+
+/**
+ * Whether a request came from the console's own pages, or from no page at all. Browsers say so with
+ * Sec-Fetch-Site, or (older ones, and plain http to another machine) with Origin; other clients send neither.
+ */
+function isOwn(req: Request): boolean {
+  const site = req.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' || site === 'none' || isVisit(req);
+  return req.headers.origin === undefined || req.headers.origin === originOf(req);
+}
+
+/** Keeps other websites in the developer's browser from reading and from driving the console. */
+export const ownSiteOnly =
+  (hosts: ConsoleHosts): RequestHandler =>
+  (req, res, next) => {
+    res.setHeader(SANDBOX_HEADER, 'true');
+    res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
+    res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+    if (!hosts.allows(req.headers.host)) {
+      const text =
+        'The console answers under an IP address, localhost and the names it was given (consoleHosts, --console-host), but not under this one.';
+      return sendPage(res, troublePage(text), { status: 403 });
+    }
+    if (!isOwn(req)) {
+      return sendPage(res, troublePage('Another site asked for this.'), { status: 403 });
+    }
+    next();
+  };

@@ -1,0 +1,184 @@
+import { timestamp } from '../clock.js';
+import { defaultItems } from './default-items.js';
+import type { SandboxSeed, SeedApp, SeedPurchase, SeedUser, SeedWorkspace } from './schema.js';
+
+const DAY = 86_400_000;
+
+/** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
+const users = (): SeedUser[] => [
+  {
+    user_id: '3001',
+    user_name: 'mira.solheim',
+    user_email: 'mira@solheim.example',
+    user_firstname: 'Mira',
+    user_lastname: 'Solheim',
+    user_gender: 'female',
+    user_birthdate: '1991-03-14',
+    user_registered: '2019-04-02',
+    user_verified: '1',
+    user_relationship: 'married',
+    user_biography: 'Interface designer in Bergen. Collects maps and mechanical keyboards.',
+    user_website: 'https://solheim.example/',
+  },
+  {
+    user_id: '3002',
+    user_name: 'taguilar',
+    user_email: 'tomas@correo.example',
+    user_firstname: 'Tomás',
+    user_lastname: 'Aguilar Ibáñez',
+    user_gender: 'male',
+    user_birthdate: '1984-11-30',
+    user_registered: '2017-09-21',
+    user_verified: '1',
+    user_relationship: 'single',
+    user_biography: 'Edits documentaries & trailers. “Cut on the blink.”',
+    user_website: 'https://aguilar.example/reel?lang=es',
+  },
+  {
+    user_id: '3003',
+    user_name: 'jiayi',
+    user_email: 'jiayi.lin@mail.example',
+    user_firstname: '佳怡',
+    user_lastname: '林',
+    user_gender: 'female',
+    user_birthdate: '1999-07-08',
+    user_registered: '2022-01-17',
+    user_verified: '1',
+    user_relationship: '',
+    user_biography: 'Game audio, Taipei.',
+    user_website: 'https://jiayi.example/',
+  },
+  {
+    user_id: '3004',
+    user_name: 'dele_o',
+    user_email: 'dele@okafor.example',
+    user_firstname: 'Dele',
+    user_lastname: 'Okafor',
+    user_gender: 'male',
+    user_birthdate: '1996-02-29',
+    user_registered: '2024-06-05',
+    user_verified: '0',
+    user_relationship: 'engaged',
+    user_biography: 'Just moved in. Has not confirmed the address yet.',
+    user_website: '',
+  },
+  {
+    user_id: '3005',
+    user_name: 'guest77',
+    user_email: 'guest77@post.example',
+    user_registered: '2025-02-11',
+    user_verified: '0',
+  },
+];
+
+/** Two workspaces, to show that each key reads its own account only. */
+const workspaces = (): SeedWorkspace[] => [
+  {
+    id: 'northlight',
+    api_key: '7d1f0c9ab4e85236f09d7c1be24a6853a1c7f4e09b52d86e3f10a95c7b2e4d68',
+    name: { firstname: 'Ingrid', lastname: 'Halvorsen', full_name: 'Ingrid Halvorsen' },
+    username: 'northlight',
+    email: 'ingrid@northlight.example',
+    balance: 4318.75,
+    currency: 'USD',
+    profile: {
+      heading: 'Northlight Studio',
+      description: 'Pictures, textures and footage made under a low sun.',
+      contact: { email: 'hello@northlight.example' },
+      social_links: {
+        facebook: 'https://www.facebook.com/northlight.example',
+        x: 'https://x.com/northlight_example',
+        behance: 'https://www.behance.net/northlight-example',
+      },
+    },
+    registered_at: '2016-08-19T09:24:51Z',
+  },
+  {
+    id: 'tidewater',
+    api_key: 'c25a8e17f3604bd9918e5d02a7f6c34b60d9e1872fab45c3705e18d9b4a26fc1',
+    name: { firstname: 'Marcus', lastname: 'Bell', full_name: 'Marcus Bell' },
+    username: 'tidewater',
+    email: 'marcus@tidewater.example',
+    balance: 912,
+    currency: 'EUR',
+    profile: {
+      heading: 'Tidewater Audio',
+      description: 'Field recordings and small songs from the estuary.',
+      contact: { email: 'studio@tidewater.example' },
+      social_links: { soundcloud: 'https://soundcloud.com/tidewater-example' },
+    },
+    registered_at: '2020-02-18T07:42:08Z',
+  },
+];
+
+/** Two apps, so that an auth_key of one can be tried with the other. Neither has a redirect URL yet. */
+const apps = (): SeedApp[] => [
+  {
+    app_id: '18230471',
+    app_secret: 'e4b8d61f9a3c0572be81f46d23907ca5',
+    name: 'Atelier Desk',
+  },
+  {
+    app_id: '55409216',
+    app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4',
+    name: 'Tide Table',
+  },
+];
+
+/** Code, kind, item, licence, days from the start to the purchase and to the end of support, downloaded. */
+type PurchaseRow = [string, string, number, string, number, number | undefined, boolean];
+
+/** A purchase of every kind, under codes that never change. */
+const PURCHASES: readonly PurchaseRow[] = [
+  ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10', 'supported', 1042, 'Regular', -60, 122, true],
+  ['b83e07d1-4c6f-4a92-9e18-5d7a3c1f60b2', 'extended', 1042, 'Extended', -25, 340, true],
+  ['2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153', 'support-over', 1042, 'Regular', -227, -45, true],
+  ['94a0c3e7-d25f-4816-b7c9-13e68fd05a24', 'unsupported', 1042, 'Regular', -3, undefined, false],
+  ['e7520b9d-8a13-4fc6-85e2-c40d71a9f635', 'other-item', 1046, 'Regular', -92, 90, true],
+  ['0c6e8d42-f39b-47a5-9d01-a86b5f72e346', 'video-item', 1049, 'Regular', -11, 171, false],
+  ['5ab17f90-2e4d-4d68-bc73-e91f08d6c457', 'audio-item', 1055, 'Extended', -124, 58, true],
+  ['d318c6a5-b07e-4952-8f4a-670e2d9bc568', 'deleted-item', 1044, 'Regular', -150, 30, true],
+  ['8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 'refunded', 1042, 'Regular', -82, 100, true],
+  ['37b9d2e1-650c-4a8f-93be-4d1c76f5a780', 'cancelled', 1046, 'Regular', -7, undefined, false],
+  ['f60a7c28-39e4-4b15-8d97-b25e0f83c891', 'other-workspace', 1061, 'Regular', -108, 75, true],
+  [
+    '1e85d0f7-a46b-4c32-b0e8-957c3d2af9a2',
+    'other-workspace',
+    1064,
+    'Extended',
+    -1,
+    undefined,
+    false,
+  ],
+];
+
+/**
+ * What a sandbox starts with by default: two workspaces, two apps, five users, 28 items from id 1042 on,
+ * and a purchase of every kind.
+ *
+ * @param now - The time from which the dates of purchases are counted, in epoch milliseconds: support that
+ * is still ahead today is still ahead next year.
+ */
+export function defaultSeed(now: number): SandboxSeed {
+  const items = defaultItems();
+  const at = (days: number) => timestamp(now + days * DAY);
+  const purchases = PURCHASES.map(
+    ([purchase_code, kind, item_id, license_type, sold, support, downloaded]): SeedPurchase => {
+      const item = items.find(({ id }) => id === item_id);
+      const price = item?.price[license_type === 'Extended' ? 'extended' : 'regular'] ?? 0;
+      return {
+        purchase_code,
+        kind,
+        item_id,
+        license_type,
+        price,
+        currency: item?.currency ?? 'USD',
+        ...(support !== undefined && { supported_until: at(support) }),
+        downloaded,
+        date: at(sold),
+        ...((kind === 'refunded' || kind === 'cancelled') && { void: kind }),
+      };
+    },
+  );
+  return { users: users(), workspaces: workspaces(), apps: apps(), items, purchases };
+}

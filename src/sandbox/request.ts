@@ -1,0 +1,48 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Request } from 'express';
+
+/** Parameters by name. A value is a string unless it was repeated (an array) or came as JSON. */
+export type Parameters = ReadonlyMap<string, unknown>;
+
+/**
+ * The query's parameters. Read from the URL rather than from `req.query`, which Express 4 and 5 parse
+ * differently.
+ */
+export function queryParameters(req: Request): Parameters {
+  const start = req.originalUrl.indexOf('?');
+  const query = new URLSearchParams(start === -1 ? '' : req.originalUrl.slice(start + 1));
+  const parameters = new Map<string, unknown>();
+  for (const name of new Set(query.keys())) {
+    const values = query.getAll(name);
+    parameters.set(name, values.length === 1 ? values[0] : values);
+  }
+  return parameters;
+}
+
+/** The parameters of a body that was read before, a form or a JSON object. */
+export function bodyParameters(req: Request): Parameters {
+  const body: unknown = req.body;
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  return new Map(isObject ? Object.entries(body) : []);
+}
+
+/** A parameter that must be one string; anything else counts as missing. */
+export function stringParameter(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Host headers are echoed in URLs, so only what a host can look like is believed. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/** The origin that the caller knows the sandbox by, from the request's Host header. */
+export function originOf(req: Request): string {
+  const host = req.headers.host ?? '';
+  return `${req.protocol}://${HOST.test(host) ? host : `127.0.0.1:${req.socket.localPort ?? 80}`}`;
+}
+
+/** Compares secrets in a time that does not depend on how much of them is right. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
