@@ -83,6 +83,8 @@ export interface LoginMessage {
   readonly outcome: 'redirect' | 'success' | 'fail' | 'pass' | 'error' | 'ask';
   /** Why it failed, where that is known: the code of the failure or of the error. */
   readonly code?: string;
+  /** The message of this package's own failures and errors: why, and what to do. */
+  readonly reason?: string;
 }
 
 /** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */

@@ -53,16 +53,15 @@ export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';
 export type { Purchase } from './model/purchase.js';
 export type { UserInfo } from './model/user-info.js';
-export type { Confirmation, RenderConfirmation } from './passport/confirmation.js';
-export { isFreshLogin } from './passport/fresh-login.js';
+export type { Confirmation, ConfirmWhen, RenderConfirmation } from './passport/confirmation.js';
 export {
+  isFreshLogin,
   type MarketplaceAuthenticateOptions,
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
 export type { MarketplaceProfile } from './passport/profile.js';
 export type {
   ConfirmOptions,
-  ConfirmWhen,
   MarketplaceStrategyOptions,
 } from './passport/strategy-options.js';
 export type {

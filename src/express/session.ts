@@ -1,9 +1,15 @@
 import type { Request } from 'express';
+import { DeadlineExceeded, within } from '../deadline.js';
+import { MarketgateError } from '../errors.js';
 
-/** As much of a session as is used: express-session has `save`, cookie-session has not. */
+/** The methods take a callback (express-session) or return a promise (iron-session). */
 export interface Session extends Record<string, unknown> {
-  save?: (done: (error?: unknown) => void) => void;
+  save?: (done: (error?: unknown) => void) => unknown;
+  regenerate?: (done: (error?: unknown) => void) => unknown;
 }
+
+/** How long one call to a session can take, in milliseconds. */
+const SESSION_TIMEOUT = 5000;
 
 /** The session of a request, if a session middleware has run. */
 export function sessionOf(req: Request): Session | undefined {
@@ -12,12 +18,88 @@ export function sessionOf(req: Request): Session | undefined {
 }
 
 /**
- * Written before the browser is sent on, and before anything is spent: left to the end of the answer,
- * a quick browser could be back before its session is.
+ * Saves the session before the browser is sent on and before anything is spent: a session that is only
+ * saved at the end of the response can be too late for a fast browser.
  */
-export function saveSession(session: Session): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (typeof session.save !== 'function') resolve();
-    else session.save((error) => (error ? reject(error) : resolve()));
-  });
+export async function saveSession(session: Session): Promise<void> {
+  if (typeof session.save === 'function') await call(session, 'save');
+}
+
+/**
+ * Whether passport can give this request a new session when somebody logs in. A session that has `save`
+ * and no id (iron-session) is all in its cookie: emptied, it is a new one.
+ */
+export function canRegenerate(req: Request): boolean {
+  const session = sessionOf(req);
+  if (typeof session?.regenerate === 'function') return true;
+  return typeof session?.save === 'function' && session.id === undefined && isReplaceable(req);
+}
+
+/** Not a getter and setter, as Koa's session is. */
+const isReplaceable = (req: Request): boolean =>
+  Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
+
+/**
+ * Lets passport's `req.logIn` use any session that {@link canRegenerate}, each call within a deadline.
+ * Passport gives `regenerate` and `save` callbacks and waits for these for ever; meanwhile it gets a copy
+ * of the session, because the methods of iron-session cannot be replaced.
+ */
+export function adaptLogIn(req: Request): void {
+  const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
+  if (original === undefined || !isReplaceable(req)) return;
+  const logIn = (user: unknown, ...rest: unknown[]): unknown => {
+    const done = rest.at(-1);
+    let session = sessionOf(req);
+    if (session === undefined || typeof done !== 'function') {
+      return original.call(req, user, ...rest);
+    }
+    const use = (current: Session): void => void Object.assign(req, { session: current });
+    const copyOf = (current: Session): Session =>
+      Object.defineProperties(Object.assign(Object.create(current), current), {
+        regenerate: withCallback(async () => {
+          use(current);
+          await regenerateSession(current);
+          session = sessionOf(req) ?? current;
+          use(copyOf(session));
+        }),
+        save: withCallback(() => saveSession(Object.assign(current, sessionOf(req)))),
+      });
+    use(copyOf(session));
+    return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
+      if (session !== undefined) use(session);
+      done(error);
+    });
+  };
+  Object.assign(req, { logIn, login: logIn });
+}
+
+const withCallback = (run: () => Promise<void>): PropertyDescriptor => ({
+  value: (done: (error?: unknown) => void) =>
+    void run()
+      .then(() => done())
+      .catch(done),
+});
+
+async function regenerateSession(session: Session): Promise<void> {
+  if (typeof session.regenerate === 'function') await call(session, 'regenerate');
+  else for (const key of Object.keys(session)) delete session[key];
+}
+
+async function call(session: Session, method: 'save' | 'regenerate'): Promise<void> {
+  try {
+    await within(
+      SESSION_TIMEOUT,
+      () =>
+        new Promise<void>((resolve, reject) => {
+          const returned = session[method]?.((error) => (error ? reject(error) : resolve()));
+          if (returned instanceof Promise) returned.then(() => resolve(), reject);
+        }),
+    );
+  } catch (error) {
+    if (!(error instanceof DeadlineExceeded)) throw error;
+    throw new MarketgateError(
+      'store_unavailable',
+      `session.${method} did not answer within ${SESSION_TIMEOUT} ms; look at the store of the sessions`,
+    );
+  }
 }

@@ -1,148 +1,235 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { parseCookie } from 'cookie';
 import type { Request } from 'express';
+import { LRUCache } from 'lru-cache';
+import { clearCookie, isSecure, requiredResponse, setCookie } from '../express/plain-http.js';
+import { saveSession, sessionOf } from '../express/session.js';
+import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 
-/** A login that was started in a browser and is not over yet. */
+/** A login that has begun in a browser and has not ended. */
 export interface LoginAttempt {
-  /** Random; what a deployment that echoes `state` gives back. */
+  /** Random; a deployment that echoes `state` sends it back. */
   readonly id: string;
-  /** When it was started, in epoch milliseconds. */
+  /** Epoch milliseconds. */
   readonly startedAt: number;
-  /** Where the visitor wants to go afterwards: a path on this site. */
-  readonly returnTo?: string;
-  /** Present when neither this site's own page nor the visitor began it: see `confirm: 'auto'`. */
-  readonly foreign?: true;
-  /** Whose account it is, once the auth_key is spent and only the visitor's yes is missing. */
-  readonly name?: string;
-  /** That account's user name, which no other account has. */
-  readonly username?: string;
-  /** That account's `user_id`: the visitor is logged in to this account or to none. */
-  readonly userId?: string;
+  /** Where the visitor wants to go after the login: a path on this site. */
+  readonly returnTo?: string | undefined;
+  /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
+  readonly foreign?: true | undefined;
+  /** Its auth_key is exchanged, and it waits for the visitor's "Continue". */
+  readonly waits?: true;
 }
 
-/** An attempt whose auth_key is spent, and that only waits for the visitor's yes. */
-export type WaitingAttempt = LoginAttempt &
-  Required<Pick<LoginAttempt, 'name' | 'username' | 'userId'>>;
+/** How long a visitor can take at the service, in milliseconds. */
+export const ATTEMPT_LIFETIME = 10 * 60_000;
+/** A browser can have several at once (tabs). With one more, the oldest goes. */
+const MAX_ATTEMPTS = 5;
 
-/**
- * The attempts of one browser. The service echoes no `state`, so that a callback belongs to the
- * browser it comes from is shown by an attempt that this browser holds.
- */
-export interface LoginAttempts {
-  /** The attempts that the browser of this request holds, over or not. */
-  read(req: Request): Promise<LoginAttempt[]>;
-  /** Replaces them. Settles when they are kept safe. */
+/** Where a browser holds its attempts. */
+export interface AttemptStorage {
+  read(req: Request): unknown;
+  /** Settles when they are saved. */
   write(req: Request, attempts: readonly LoginAttempt[]): Promise<void>;
 }
 
-/** How long a visitor may take at the service, in milliseconds. */
-export const ATTEMPT_LIFETIME = 10 * 60_000;
-/** Attempts a browser may hold at once (tabs); the oldest falls out. */
-const MOST_ATTEMPTS = 5;
-
-/** Makes an attempt and gives it to the browser. */
-export async function beginAttempt(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-  about: {
-    readonly [K in Exclude<keyof LoginAttempt, 'id' | 'startedAt'>]?: LoginAttempt[K] | undefined;
-  },
-): Promise<LoginAttempt> {
-  const attempt: LoginAttempt = {
-    id: randomBytes(16).toString('base64url'),
-    startedAt: now,
-    ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)),
-  };
-  const open = (await attempts.read(req)).filter((other) => isOpen(other, now));
-  await attempts.write(req, [...open, attempt].slice(-MOST_ATTEMPTS));
-  return attempt;
-}
-
 /**
- * Takes the attempt that a callback belongs to from the browser, so that it can never be used again:
- * the newest, for the service lets only the newest auth_key of a user live; or the one whose id a
- * deployment echoed. `undefined` when the browser holds none that is young enough.
+ * The attempts of each browser. The service echoes no `state`: only an attempt shows that a callback
+ * belongs to the browser that it comes from.
  */
-export function takeAttempt(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-  id?: string,
-): Promise<LoginAttempt | undefined> {
-  return take(
-    attempts,
-    req,
-    now,
-    (attempt) => !isWaiting(attempt) && (id === undefined || attempt.id === id),
-  );
-}
+export class LoginAttempts {
+  readonly #storage: AttemptStorage;
+  readonly #claims: Claims;
+  readonly #clock: () => number;
 
-/** The attempts of the browser that a callback could use; none is taken. */
-export async function openAttempts(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-): Promise<LoginAttempt[]> {
-  const held = await attempts.read(req);
-  return held.filter((attempt) => !isWaiting(attempt) && isOpen(attempt, now));
-}
+  constructor(storage: AttemptStorage, claims: Claims, clock: () => number) {
+    this.#storage = storage;
+    this.#claims = claims;
+    this.#clock = clock;
+  }
 
-/** Takes the attempt that only waits for the visitor's yes. */
-export function takeConfirmation(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-  id: string,
-): Promise<WaitingAttempt | undefined> {
-  const isWanted = (attempt: LoginAttempt): boolean => isWaiting(attempt) && attempt.id === id;
-  return take(attempts, req, now, isWanted) as Promise<WaitingAttempt | undefined>;
-}
+  /** The attempts of this browser that a callback can use, the newest last. */
+  open(req: Request): LoginAttempt[] {
+    return this.#current(req).filter(({ waits }) => !waits);
+  }
 
-/** Looks at the attempt that waits for the visitor's yes, and leaves it. */
-export async function findConfirmation(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-  id: string,
-): Promise<WaitingAttempt | undefined> {
-  const waiting = (await attempts.read(req)).filter(isWaiting);
-  return waiting.find((attempt) => attempt.id === id && isOpen(attempt, now));
-}
+  /** Whether this browser holds the attempt, and it waits for "Continue". */
+  isWaiting(req: Request, id: string): boolean {
+    return this.#current(req).some((attempt) => attempt.waits && attempt.id === id);
+  }
 
-async function take(
-  attempts: LoginAttempts,
-  req: Request,
-  now: number,
-  isWanted: (attempt: LoginAttempt) => boolean,
-): Promise<LoginAttempt | undefined> {
-  const held = await attempts.read(req);
-  const open = held.filter((attempt) => isOpen(attempt, now));
-  const taken = open.findLast(isWanted);
-  if (taken === undefined) return undefined;
-  await attempts.write(
-    req,
-    open.filter((attempt) => attempt !== taken),
-  );
-  return taken;
-}
+  async begin(req: Request, about: Omit<LoginAttempt, 'id' | 'startedAt'>): Promise<LoginAttempt> {
+    const id = randomBytes(16).toString('base64url');
+    const attempt = { id, startedAt: this.#clock(), ...about };
+    await this.#storage.write(req, [...this.#current(req), attempt].slice(-MAX_ATTEMPTS));
+    return attempt;
+  }
 
-/** Reads a list out of a session or a cookie; what is no attempt is left out. */
-export function readAttempts(value: unknown): LoginAttempt[] {
-  return [value].flat().filter(isAttempt);
+  /**
+   * Takes the attempt of a callback from the browser, so that it is never used again: the newest,
+   * because the service lets only the newest auth_key of a user live; or the one whose id was echoed.
+   */
+  async take(req: Request, id?: string): Promise<LoginAttempt | undefined> {
+    for (;;) {
+      const isWanted = (each: LoginAttempt) => !each.waits && (id === undefined || each.id === id);
+      const attempt = await this.#remove(req, isWanted);
+      // Concurrent callbacks find the same attempt, and a browser can send a copy of an old cookie:
+      // all but the first go on to the next.
+      if (attempt === undefined || (await this.#claims.claim(attempt.id))) return attempt;
+    }
+  }
+
+  /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
+  async takeWaiting(req: Request, id: string): Promise<boolean> {
+    return (await this.#remove(req, (each) => each.waits === true && each.id === id)) !== undefined;
+  }
+
+  /** Ends all attempts of this browser. */
+  endAll(req: Request): Promise<void> {
+    return this.#storage.write(req, []);
+  }
+
+  async #remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
+    const current = this.#current(req);
+    const found = current.findLast(isWanted);
+    if (found !== undefined) {
+      await this.#storage.write(
+        req,
+        current.filter((attempt) => attempt !== found),
+      );
+    }
+    return found;
+  }
+
+  #current(req: Request): LoginAttempt[] {
+    const now = this.#clock();
+    return [this.#storage.read(req)]
+      .flat()
+      .filter(isAttempt)
+      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME && now >= startedAt);
+  }
 }
 
 function isAttempt(value: unknown): value is LoginAttempt {
   const attempt = value as Partial<LoginAttempt> | null | undefined;
-  return (
-    typeof attempt?.id === 'string' &&
-    Number.isFinite(attempt.startedAt) &&
-    ['string', 'undefined'].includes(typeof attempt.name) &&
-    typeof attempt.username === typeof attempt.name &&
-    typeof attempt.userId === typeof attempt.name
+  return typeof attempt?.id === 'string' && Number.isFinite(attempt.startedAt);
+}
+
+/** Attempts in the session. @param scope keeps the strategies of one app apart. */
+export function attemptsInSession(scope: string): AttemptStorage {
+  const key = `marketgate:attempts:${scope}`;
+  return {
+    read: (req) => requiredSession(req)[key],
+    async write(req, attempts) {
+      const session = requiredSession(req);
+      if (attempts.length > 0) session[key] = attempts;
+      else if (session[key] === undefined) return;
+      else delete session[key];
+      await saveSession(session);
+    },
+  };
+}
+
+function requiredSession(req: Request): NonNullable<ReturnType<typeof sessionOf>> {
+  const session = sessionOf(req);
+  if (session !== undefined) return session;
+  throw new Error(
+    'MarketplaceStrategy: this request has no session; put app.use(session({ … })) of express-session before passport, on the callback too, or use loginAttempts: { cookieSecret: [ … ] }',
   );
 }
 
-const isWaiting = (attempt: LoginAttempt): attempt is WaitingAttempt => attempt.name !== undefined;
+/** Browsers drop a cookie of more than 4,096 bytes, name and attributes included. */
+const MAX_COOKIE = 3800;
 
-const isOpen = ({ startedAt }: LoginAttempt, now: number): boolean =>
-  now - startedAt < ATTEMPT_LIFETIME && now >= startedAt;
+/**
+ * Attempts in one signed cookie, for apps without sessions. It is HttpOnly, SameSite=Lax (it comes along
+ * when the service sends the browser back), and over https has a `__Host-` name, which no other host of
+ * the domain can set.
+ *
+ * @param secrets the first signs, all verify.
+ * @param scope keeps the strategies of one app apart, in the cookie's name and in its signature.
+ */
+export function attemptsInCookie(
+  secrets: readonly [string, ...string[]],
+  scope: string,
+): AttemptStorage {
+  const [signing, ...others] = secrets.map((secret) =>
+    createHash('sha256').update(`marketgate login attempts ${scope} ${secret}`).digest(),
+  ) as [Buffer, ...Buffer[]];
+  const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
+  const mac = (key: Buffer, payload: string) =>
+    createHmac('sha256', key).update(payload).digest('base64url');
+  // For later reads in the same request, whose header still has the old cookie.
+  const written = new WeakMap<Request, readonly LoginAttempt[]>();
+
+  function sign(attempts: readonly LoginAttempt[]): string {
+    const payload = Buffer.from(JSON.stringify(attempts)).toString('base64url');
+    const signed = `${payload}.${mac(signing, payload)}`;
+    if (signed.length <= MAX_COOKIE) return signed;
+    // Long paths in several tabs: the oldest attempt goes, and the last one loses its path.
+    const [first, ...rest] = attempts;
+    return sign(rest.length > 0 ? rest : [{ ...(first as LoginAttempt), returnTo: undefined }]);
+  }
+
+  return {
+    read(req) {
+      const known = written.get(req);
+      if (known !== undefined) return known;
+      const cookie = parseCookie(req.headers?.cookie ?? '')[nameFor(req)] ?? '';
+      const [payload = '', ...signature] = cookie.split('.');
+      const given = Buffer.from(signature.join('.'));
+      const isOurs = [signing, ...others].some((key) => {
+        const expected = Buffer.from(mac(key, payload));
+        return given.length === expected.length && timingSafeEqual(given, expected);
+      });
+      return isOurs ? JSON.parse(Buffer.from(payload, 'base64url').toString()) : [];
+    },
+    async write(req, attempts) {
+      const res = requiredResponse(req);
+      written.set(req, attempts);
+      if (attempts.length === 0) clearCookie(req, res, nameFor(req));
+      else setCookie(req, res, nameFor(req), sign(attempts), ATTEMPT_LIFETIME);
+    },
+  };
+}
+
+/** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */
+const CLAIM_LIFETIME = 3_600_000;
+
+/** What is known about a used auth_key. */
+export interface UsedKey {
+  /** Where its login led: a reload of the callback goes there too. */
+  readonly returnTo?: string | undefined;
+}
+
+/**
+ * Lets each auth_key and each attempt be used once: in this process from memory, in a fleet through the
+ * token store, if that has `claim`. Only hashes are kept.
+ */
+export class Claims {
+  readonly #used = new LRUCache<string, UsedKey>({ max: 10_000 });
+  readonly #store: GuardedTokenStore | undefined;
+  readonly #scope: string;
+
+  /** @param scope keeps strategies that share a token store apart. */
+  constructor(store: GuardedTokenStore | undefined, scope: string) {
+    this.#store = store;
+    this.#scope = scope;
+  }
+
+  /** What this process knows about a key that was used here. */
+  find(key: string): UsedKey | undefined {
+    return this.#used.get(this.#nameOf(key));
+  }
+
+  /** True for the first caller. */
+  async claim(key: string, used: UsedKey = {}): Promise<boolean> {
+    const name = this.#nameOf(key);
+    if (this.#used.has(name)) return false;
+    this.#used.set(name, used);
+    return (await this.#store?.claim(name, CLAIM_LIFETIME)) ?? true;
+  }
+
+  #nameOf(key: string): string {
+    return `auth_key:${hash('sha256', `${this.#scope} ${key}`, 'base64url')}`;
+  }
+}

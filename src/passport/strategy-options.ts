@@ -1,22 +1,35 @@
+import { hash } from 'node:crypto';
 import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
   functionOption,
   knownOptions,
+  secretOption,
   shapedOption,
   textOption,
   wrongOption,
 } from '../options.js';
 import { GuardedTokenStore } from '../stores/guarded-token-store.js';
-import { checkTokenStore, DEFAULT_NAME, type TokenStore } from '../stores/token-store.js';
-import { type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
-import { CookieAttempts, cookieSecrets } from './cookie-attempts.js';
-import type { LoginAttempts } from './login-attempts.js';
-import { SessionAttempts } from './session-attempts.js';
-import { scopeFor } from './token-name.js';
-
-/** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
-export type ConfirmWhen = 'auto' | boolean;
+import { MemoryTokenStore } from '../stores/memory-token-store.js';
+import {
+  checkTokenStore,
+  DEFAULT_NAME,
+  type TokenStore,
+  tokenNameFor,
+} from '../stores/token-store.js';
+import {
+  type ConfirmWhen,
+  PendingLogins,
+  type RenderConfirmation,
+  sendConfirmationPage,
+} from './confirmation.js';
+import {
+  type AttemptStorage,
+  attemptsInCookie,
+  attemptsInSession,
+  Claims,
+  LoginAttempts,
+} from './login-attempts.js';
 
 /** The option `confirm` with a page of your own. */
 export interface ConfirmOptions {
@@ -28,66 +41,49 @@ export interface ConfirmOptions {
 
 /** Options of {@link MarketplaceStrategy}. */
 export interface MarketplaceStrategyOptions {
-  /** The client of interface B: it makes every call of the login. */
+  /** The client of the login API. */
   loginApi: LoginApi;
-  /** Where the access_token is put, under the `user_id`, before verify runs. Default: nowhere. */
+  /** Holds the access_token under the `user_id`, before verify runs. Default: none. */
   tokenStore?: TokenStore | undefined;
   /**
-   * Where the browser holds the logins that it has started: in its session (express-session; the
-   * default), or for apps without sessions in a signed cookie. Of several secrets the first signs
-   * and all verify, so that a secret can be changed without ending logins under way.
+   * Where the browser holds the logins that it has begun: in its session (express-session and whatever
+   * behaves like it; the default), or for apps without sessions in a signed cookie. The first secret signs
+   * and all verify, so that a secret can be rotated.
    */
   loginAttempts?:
     | 'session'
     | {
-        /** Random text of 32 characters or more; nobody else may know it. */
+        /** Random text of 32 characters or more. */
         cookieSecret: string | readonly string[];
       }
     | undefined;
   /**
-   * Whether this deployment echoes `state`, which the specification's does not. Then the attempt's
-   * id is sent along and must come back. Default false.
+   * Whether this deployment echoes `state`, which the specification's does not. The attempt's id is then
+   * sent along and must come back. Default false.
    */
   state?: boolean | undefined;
   /**
-   * Whether the visitor is asked "Continue as NAME?" before the login is completed, so that nobody
-   * is logged in to a stranger's account unawares. `'auto'` (default) asks when the login was begun by
-   * neither a page of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than
-   * `same-origin` or `none`, or a `Sec-Fetch-Dest` other than `document`. With an object the page is
-   * your own.
+   * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
+   * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
+   * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
+   * `none`, or a `Sec-Fetch-Dest` other than `document`. An object gives a page of your own.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
-   * The strategy's name. Two strategies in one app need two: their attempts and their tokens are kept
-   * apart by it. Tokens of a strategy that is not named "marketplace" are stored under
-   * `name:user_id`. Default "marketplace".
+   * The strategy's name. It keeps the attempts and tokens of two strategies in one app apart: tokens of a
+   * strategy with another name are stored under `name:user_id`. Default "marketplace".
    */
   name?: string | undefined;
   /** Whether a classic verify gets `req` as its first argument. Default false. */
   passReqToCallback?: boolean | undefined;
-  /** The present as epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
+  /** The current time in epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
   clock?: (() => number) | undefined;
-}
-
-/** {@link MarketplaceStrategyOptions}, checked and complete. */
-export interface StrategySettings {
-  readonly loginApi: LoginApi;
-  readonly attempts: LoginAttempts;
-  readonly state: boolean;
-  readonly confirm: ConfirmWhen;
-  readonly renderConfirmation: RenderConfirmation;
-  readonly name: string;
-  /** See {@link scopeFor}. */
-  readonly scope: string;
-  readonly tokenStore: GuardedTokenStore | undefined;
-  readonly passReqToCallback: boolean;
-  readonly clock: () => number;
 }
 
 const OWNER = 'MarketplaceStrategy';
 
-/** @throws TypeError that names the wrong option. */
-export function checkStrategyOptions(options: MarketplaceStrategyOptions): StrategySettings {
+/** What a login works with. @throws TypeError that names the wrong option. */
+export function strategySettings(options: MarketplaceStrategyOptions) {
   const given = knownOptions(OWNER, options, [
     'loginApi',
     'tokenStore',
@@ -107,33 +103,39 @@ export function checkStrategyOptions(options: MarketplaceStrategyOptions): Strat
   );
   const name = textOption(OWNER, 'name', given.name ?? DEFAULT_NAME);
   const scope = scopeFor(name, loginApi.loginUrl());
+  const clock = functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now;
+  const tokenStore =
+    given.tokenStore === undefined
+      ? undefined
+      : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
+  const claims = new Claims(tokenStore, scope);
   return {
-    loginApi,
     name,
-    scope,
-    attempts: attemptsOption(given.loginAttempts, scope),
+    loginApi,
+    attempts: new LoginAttempts(attemptsOption(given.loginAttempts, scope), claims, clock),
+    claims,
+    pendingLogins: new PendingLogins(
+      tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock })),
+      clock,
+    ),
+    tokenStore,
+    tokenName: tokenNameFor(name),
     state: flagOption(OWNER, 'state', given.state),
     ...confirmOption(given.confirm),
-    tokenStore:
-      given.tokenStore === undefined
-        ? undefined
-        : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore)),
     passReqToCallback: flagOption(OWNER, 'passReqToCallback', given.passReqToCallback),
-    clock: functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
   };
 }
 
-function confirmOption(
-  option: MarketplaceStrategyOptions['confirm'],
-): Pick<StrategySettings, 'confirm' | 'renderConfirmation'> {
+export type StrategySettings = Readonly<ReturnType<typeof strategySettings>>;
+
+function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
   const isObject = typeof option === 'object' && option !== null;
   const given = isObject
     ? knownOptions(`${OWNER}: confirm`, option, ['ask', 'render'])
     : { ask: option, render: undefined };
-  const name = isObject ? 'confirm.ask' : 'confirm';
   const { ask = 'auto', render } = given;
   if (ask !== 'auto' && typeof ask !== 'boolean') {
-    throw wrongOption(OWNER, name, 'must be "auto", true or false');
+    throw wrongOption(OWNER, isObject ? 'confirm.ask' : 'confirm', 'must be "auto", true or false');
   }
   return {
     confirm: ask,
@@ -141,8 +143,8 @@ function confirmOption(
   };
 }
 
-function attemptsOption(option: unknown, scope: string): LoginAttempts {
-  if (option === undefined || option === 'session') return new SessionAttempts(scope);
+function attemptsOption(option: unknown, scope: string): AttemptStorage {
+  if (option === undefined || option === 'session') return attemptsInSession(scope);
   if (typeof option !== 'object' || option === null) {
     throw wrongOption(OWNER, 'loginAttempts', 'must be "session" or { cookieSecret: [ … ] }');
   }
@@ -151,5 +153,18 @@ function attemptsOption(option: unknown, scope: string): LoginAttempts {
     option,
     ['cookieSecret'],
   );
-  return new CookieAttempts(cookieSecrets(OWNER, cookieSecret), scope);
+  const name = 'loginAttempts.cookieSecret';
+  const secrets = [cookieSecret].flat().map((secret) => secretOption(OWNER, name, secret));
+  const [first, ...others] = secrets;
+  if (first === undefined) {
+    throw wrongOption(OWNER, name, 'must be a secret, or several of which the first signs');
+  }
+  return attemptsInCookie([first, ...others], scope);
 }
+
+/**
+ * Keeps the login attempts and used auth_keys of two strategies apart. The login URL counts too:
+ * `passport.use('other', strategy)` registers a strategy under a name that it does not know.
+ */
+export const scopeFor = (strategy: string, loginUrl: string): string =>
+  hash('sha256', `${loginUrl} ${strategy}`, 'base64url').slice(0, 12);

@@ -19,54 +19,74 @@ export interface TokenParams {
 
 /** What an async verify is given. */
 export interface VerifyInput {
-  /** Who has logged in. */
+  /** The user. */
   profile: MarketplaceProfile;
-  /** Their access_token, which is in the token store already. */
+  /** The user's access_token, which is in the token store already. */
   token: AccessToken;
   /** The request of the callback. */
   req: Request;
 }
 
-/** A verify in async form: gives the app's user, or false to refuse; a rejection is an error. */
+/**
+ * A verify in async form: gives the app's user, or false to refuse. A rejection is an error, and so is
+ * `undefined`: more often forgotten than meant.
+ */
 export type AsyncVerify = (
   input: VerifyInput,
-) => Promise<Express.User | false | null | undefined> | Express.User | false | null | undefined;
+) => Promise<Express.User | false | null> | Express.User | false | null;
+
+type Classic<First = string> = [
+  accessToken: First,
+  refreshToken: undefined,
+  profile: MarketplaceProfile,
+  done: VerifyDone,
+];
+
+type WithParams<First = string, Third = TokenParams, Fourth = MarketplaceProfile> = [
+  accessToken: First,
+  refreshToken: undefined,
+  params: Third,
+  profile: Fourth,
+  done: VerifyDone,
+];
 
 /** A verify as in passport-oauth2. `refreshToken` is always undefined: the service has none. */
-export type ClassicVerify = (
-  accessToken: string,
-  refreshToken: undefined,
-  profile: MarketplaceProfile,
-  done: VerifyDone,
-) => unknown;
+export type ClassicVerify = (...args: Classic) => unknown;
 
 /** {@link ClassicVerify} with the token's parameters. */
-export type ClassicVerifyWithParams = (
-  accessToken: string,
-  refreshToken: undefined,
-  params: TokenParams,
-  profile: MarketplaceProfile,
-  done: VerifyDone,
-) => unknown;
+export type ClassicVerifyWithParams = (...args: WithParams) => unknown;
 
 /** {@link ClassicVerify} with `passReqToCallback: true`. */
-export type ClassicVerifyWithRequest = (
-  req: Request,
-  accessToken: string,
-  refreshToken: undefined,
-  profile: MarketplaceProfile,
-  done: VerifyDone,
-) => unknown;
+export type ClassicVerifyWithRequest = (req: Request, ...args: Classic) => unknown;
 
 /** {@link ClassicVerifyWithParams} with `passReqToCallback: true`. */
-export type ClassicVerifyWithRequestAndParams = (
-  req: Request,
-  accessToken: string,
-  refreshToken: undefined,
-  params: TokenParams,
-  profile: MarketplaceProfile,
-  done: VerifyDone,
+export type ClassicVerifyWithRequestAndParams = (req: Request, ...args: WithParams) => unknown;
+
+/*
+ * TypeScript types the parameters of an inline callback once, from the first overload that it tries. So
+ * the first overload of the constructor is the intersection of all forms: TypeScript leaves out those with
+ * too few parameters and makes the union of the rest at each position. The types below keep that union
+ * usable: `string & VerifyInput` is a string to a verify of four arguments, and disappears in
+ * `VerifyInput` for one of one argument. No value ever has these types.
+ */
+
+type FirstArgument = string & VerifyInput;
+type FirstRequest = Request & VerifyInput;
+type Third = TokenParams & MarketplaceProfile;
+type Fourth = MarketplaceProfile & VerifyDone;
+
+export type Inferred4 = (...args: Classic<FirstArgument>) => unknown;
+export type Inferred5 = (...args: WithParams<FirstArgument, Third, Fourth>) => unknown;
+export type InferredWithRequest5 = (req: FirstRequest, ...args: Classic) => unknown;
+export type InferredWithRequest6 = (
+  req: FirstRequest,
+  ...args: WithParams<string, Third, Fourth>
 ) => unknown;
+
+/** The first overload, without the request. */
+export type AnyInline = AsyncVerify & Inferred4 & Inferred5;
+/** The first overload, with `passReqToCallback: true`. */
+export type AnyInlineWithRequest = AsyncVerify & InferredWithRequest5 & InferredWithRequest6;
 
 /** Every form of verify. */
 export type Verify = (...args: never[]) => unknown;
@@ -77,36 +97,33 @@ export interface Verified {
   readonly info: object | undefined;
 }
 
-/** Any form of verify behind one signature; a throw or a rejection rejects. */
+/** Any form of verify behind one signature. A throw or a rejection rejects. */
 export type RunVerify = (input: VerifyInput) => Promise<Verified>;
 
 /**
- * Tells the form by the number of arguments, as passport-oauth2 does. A number that fits no form is
- * refused here: such a function would never call `done`, and the login would hang.
+ * Distinguishes the forms by the number of declared arguments, as passport-oauth2 does. A number that
+ * fits no form is refused: such a function would never call `done`, and the login would hang.
  * @throws TypeError
  */
 export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVerify {
   if (typeof verify !== 'function') {
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
-  if (verify.length <= 1) return async (input) => decided(await verify(input));
-  const classic = passReqToCallback ? verify.length - 1 : verify.length;
-  if (classic !== 4 && classic !== 5) {
+  if (verify.length === 1) return async (input) => decided(await verify(input));
+  const classic = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
+  if (![0, 4, 5].includes(classic)) {
     throw new TypeError(
       `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
     );
   }
-  return ({ profile, token, req }) =>
-    new Promise((resolve, reject) => {
-      const done: VerifyDone = (error, user, info) => {
-        if (error) reject(error);
-        else resolve(decided(user, info));
-      };
-      const params: TokenParams = {
-        access_token: token.value,
-        expires_in: Math.round((token.expiresAt - token.issuedAt) / 1000),
-      };
-      const result: unknown = verify(
+  return async ({ profile, token, req }) => {
+    const params: TokenParams = {
+      access_token: token.value,
+      expires_in: Math.round((token.expiresAt - token.issuedAt) / 1000),
+    };
+    const [user, info] = await new Promise<[user?: unknown, info?: object]>((resolve, reject) => {
+      const done: VerifyDone = (error, ...given) => (error ? reject(error) : resolve(given));
+      const returned: unknown = verify(
         ...(passReqToCallback ? [req] : []),
         token.value,
         undefined,
@@ -114,13 +131,24 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVe
         profile,
         done,
       );
-      // An async function that fails before it calls `done` would hang the login. Only real promises:
-      // a database query can be thenable, and would run a second time.
-      if (result instanceof Promise) result.catch(reject);
+      if (verify.length === 0) {
+        // As NestJS passes it: `async (...args)` can call `done` or return the user.
+        if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
+      } else if (returned instanceof Promise) {
+        // An async function that fails before it calls `done` would hang the login. Only real promises:
+        // a database query can be thenable, and would run a second time.
+        returned.catch(reject);
+      }
     });
+    return decided(user, info);
+  };
 }
 
-const decided = (user: unknown, info?: object): Verified => ({
-  user: user ? (user as Express.User) : false,
-  info,
-});
+function decided(user: unknown, info?: object): Verified {
+  if (user === undefined && info === undefined) {
+    throw new TypeError(
+      "MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse",
+    );
+  }
+  return { user: user ? (user as Express.User) : false, info };
+}

@@ -1,7 +1,7 @@
 import { parseSetCookie } from 'cookie';
 import type { Request } from 'express';
 import type { AccessToken, LoginApi, MarketplaceStrategy, UserInfo } from 'marketgate';
-import { scopeFor } from '../../src/passport/token-name.js';
+import { scopeFor } from '../../src/passport/strategy-options.js';
 import { userInfo } from './wire.js';
 
 const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
@@ -78,13 +78,6 @@ export function cookieBrowser(secure = false): {
         headers: {} as Record<string, string>,
         body: undefined as string | undefined,
         statusCode: 0,
-        cookie(name: string, value: string, attributes: object): void {
-          cookies[name] = value;
-          res.attributes[name] = attributes;
-        },
-        clearCookie(name: string): void {
-          cookies[name] = undefined;
-        },
         getHeader: (name: string): string | undefined => res.headers[name.toLowerCase()],
         setHeader(name: string, value: string | string[]): void {
           if (name !== 'Set-Cookie') res.headers[name.toLowerCase()] = String(value);
@@ -106,8 +99,7 @@ export function cookieBrowser(secure = false): {
         query,
         method: 'GET',
         secure,
-        baseUrl: '',
-        path: '/callback',
+        originalUrl: '/callback?auth_key=spent',
         res,
         ...more,
         headers: { cookie: header, ...(more as { headers?: object }).headers },

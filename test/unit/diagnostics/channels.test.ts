@@ -93,10 +93,10 @@ describe('marketgate:login', () => {
       { outcome: 'redirect' },
       { outcome: 'success' },
       { outcome: 'redirect' },
-      { outcome: 'fail' },
+      { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('verify') },
       { outcome: 'redirect' },
       { outcome: 'error' },
-      { outcome: 'fail', code: 'login_failed' },
+      { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('cookie') },
     ]);
   });
 });

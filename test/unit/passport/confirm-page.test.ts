@@ -82,8 +82,12 @@ describe('the page that asks', () => {
 
   it('is where the callback is, also in an app that is mounted somewhere', async () => {
     const { upToThePage } = open();
-    expect((await upToThePage('k1', { baseUrl: '/shop' })).pathname).toBe('/shop/callback');
-    expect((await upToThePage('k2', { baseUrl: undefined })).pathname).toBe('/callback');
+    expect((await upToThePage('k1', { originalUrl: '/shop/callback?x' })).pathname).toBe(
+      '/shop/callback',
+    );
+    expect((await upToThePage('k2', { originalUrl: undefined, url: '/callback?x' })).pathname).toBe(
+      '/callback',
+    );
   });
 
   it('cannot be sent without a response, and the error says so', async () => {
@@ -151,7 +155,7 @@ describe('an answer', () => {
   it('logs in the account that was shown, whoever else is being asked', async () => {
     const overrides = {
       exchange: async (key: string) => ({ value: `of ${key}`, issuedAt: 0, expiresAt: 3_600_000 }),
-      getUser: async ({ value }: { value: string }) => ({ ...userInfo, user_id: value }),
+      getUser: async (value: string) => ({ ...userInfo, user_id: value }),
     };
     const tokenStore = new MemoryTokenStore({ clock: () => 0 });
     const mira = open(overrides, { tokenStore });

@@ -78,7 +78,7 @@ describe('a callback that is loaded again', () => {
 
   it.each([
     ['is over', { id: 'a', startedAt: -600_000 }],
-    ['waits for a yes', { id: 'a', startedAt: 0, name: 'Mira', username: 'mira', userId: '77' }],
+    ['waits for a yes', { id: 'a', startedAt: 0, waits: true }],
   ])('by who has an attempt that %s does not say either', async (_name, attempt) => {
     const { start, comeBack, session } = open();
     await start();

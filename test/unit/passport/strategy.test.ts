@@ -293,8 +293,16 @@ describe('verify', () => {
       },
       ['error', boom],
     ],
-    ['async that refuses', async (_input: unknown) => false, ['fail', undefined, 401]],
-    ['async that gives nothing', async (_input: unknown) => undefined, ['fail', undefined, 401]],
+    [
+      'async that refuses',
+      async (_input: unknown) => false,
+      ['fail', expect.objectContaining({ code: 'login_failed' }), 401],
+    ],
+    [
+      'async that gives nothing',
+      async (_input: unknown) => undefined,
+      ['error', expect.any(TypeError)],
+    ],
     [
       'classic that throws',
       (_a: 1, _b: 1, _c: 1, _d: 1) => {
