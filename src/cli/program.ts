@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../http/user-agent.js';
+import { VERSION } from '../http/transport.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { type Io, UsageError } from './io.js';

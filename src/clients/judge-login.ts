@@ -1,10 +1,9 @@
 import type { DriftReports } from '../diagnostics.js';
 import type { MarketgateErrorCode } from '../errors.js';
 import { MarketgateError } from '../errors.js';
-import type { Answer } from '../http/http-client.js';
-import { MEANINGS } from '../http/meanings.js';
-import { redact } from '../http/redact.js';
-import { describeUnusable, isNotNow } from '../http/unusable.js';
+import { redact } from '../http/failure.js';
+import type { Answer } from '../http/meanings.js';
+import { describeUnusable, isNotNow, MEANINGS } from '../http/meanings.js';
 import type { UserInfo } from '../model/user-info.js';
 import { isObject } from '../shape/is-object.js';
 import type { ReadUser } from './read-user.js';

@@ -1,8 +1,7 @@
 import { MarketgateError } from '../errors.js';
-import type { Answer } from '../http/http-client.js';
-import { MEANINGS } from '../http/meanings.js';
-import { redact } from '../http/redact.js';
-import { describeUnusable, isNotNow } from '../http/unusable.js';
+import { redact } from '../http/failure.js';
+import type { Answer } from '../http/meanings.js';
+import { describeUnusable, isNotNow, MEANINGS } from '../http/meanings.js';
 import { isObject } from '../shape/is-object.js';
 import type { Shaped } from '../shape/read-shape.js';
 import type { Asked, Body, Endpoint } from './endpoints.js';

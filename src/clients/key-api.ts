@@ -3,8 +3,8 @@ import {
   CLIENT_OPTION_NAMES,
   type ClientOptions,
   checkClientOptions,
+  serviceUrl,
 } from '../http/client-options.js';
-import { serviceUrl } from '../http/service-url.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import { itemId } from '../model/item.js';

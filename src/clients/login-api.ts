@@ -5,9 +5,9 @@ import {
   type ClientOptions,
   type ClientSettings,
   checkClientOptions,
+  serviceUrl,
 } from '../http/client-options.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { serviceUrl } from '../http/service-url.js';
 import { nameOf } from '../http/transport.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';

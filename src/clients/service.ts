@@ -1,9 +1,8 @@
 import type { Deadline } from '../deadline.js';
 import { DriftReports } from '../diagnostics.js';
 import { isMarketgateError } from '../errors.js';
-import type { ClientSettings } from '../http/client-options.js';
+import type { ClientSettings, ServiceUrl } from '../http/client-options.js';
 import { HttpClient } from '../http/http-client.js';
-import type { ServiceUrl } from '../http/service-url.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';

@@ -2,6 +2,7 @@ import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
 const IN_WORDS: Record<string, string> = {
+  UNKNOWN: 'the request failed',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
@@ -11,6 +12,7 @@ const IN_WORDS: Record<string, string> = {
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   ETIMEDOUT: 'the connection timed out',
+  UND_ERR_INVALID_ARG: 'the dispatcher does not take the request; it must be of undici 6, 7 or 8',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
@@ -18,10 +20,6 @@ const IN_WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
-
-/** What a call ends with when its client is closed. */
-export const closedError = (): MarketgateError =>
-  new MarketgateError(WITHOUT_ANSWER.notReached, 'the call was ended: this client was closed');
 
 /** What is kept of an error of the network: its code. */
 class NetworkFailure extends Error {
@@ -77,4 +75,66 @@ export function networkFailure(what: string, error: unknown): MarketgateError {
     `${what}: ${cause.message} (${cause.code}); check that the service runs and can be reached`,
     { cause },
   );
+}
+
+/** A response that is not read: its status or its headers are enough to refuse it. */
+export const notRead = (what: string, problem: string): MarketgateError =>
+  new MarketgateError(WITHOUT_ANSWER.notRead, `${what}: ${problem}`);
+
+export const redirected = (how: string): string =>
+  `was redirected (${how}), and redirects are never followed; check the URL that was configured`;
+
+export const tooLarge = (maxBytes: number): string =>
+  `the answer is larger than ${maxBytes} bytes; raise "maxResponseBytes" if it should be`;
+
+/** What a call ends with when its client is closed. */
+export const closedError = (): MarketgateError =>
+  new MarketgateError(WITHOUT_ANSWER.notReached, 'the call was ended: this client was closed');
+
+const REDACTED = '[redacted]';
+/** Characters of the sentence that are shown. */
+const LONGEST = 200;
+/** Far more than is shown, and little enough for the patterns. */
+const MOST_READ = 4096;
+
+// What looks like a key, a token or a purchase code, even if it is not one that we sent: a run of 16
+// or more letters and digits (with dashes) that holds a digit.
+const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** How a secret can come back: as it is, in a query, in a form, in JSON, in a Basic header. */
+function formsOf(secret: string): string[] {
+  if (secret === '') return [];
+  const inQuery = encodeURIComponent(secret);
+  return [
+    secret,
+    inQuery,
+    inQuery.replaceAll('%20', '+'),
+    JSON.stringify(secret).slice(1, -1),
+    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+  ];
+}
+
+/**
+ * A sentence of the service made fit for an error message: the given secrets and all that looks like
+ * one are taken out, control characters too, and it is cut to a readable length. Services do repeat
+ * what they were sent.
+ */
+export function redact(text: string, secrets: readonly string[]): string {
+  // Longest first, so that a secret inside another does not leave the rest of it standing.
+  const forms = secrets.flatMap(formsOf).sort((a, b) => b.length - a.length);
+  const { length: longest = 0 } = forms[0] ?? '';
+  let clean = text.slice(0, MOST_READ + longest);
+  const isCut = clean.length < text.length;
+  if (longest > 0) {
+    clean = clean.replace(new RegExp(forms.map(escaped).join('|'), 'gi'), REDACTED);
+  }
+  // The cut can have gone through a secret.
+  if (isCut) clean = clean.slice(0, -longest || undefined);
+  clean = clean
+    .replace(TOKEN_LIKE, REDACTED)
+    .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim();
+  return clean.length > LONGEST ? `${clean.slice(0, LONGEST)}…` : clean;
 }

@@ -1,49 +1,40 @@
-import { Deadline } from '../deadline.js';
+import { Deadline, type EndListener } from '../deadline.js';
 import { type RequestMessage, requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
-import type { ClientSettings } from './client-options.js';
-import type { WireAnswer } from './exchange.js';
+import type { ClientSettings, ServiceUrl } from './client-options.js';
 import { closedError } from './failure.js';
-import { isLong, type JsonBody, readJson, readJsonInTurns } from './json-body.js';
-import { Pause } from './pause.js';
-import { parseRetryAfter } from './retry-after.js';
-import { RetryTurns } from './retry-turns.js';
-import type { ServiceUrl } from './service-url.js';
-import { nameOf, Transport, type WireRequest } from './transport.js';
-
-/** An answer as it is judged: by its body first, its status second. */
-export interface Answer {
-  readonly status: number;
-  readonly body: JsonBody;
-}
+import { type Answer, readJson, WITHOUT_ANSWER } from './meanings.js';
+import { parseRetryAfter, RetryAfterGate } from './retry-after.js';
+import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
 /** A request and how to understand what comes back. */
 export interface HttpRequest<T> extends WireRequest {
   /** Whether sending it again does no harm. False for what spends something. */
   readonly repeatable: boolean;
-  /** Makes a result of an answer, in slices if that takes long, or throws a {@link MarketgateError}. */
+  /** Makes a result of an answer, or throws a {@link MarketgateError}. */
   readonly judge: (answer: Answer) => T | Promise<T>;
 }
 
+/** Milliseconds before the first retry, and at most before a later one. */
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 2000;
 
-/** One way to speak HTTP for both clients: the deadline, the retries and the pauses are here. */
+/** One way to speak HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
   readonly #transport: Transport;
   readonly #settings: ClientSettings;
-  readonly #pause: Pause;
+  readonly #gate: RetryAfterGate;
   readonly #breaker: Breaker;
   readonly #calls = new Set<Deadline>();
-  #isClosed = false;
   // As many as open the breaker when they fail.
   readonly #turns = new RetryTurns(FAILURES);
+  #isClosed = false;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
-    this.#pause = new Pause(settings.monotonicClock);
+    this.#gate = new RetryAfterGate(settings.monotonicClock);
     this.#breaker = new Breaker(settings.monotonicClock);
   }
 
@@ -54,7 +45,7 @@ export class HttpClient {
   deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
     const exceeded = (): MarketgateError =>
       new MarketgateError(
-        'service_unavailable',
+        WITHOUT_ANSWER.notReached,
         `${what}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
       );
     const deadline = new Deadline(milliseconds, exceeded, signal, this.#calls);
@@ -63,57 +54,23 @@ export class HttpClient {
   }
 
   /**
-   * Sends the request, again if that is safe and promises something, and judges the answer.
+   * Sends the request, again if that is safe and promising, and makes a result of the answer.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const what = nameOf(request);
     this.#transport.checkOpen();
-    this.#pause.check(what);
+    this.#gate.check(what);
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';
     try {
-      return await this.#attempts(request, deadline);
+      return await this.#tryRepeatedly(request, deadline);
     } catch (error) {
       if (deadline.isAborted || !isMarketgateError(error)) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
       throw error;
     } finally {
       this.#breaker.leave(isProbe, end);
-    }
-  }
-
-  async #attempts<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
-    const most = request.repeatable ? this.#settings.retries : 0;
-    let isWell = false;
-    let hasTurn = false;
-    try {
-      for (let attempt = 0; ; attempt++) {
-        if (deadline.ended) throw deadline.reason;
-        const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
-        try {
-          const answer = await this.#transport.send(request, deadline);
-          const judged = this.#judged(request, answer, deadline);
-          // What is short is judged already: a turn more would only delay it.
-          const result = judged instanceof Promise ? await judged : judged;
-          if (begun !== undefined) report(request, attempt, begun, undefined);
-          isWell = true;
-          return result;
-        } catch (error) {
-          if (begun !== undefined) report(request, attempt, begun, error);
-          const wait = waitBefore(attempt + 1);
-          const mayTryAgain = mayPass(error) && attempt < most && !this.#breaker.isOpen;
-          if (!mayTryAgain || wait >= deadline.remaining) throw error;
-          await deadline.wait(wait);
-          if (!hasTurn) await this.#turns.enter(deadline);
-          hasTurn = true;
-          // Meanwhile another call may have been told to leave the service alone, or many have failed.
-          this.#pause.check(nameOf(request));
-          if (this.#breaker.isOpen) throw error;
-        }
-      }
-    } finally {
-      if (hasTurn) this.#turns.leave(isWell);
     }
   }
 
@@ -125,30 +82,111 @@ export class HttpClient {
     return closed;
   }
 
-  #judged<T>(request: HttpRequest<T>, answer: WireAnswer, deadline: Deadline): T | Promise<T> {
-    const { status, body } = answer;
+  async #tryRepeatedly<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+    const retries = request.repeatable ? this.#settings.retries : 0;
+    let isAnswered = false;
+    let hasTurn = false;
     try {
-      const judged = isLong(body)
-        ? readJsonInTurns(body, () => deadline.turn()).then((read) =>
-            request.judge({ status, body: read }),
-          )
-        : request.judge({ status, body: readJson(body) });
-      if (!(judged instanceof Promise)) return judged;
-      return judged.catch((error: unknown) => this.#fail(answer, error));
-    } catch (error) {
-      return this.#fail(answer, error);
+      for (let attempt = 0; ; attempt++) {
+        try {
+          const result = await this.#try(request, attempt, deadline);
+          isAnswered = true;
+          return result;
+        } catch (error) {
+          const wait = waitBefore(attempt + 1);
+          const mayTryAgain = mayPass(error) && attempt < retries && !this.#breaker.isOpen;
+          if (!mayTryAgain || wait >= deadline.remaining) throw error;
+          await deadline.wait(wait);
+          if (!hasTurn) await this.#turns.enter(deadline);
+          hasTurn = true;
+          // Meanwhile another call can have closed the gate, or many can have failed.
+          this.#gate.check(nameOf(request));
+          if (this.#breaker.isOpen) throw error;
+        }
+      }
+    } finally {
+      if (hasTurn) this.#turns.leave(isAnswered);
     }
   }
 
-  /** Throws the error, with the pause that the service asked for. */
-  #fail({ status, retryAfter }: WireAnswer, error: unknown): never {
+  async #try<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
+    if (deadline.ended) throw deadline.reason;
+    const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
+    let failure: unknown;
+    try {
+      const response = await this.#transport.send(request, deadline);
+      try {
+        const { status, body } = response;
+        return await request.judge({ status, body: readJson(body) });
+      } catch (error) {
+        throw this.#withBackoff(response, error);
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      if (begun !== undefined) report(request, attempt, begun, failure);
+    }
+  }
+
+  /** The error, with the backoff that the service asked for; closes the gate. */
+  #withBackoff({ status, retryAfter }: WireResponse, error: unknown): unknown {
     const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
-    const asked = status === 429 || (status >= 500 && seconds !== undefined);
-    if (!asked || !isMarketgateError(error)) throw error;
-    throw new MarketgateError(error.code, error.message, {
+    const isAsked = status === 429 || (status >= 500 && seconds !== undefined);
+    if (!isAsked || !isMarketgateError(error)) return error;
+    return new MarketgateError(error.code, error.message, {
       cause: error.cause,
-      retryAfter: this.#pause.begin(seconds),
+      retryAfter: this.#gate.close(seconds),
     });
+  }
+}
+
+/**
+ * Lets few calls at a time retry; the others that failed wait for how these fare. A blip in which many
+ * fail at once is over for all when it is over for the first. A dead service gets a few requests more,
+ * and not three from each caller: the breaker opens, and those that waited are not sent.
+ */
+class RetryTurns {
+  readonly #most: number;
+  readonly #waiting = new Set<() => void>();
+  #taken = 0;
+
+  /** @param most calls that may retry at the same time. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Waits for a turn, but not longer than the deadline. A call that got one must {@link leave}. */
+  async enter(deadline: Deadline): Promise<void> {
+    if (this.#taken < this.#most) {
+      this.#taken++;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        this.#waiting.delete(go);
+        deadline.unlisten(listener);
+        this.#taken++;
+        resolve();
+      };
+      const listener: EndListener = {
+        onEnd: (reason) => {
+          this.#waiting.delete(go);
+          reject(reason);
+        },
+      };
+      this.#waiting.add(go);
+      deadline.listen(listener);
+    });
+  }
+
+  /** Gives the turn to the next call; to all that wait when the service has answered. */
+  leave(isAnswered: boolean): void {
+    this.#taken--;
+    for (const go of [...this.#waiting]) {
+      go();
+      if (!isAnswered) return;
+    }
   }
 }
 
@@ -168,14 +206,11 @@ function report(
   requestChannel.publish(message);
 }
 
-/** Whether the next try can go better: it failed for want of an answer, and nobody asked us to wait. */
-function mayPass(error: unknown): boolean {
-  return (
-    isMarketgateError(error) &&
-    error.code === 'service_unavailable' &&
-    error.retryAfter === undefined
-  );
-}
+/** Whether a retry can go better: there was no answer, and the service did not ask to be left alone. */
+const mayPass = (error: unknown): boolean =>
+  isMarketgateError(error) &&
+  error.code === 'service_unavailable' &&
+  error.retryAfter === undefined;
 
 /** Doubles, with jitter, so that the processes of a fleet do not come back all at once. */
 function waitBefore(attempt: number): number {

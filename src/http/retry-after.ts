@@ -1,10 +1,50 @@
+import { MarketgateError } from '../errors.js';
+import { WITHOUT_ANSWER } from './meanings.js';
+
+/** Seconds to leave the service alone after a 429 that does not say how long. */
+const DEFAULT_SECONDS = 5;
+/** The most seconds that a header can order: one wrong header must not end the shop. */
+const MOST_SECONDS = 3600;
+
 /**
- * Seconds from a `Retry-After` header (RFC 9110, section 10.2.3), which is either a number of
- * seconds or a date. `undefined` when there is none or it cannot be read.
+ * Backoff after `Retry-After`: while it lasts, the calls of this client fail at once instead of adding
+ * to the load.
+ */
+export class RetryAfterGate {
+  readonly #clock: () => number;
+  #until = Number.NEGATIVE_INFINITY;
+
+  /** @param clock milliseconds; never goes back. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Closes it, or keeps it closed for longer. Returns the seconds. */
+  close(seconds = DEFAULT_SECONDS): number {
+    const length = Math.min(seconds, MOST_SECONDS);
+    this.#until = Math.max(this.#until, this.#clock() + length * 1000);
+    return length;
+  }
+
+  /** @throws MarketgateError `service_unavailable` with `retryAfter`, while it is closed. */
+  check(what: string): void {
+    const left = this.#until - this.#clock();
+    if (left <= 0) return;
+    const retryAfter = Math.ceil(left / 1000);
+    throw new MarketgateError(
+      WITHOUT_ANSWER.notReached,
+      `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
+      { retryAfter },
+    );
+  }
+}
+
+/**
+ * Seconds from a `Retry-After` header (RFC 9110, section 10.2.3): a number of seconds or a date.
+ * `undefined` when there is none or it cannot be read.
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
-  const text = header?.trim();
-  if (text === undefined || text === '') return undefined;
+  const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) {
     const seconds = Number(text);
     return Number.isSafeInteger(seconds) ? seconds : undefined;

@@ -1,10 +1,15 @@
-import type { Dispatcher } from 'undici';
-import type { Deadline } from '../deadline.js';
-import type { ClientSettings } from './client-options.js';
-import { Exchange, type WireAnswer } from './exchange.js';
-import { closedError, networkFailure } from './failure.js';
-import type { ServiceUrl } from './service-url.js';
-import { USER_AGENT } from './user-agent.js';
+import type { Dispatcher, Pool } from 'undici';
+import type { Deadline, EndListener } from '../deadline.js';
+import type { ClientSettings, ServiceUrl } from './client-options.js';
+import { closedError, networkFailure, notRead, redirected, tooLarge } from './failure.js';
+import type { DispatcherLike } from './fetch-dispatcher.js';
+import { isNotNow } from './meanings.js';
+
+declare const __MARKETGATE_VERSION__: string | undefined;
+
+/** The package's version; the build puts it in. */
+export const VERSION =
+  typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
 /** One request as it goes out. */
 export interface WireRequest {
@@ -18,103 +23,242 @@ export interface WireRequest {
 
 export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
 
+/** One response, read whole. */
+export interface WireResponse {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly body: Buffer;
+}
+
+const HEADERS = {
+  accept: 'application/json',
+  // What is not compressed cannot unpack into more than was counted.
+  'accept-encoding': 'identity',
+  // Deployments redirect what calls itself Mozilla, Chrome, Firefox, Edge or Opera to their home page.
+  'user-agent': `marketgate/${VERSION}`,
+};
+
 /** The connections to one service. */
 export class Transport {
   readonly #url: ServiceUrl;
   readonly #settings: ClientSettings;
-  readonly #headers: Record<string, string>;
-  readonly #withType = new Map<string, Record<string, string>>();
-  #pool: Dispatcher | undefined;
-  #opening: Promise<Dispatcher> | undefined;
-  #closing: Promise<void> | undefined;
-  #closed = false;
+  #pool: Promise<Pool> | undefined;
+  #isClosed = false;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#url = url;
     this.#settings = settings;
-    this.#headers = {
-      accept: 'application/json',
-      // What is not compressed cannot unpack into more than was counted.
-      'accept-encoding': 'identity',
-      'user-agent': USER_AGENT,
-    };
   }
 
-  /** Sends once. Resolves with whatever answer came; rejects when none did, or none to be read. */
-  send(request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
-    const dispatcher = this.#settings.dispatcher ?? this.#pool;
-    // No turn of waiting but for the first call.
-    if (dispatcher !== undefined) return this.#dispatch(dispatcher, request, deadline);
-    return this.#open().then((pool) => this.#dispatch(pool, request, deadline));
-  }
-
-  #dispatch(dispatcher: Dispatcher, request: WireRequest, deadline: Deadline): Promise<WireAnswer> {
-    return new Promise((resolve, reject) => {
-      this.checkOpen();
-      const what = nameOf(request);
-      const { maxResponseBytes } = this.#settings;
-      const exchange = new Exchange(what, maxResponseBytes, deadline, resolve, reject);
-      if (deadline.ended) return;
-      try {
-        dispatcher.dispatch(this.#wire(request), exchange);
-      } catch (error) {
-        exchange.onEnd(networkFailure(what, error));
-      }
-    });
-  }
-
-  /** @throws MarketgateError `service_unavailable` once it is closed. */
-  checkOpen(): void {
-    if (this.#closed) throw closedError();
-  }
-
-  /** Ends the connections. A dispatcher that was passed in stays open. */
-  close(): Promise<void> {
-    this.#closed = true;
-    this.#closing ??= (async () => {
-      const pool = await this.#opening;
-      this.#pool = undefined;
-      await pool?.destroy();
-    })();
-    return this.#closing;
-  }
-
-  #wire(request: WireRequest): Dispatcher.DispatchOptions {
+  /** Sends once. Resolves with any response that can be read; rejects when there is none. */
+  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, query, body, contentType } = request;
-    return {
-      origin: this.#url.origin,
-      path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
+    const { origin, basePath } = this.#url;
+    const target = `${basePath}${path}${query ? `?${query}` : ''}`;
+    const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
+    const options: Dispatcher.DispatchOptions = {
+      origin,
+      path: target,
       method,
-      headers: this.#headersFor(contentType),
+      headers,
       body: body ?? null,
-      // The deadline of the call ends it; undici's own clocks of 300 seconds would only be more timers.
+      // The deadline of the call ends it; undici's own of 300 seconds would only be more timers.
       headersTimeout: 0,
       bodyTimeout: 0,
       // Switches off a redirect interceptor that a dispatcher was composed with.
       ...{ maxRedirections: 0 },
     };
+    const dispatcher = this.#settings.dispatcher ?? (await this.#open());
+    return this.#dispatch(dispatcher, options, nameOf(request), deadline);
   }
 
-  /** Made once for each type: the same few objects go out with every request. */
-  #headersFor(contentType: string | undefined): Record<string, string> {
-    if (contentType === undefined) return this.#headers;
-    let headers = this.#withType.get(contentType);
-    if (headers === undefined) {
-      headers = { ...this.#headers, 'content-type': contentType };
-      this.#withType.set(contentType, headers);
-    }
-    return headers;
+  /** @throws MarketgateError `service_unavailable` once it is closed. */
+  checkOpen(): void {
+    if (this.#isClosed) throw closedError();
   }
 
-  #open(): Promise<Dispatcher> {
-    // Loaded with the first call: undici is half of what importing the package would cost.
-    this.#opening ??= import('undici').then(({ Pool }) => {
-      this.#pool = new Pool(this.#url.origin, {
-        connections: 128,
-        connect: { timeout: this.#settings.timeout },
-      });
-      return this.#pool;
+  /** Ends the connections. A dispatcher that was passed in stays open. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#pool)?.destroy();
+  }
+
+  #dispatch(
+    dispatcher: DispatcherLike,
+    options: object,
+    what: string,
+    deadline: Deadline,
+  ): Promise<WireResponse> {
+    return new Promise((resolve, reject) => {
+      this.checkOpen();
+      const { maxResponseBytes } = this.#settings;
+      const handler = new ResponseHandler(what, maxResponseBytes, deadline, resolve, reject);
+      if (deadline.ended) return;
+      try {
+        dispatcher.dispatch(options, handler);
+      } catch (error) {
+        handler.onError(error);
+      }
     });
-    return this.#opening;
+  }
+
+  #open(): Promise<Pool> {
+    // Loaded with the first call: undici is half of what importing the package would cost.
+    this.#pool ??= import('undici').then(({ Pool }) => {
+      const connect = { timeout: this.#settings.timeout };
+      return new Pool(this.#url.origin, { connections: 128, connect });
+    });
+    return this.#pool;
   }
 }
+
+type Abort = (reason: Error) => void;
+type Headers = Record<string, string | string[] | undefined>;
+
+const first = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+/**
+ * Takes in one response. Written on undici's `dispatch`, below its `request`: the size is counted as
+ * the body comes in, a redirect is refused before its body is read, and no stream is built.
+ *
+ * Its `onRequestStart` and so on are called by undici 7 and 8, `onConnect` and so on by undici 6.
+ */
+class ResponseHandler implements EndListener {
+  readonly #what: string;
+  readonly #maxBytes: number;
+  readonly #deadline: Deadline;
+  readonly #resolve: (response: WireResponse) => void;
+  readonly #reject: (error: unknown) => void;
+  #abort: Abort | undefined;
+  #isOver = false;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(
+    what: string,
+    maxBytes: number,
+    deadline: Deadline,
+    resolve: (response: WireResponse) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#what = what;
+    this.#maxBytes = maxBytes;
+    this.#deadline = deadline;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    deadline.listen(this);
+  }
+
+  /** The deadline of the call has ended, or its caller has left. */
+  onEnd(reason: unknown): void {
+    this.#fail(reason);
+  }
+
+  onRequestStart(controller: { abort: Abort }, context?: unknown): void {
+    this.onConnect((reason) => controller.abort(reason), context);
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: Headers): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#retryAfter = first(headers['retry-after']);
+    const encoding = (first(headers['content-encoding']) ?? '').trim().toLowerCase();
+    if (status >= 300 && status < 400) {
+      this.#fail(notRead(this.#what, redirected(`HTTP ${status}`)));
+    } else if (encoding !== 'identity' && encoding !== '') {
+      this.#leaveUnread('the answer is compressed, although that was not asked for');
+    } else if (Number(first(headers['content-length'])) > this.#maxBytes) {
+      this.#leaveUnread(tooLarge(this.#maxBytes));
+    }
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) this.#leaveUnread(tooLarge(this.#maxBytes));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    this.#finish();
+    const body = this.#chunks.length === 1 ? this.#chunks[0] : undefined;
+    this.#settle(body ?? Buffer.concat(this.#chunks));
+  }
+
+  onResponseError(_controller: unknown, error: unknown): void {
+    this.onError(error);
+  }
+
+  onConnect(abort: Abort, context?: unknown): void {
+    // The call can have ended while the request was still waiting for a connection.
+    if (this.#isOver) abort(new Error('the call has ended'));
+    else this.#abort = abort;
+    // Nothing is sent to the other host yet.
+    if (hasFollowed(context)) this.#fail(notRead(this.#what, redirected('by the dispatcher')));
+  }
+
+  onHeaders(status: number, raw: readonly (Buffer | string)[]): boolean {
+    const headers: Headers = {};
+    for (let at = 0; at < raw.length; at += 2) {
+      headers[String(raw[at]).toLowerCase()] ??= String(raw[at + 1]);
+    }
+    this.onResponseStart(undefined, status, headers);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.onResponseData(undefined, chunk);
+    return true;
+  }
+
+  onComplete(): void {
+    this.onResponseEnd();
+  }
+
+  onError(error: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#reject(networkFailure(this.#what, error));
+  }
+
+  /**
+   * A body that cannot be read. Of a response that says "not now" the status and the `Retry-After` are
+   * enough: it must not end in another exception, or without the backoff that was asked for.
+   */
+  #leaveUnread(problem: string): void {
+    if (!isNotNow({ status: this.#status })) {
+      this.#fail(notRead(this.#what, problem));
+      return;
+    }
+    this.#finish();
+    this.#settle(Buffer.alloc(0));
+    this.#abort?.(new Error('the answer is known'));
+  }
+
+  #settle(body: Buffer): void {
+    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#chunks = [];
+    this.#reject(reason);
+    this.#abort?.(new Error('the call has ended'));
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#deadline.unlisten(this);
+  }
+}
+
+/** Whether a redirect interceptor of undici has followed one: it says where it was before. */
+const hasFollowed = (context: unknown): boolean => {
+  const history: unknown = (context as { history?: unknown } | null | undefined)?.history;
+  return Array.isArray(history) && history.length > 0;
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../../src/http/json-body.js';
+import { readJson } from '../../../src/http/meanings.js';
 
 const read = (text: string) => readJson(Buffer.from(text));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redact } from '../../../src/http/redact.js';
+import { redact } from '../../../src/http/failure.js';
 
 describe('redaction', () => {
   it('takes out a secret in every form that it was sent in', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serviceUrl } from '../../../src/http/service-url.js';
+import { serviceUrl } from '../../../src/http/client-options.js';
 
 const read = (value: unknown, allowInsecure = false) =>
   serviceUrl('KeyApi', 'baseUrl', value, allowInsecure);
