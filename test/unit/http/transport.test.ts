@@ -1,0 +1,379 @@
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
+import { Agent, type Dispatcher, interceptors } from 'undici';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { everythingOf, rejection } from '../../support/errors.js';
+import { type Answerer, json, page, startUpstream } from '../../support/upstream.js';
+import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
+
+/** A dispatcher as undici 6 has it: it calls the handler's old methods, and those alone. */
+class LegacyAgent extends Agent {
+  override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const old = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError'] as const;
+    const methods = old.map((name) => [
+      name,
+      (Reflect.get(handler, name) as () => void).bind(handler),
+    ]);
+    return super.dispatch(options, Object.fromEntries(methods));
+  }
+}
+
+function opened(agent: Agent): Agent {
+  onTestFinished(() => agent.destroy());
+  return agent;
+}
+
+/** Every way in which a request can go out. */
+const WAYS: [string, () => ClientOptions][] = [
+  ['the own pool', () => ({})],
+  ['a dispatcher', () => ({ dispatcher: opened(new Agent()) })],
+  ['a dispatcher of undici 6', () => ({ dispatcher: opened(new LegacyAgent()) })],
+  ['fetch', () => ({ fetch: globalThis.fetch })],
+];
+
+function client(baseUrl: string, options: object = {}): KeyApi {
+  const keyApi = new KeyApi({ baseUrl, apiKey: KEY, retries: 0, cache: false, ...options });
+  onTestFinished(() => keyApi.close());
+  return keyApi;
+}
+
+const answered: Answerer = (_request, res) => json(res, success({ data: account }));
+
+describe.each(WAYS)('through %s', (way, options) => {
+  const open = (url: string, others: object = {}) => client(url, { ...options(), ...others });
+
+  it('a request names itself, asks for JSON uncompressed, and is not taken for a browser', async () => {
+    const upstream = await startUpstream(answered);
+    await open(`${upstream.url}/shop/`).getAccount();
+    const [{ path, headers } = { path: '', headers: {} }] = upstream.requests;
+    expect(path).toBe('/shop/api/account/details');
+    expect(headers['user-agent']).toMatch(
+      /^marketgate\/(?!.*(Mozilla|Chrome|Firefox|Edge|Opera))/i,
+    );
+    expect(headers).toMatchObject({ accept: 'application/json', 'accept-encoding': 'identity' });
+  });
+
+  it('a POST has its body and its type', async () => {
+    const upstream = await startUpstream((_request, res) =>
+      json(res, success({ data: { purchase } })),
+    );
+    await open(upstream.url).validatePurchase(CODE);
+    const [request] = upstream.requests;
+    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect(request?.body).toBe(`api_key=${KEY}&purchase_code=${CODE}`);
+  });
+
+  it.each([301, 302, 303, 307, 308])('HTTP %d is not followed', async (status) => {
+    const other = await startUpstream((_request, res) =>
+      json(res, success({ data: { purchase } })),
+    );
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(status, { location: `${other.url}/api/purchases/validation` }).end();
+    });
+    const error = await rejection(open(upstream.url).validatePurchase(CODE));
+    expect(error).toMatchObject({ code: 'unexpected_response', status: 502 });
+    expect(error.message).toContain('redirected');
+    expect(other.requests).toHaveLength(0);
+  });
+
+  it('a response larger than allowed by its Content-Length is refused', async () => {
+    const upstream = await startUpstream(answered);
+    const error = await rejection(open(upstream.url, { maxResponseBytes: 100 }).getAccount());
+    expect(error).toMatchObject({
+      code: 'unexpected_response',
+      message: expect.stringContaining('larger than 100 bytes; raise "maxResponseBytes"'),
+    });
+  });
+
+  it('an endless response is cut off while it is read, and not after', async () => {
+    let sent = 0;
+    const upstream = await startUpstream((_request, res) => {
+      const chunk = Buffer.alloc(16 * 1024, ' ');
+      const more = (): void => {
+        if (res.destroyed) return;
+        sent += chunk.length;
+        res.write(chunk, more);
+      };
+      more();
+    });
+    const error = await rejection(open(upstream.url, { maxResponseBytes: 64 * 1024 }).getAccount());
+    expect(error.code).toBe('unexpected_response');
+    expect(sent).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it('a compressed response is read where fetch has decoded it, and refused elsewhere', async () => {
+    const body = gzipSync(JSON.stringify(success({ data: account })));
+    const upstream = await startUpstream((_request, res) =>
+      res.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
+    );
+    const call = open(upstream.url).getAccount();
+    if (way === 'fetch') {
+      expect((await call).username).toBe('adanorth');
+    } else {
+      const error = await rejection(call);
+      expect(error.code).toBe('unexpected_response');
+      expect(error.message).toContain('the answer is compressed');
+    }
+  });
+
+  it('a small response that unpacks into a large one is refused', async () => {
+    const body = gzipSync(Buffer.alloc(4 * 1024 * 1024, ' '));
+    const upstream = await startUpstream((_request, res) =>
+      res.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
+    );
+    const error = await rejection(open(upstream.url, { maxResponseBytes: 65_536 }).getAccount());
+    expect(error.code).toBe('unexpected_response');
+  });
+
+  it.each([
+    [429, { 'content-length': '999999' }],
+    [503, { 'content-length': '999999' }],
+  ])(
+    'HTTP %d with a body that is not read is an outage, with its Retry-After',
+    async (status, headers) => {
+      const upstream = await startUpstream((_request, res) => {
+        res.writeHead(status, { ...headers, 'retry-after': '7' }).write('{');
+      });
+      const error = await rejection(open(upstream.url, { maxResponseBytes: 999 }).getAccount());
+      expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 7 });
+    },
+  );
+
+  it.each<[string, (res: ServerResponse) => unknown]>([
+    ['before the headers', (res) => res.destroy()],
+    [
+      'in the body',
+      (res) => res.writeHead(200, { 'content-length': '1000' }).write('{', () => res.destroy()),
+    ],
+  ])('a connection that is cut %s is an outage', async (_name, cut) => {
+    const upstream = await startUpstream((_request, res) => cut(res));
+    const error = await rejection(open(upstream.url).getAccount());
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toMatch(/the connection was cut|the answer was cut off/);
+  });
+
+  it('no connection is an outage', async () => {
+    const upstream = await startUpstream(answered);
+    await upstream.close();
+    expect(await rejection(open(upstream.url).getAccount())).toMatchObject({
+      code: 'service_unavailable',
+      status: 503,
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it.each([
+    ['never comes', (_res: ServerResponse) => {}],
+    ['trickles', (res: ServerResponse) => res.writeHead(200).write('{"status":')],
+  ])('the deadline ends a call whose response %s', async (_name, answer) => {
+    const upstream = await startUpstream((_request, res) => answer(res));
+    expect(await rejection(open(upstream.url, { timeout: 60 }).getAccount())).toMatchObject({
+      code: 'service_unavailable',
+      message: expect.stringContaining('GET /api/account/details: no answer within 60 ms'),
+    });
+  });
+
+  it('an abort ends the call with its own reason, and the request on the wire', async () => {
+    const closed = vi.fn();
+    const upstream = await startUpstream((_request, res) => res.on('close', closed));
+    const leaving = new AbortController();
+    const keyApi = open(upstream.url);
+    const call = keyApi.getAccount({ signal: leaving.signal });
+    await vi.waitFor(() => expect(upstream.requests).toHaveLength(1), { interval: 2 });
+    const reason = new Error('the visitor left');
+    leaving.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { interval: 2 });
+    await expect(keyApi.getAccount({ signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('close() ends calls in progress on the wire, and refuses later ones', async () => {
+    const closed = vi.fn();
+    const upstream = await startUpstream((_request, res) => res.on('close', closed));
+    const keyApi = open(upstream.url);
+    const loginApi = new LoginApi({
+      ...{ authUrl: upstream.url, appId: 'a', appSecret: 's' },
+      ...options(),
+    });
+    const calls = [
+      keyApi.validatePurchase(CODE),
+      keyApi.listItems(),
+      loginApi.exchange('auth-key-1'),
+      loginApi.getUser('a-token'),
+    ].map(rejection);
+    await vi.waitFor(() => expect(upstream.requests).toHaveLength(4), { interval: 2 });
+    await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(4), { interval: 2 });
+    for (const call of [...calls, rejection(keyApi.getAccount())]) {
+      expect(await call).toMatchObject({
+        code: 'service_unavailable',
+        message: expect.stringContaining('this client was closed'),
+      });
+    }
+    expect(upstream.requests).toHaveLength(4);
+  });
+});
+
+it('the own pool reuses its connections', async () => {
+  const upstream = await startUpstream(answered);
+  const keyApi = client(upstream.url);
+  for (let i = 0; i < 12; i++) await keyApi.getAccount();
+  // Two and not one: undici gives a socket a turn of the event loop before it is used again.
+  expect(new Set(upstream.requests.map((request) => request.port)).size).toBeLessThanOrEqual(2);
+});
+
+it.each([
+  ['no HTTP at all', 'SSH-2.0-OpenSSH\r\n', 'Expected HTTP/'],
+  ['lines that end in LF alone', 'HTTP/1.1 200 OK\nContent-Length: 2\n\n{}', 'Missing expected CR'],
+  ['a status that is none', 'HTTP/1.1 2x0 OK\r\n\r\n', 'Invalid status code'],
+  ['a length that is none', 'HTTP/1.1 200 OK\r\nContent-Length: a\r\n\r\n', 'Content-Length'],
+])('%s: the error says what is wrong, and not what was sent', async (_name, sent, says) => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(`${sent}secret-of-the-service`));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const error = await rejection(client(`http://127.0.0.1:${port}`).getAccount());
+  expect(error.code).toBe('service_unavailable');
+  expect(error.message).toContain(`the answer is not valid HTTP/1.1 (`);
+  expect(error.message).toContain(says);
+  expect(everythingOf(error)).not.toMatch(/UNKNOWN|secret-of-the-service/);
+});
+
+describe('a dispatcher', () => {
+  it('stays open when the client is closed', async () => {
+    const upstream = await startUpstream(answered);
+    const dispatcher = opened(new Agent());
+    const keyApi = client(upstream.url, { dispatcher });
+    await keyApi.getAccount();
+    await keyApi.close();
+    expect(dispatcher.closed).toBe(false);
+  });
+
+  const redirecting = interceptors.redirect({ maxRedirections: 5 });
+  type Compose = Parameters<Dispatcher['compose']>[0];
+  const withoutOptions: Compose = (dispatch) => (options, handler) => {
+    const { maxRedirections: _, ...others } = options as { maxRedirections?: number };
+    return dispatch(others as Dispatcher.DispatchOptions, handler);
+  };
+  const wishing: Compose = (dispatch) => (options, handler) =>
+    dispatch({ ...options, maxRedirections: 5 } as Dispatcher.DispatchOptions, handler);
+
+  it.each<[string, Compose[]]>([
+    ['the redirect interceptor', [redirecting]],
+    ['it, under one that makes options of its own', [redirecting, withoutOptions]],
+    ['a wish to follow in every request', [interceptors.redirect(), wishing]],
+  ])('with %s follows no redirect', async (_name, composed) => {
+    const other = await startUpstream((_request, res) =>
+      json(res, { ...success({ data: { ...account, purchase } }), access_token: 'stolen' }),
+    );
+    let status = 0;
+    const upstream = await startUpstream((request, res) => {
+      res.writeHead(status, { location: `${other.url}${request.path}?${request.query}` }).end();
+    });
+    const dispatcher = opened(new Agent()).compose(...composed);
+    const keyApi = client(upstream.url, { dispatcher });
+    const loginApi = new LoginApi({
+      ...{ authUrl: upstream.url, appId: 'app', appSecret: 'secret', dispatcher },
+    });
+    onTestFinished(() => loginApi.close());
+    for (status of [301, 302, 303, 307, 308]) {
+      for (const call of [
+        () => keyApi.getAccount(),
+        () => keyApi.validatePurchase(CODE),
+        () => loginApi.exchange('auth-key-1'),
+        () => loginApi.getUser('a-token'),
+      ]) {
+        const error = await rejection(call());
+        expect(error.code).toBe('unexpected_response');
+        expect(error.message).toContain('redirected');
+      }
+    }
+    expect(other.requests).toEqual([]);
+    expect(upstream.requests).toHaveLength(20);
+  });
+});
+
+describe('a fetch', () => {
+  const base = 'https://market.example';
+  const calling = (fetch: ClientOptions['fetch'], options: object = {}) =>
+    rejection(client(base, { fetch, ...options }).getAccount());
+
+  it('gets the URL, and no redirect to follow', async () => {
+    const fetch = vi.fn(async (_url: string, _init: RequestInit) =>
+      Response.json(success({ data: account })),
+    );
+    expect((await client(`${base}/shop`, { fetch }).getAccount()).username).toBe('adanorth');
+    const [url, init] = fetch.mock.calls[0] ?? [];
+    expect(url).toBe(`${base}/shop/api/account/details?api_key=${KEY}`);
+    expect(init).toMatchObject({ method: 'GET', redirect: 'manual', body: null });
+  });
+
+  it.each([
+    ['follows a redirect all the same', { redirected: true, type: 'basic', status: 200 }],
+    ['hides it, as browsers do', { redirected: false, type: 'opaqueredirect', status: 0 }],
+  ])('that %s is refused', async (_name, response) => {
+    const error = await calling(
+      async () => ({ headers: new Headers(), body: null, ...response }) as Response,
+    );
+    expect(error.code).toBe('unexpected_response');
+    expect(error.message).toContain('redirected');
+  });
+
+  it('that ignores its signal is left at the deadline', async () => {
+    const error = await calling(() => new Promise(() => {}), { timeout: 20 });
+    expect(error.message).toContain('no answer within 20 ms');
+  });
+
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error(`cannot fetch ${base}?api_key=${KEY}`);
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('failed', { cause: new Error(KEY) }))],
+    ['rejects with nothing', () => Promise.reject(undefined)],
+    ['gives no Response', () => Promise.resolve({ url: KEY })],
+  ])('that %s is an outage, and its error is dropped', async (_name, fetch) => {
+    const error = await calling(fetch as never);
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toContain('the request failed');
+    expect(everythingOf(error)).not.toContain(KEY);
+  });
+});
+
+it.each<[string, object, string]>([
+  ['fetch', { fetch: 'fetch' }, 'option "fetch" must be a function'],
+  [
+    'dispatcher',
+    { dispatcher: { request() {} } },
+    'option "dispatcher" must be a Dispatcher of undici 6, 7 or 8; "dispatch" is missing',
+  ],
+  [
+    'both',
+    { fetch, dispatcher: { dispatch: () => true } },
+    'option "fetch" cannot go with "dispatcher"',
+  ],
+])('%s that cannot be used is a TypeError', (_name, options, message) => {
+  const credentials = { apiKey: KEY, appId: 'app', appSecret: 'secret' };
+  for (const Client of [KeyApi, LoginApi]) {
+    const { name } = Client;
+    const url = name === 'KeyApi' ? { baseUrl: 'https://a.test' } : { authUrl: 'https://a.test' };
+    const { apiKey, ...app } = credentials;
+    const make = () =>
+      new Client({ ...url, ...(name === 'KeyApi' ? { apiKey } : app), ...options } as never);
+    expect(make).toThrow(new TypeError(`${name}: ${message}`));
+  }
+});
+
+it('a body with an HTML page is named', async () => {
+  const upstream = await startUpstream((_request, res) => page(res));
+  const error = await rejection(client(upstream.url).getAccount());
+  expect(error.message).toContain('got an HTML page (HTTP 200)');
+});
