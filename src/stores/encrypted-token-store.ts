@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { openText, sealText } from '../cache/seal.js';
+import { SELF_LIMITED } from '../deadline.js';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { knownOptions, shapedOption, wrongOption } from '../options.js';
@@ -53,6 +54,7 @@ export class EncryptedTokenStore implements TokenStore {
     if (typeof store.claim === 'function') {
       Object.defineProperty(this, 'claim', { value: store.claim.bind(store) });
     }
+    if (SELF_LIMITED.has(store)) SELF_LIMITED.add(this);
   }
 
   /** Rejects as the inner store does. */

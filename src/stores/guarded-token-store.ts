@@ -1,30 +1,31 @@
-import { DeadlineExceeded, TimeLimit, TooManyCalls } from '../deadline.js';
+import { DeadlineExceeded, SELF_LIMITED, TimeLimit, TooManyCalls } from '../deadline.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
 
-/** What a store may take for one call, in milliseconds: longer, and it counts as down. */
+/** What a store can take for one call, in milliseconds: longer, and it counts as down. */
 const LONGEST = 2000;
 
 /**
- * A token store as the rest of the package uses it: each call ends within a deadline, each failure is
- * `store_unavailable`, and what is no token is none. The store's own error is not kept as the cause,
- * for it can hold what was stored.
+ * A token store as the rest of the package uses it: each call ends within a deadline (that of the store
+ * itself, if it has one), each failure is `store_unavailable`, and what is no token is none. The store's
+ * own error is not kept as the cause, because it can hold what was stored.
  *
- * Whether a token has ended is not looked at here, for that takes the clock of the caller: a store
- * that forgets to expire is caught where the token is used.
+ * Whether a token has expired is not checked here, because that takes the clock of the caller: a store
+ * that does not expire tokens is caught where the token is used.
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
-  readonly #limit = new TimeLimit(LONGEST);
+  readonly #limit: TimeLimit | undefined;
 
   constructor(store: TokenStore) {
     this.#store = store;
+    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(LONGEST);
   }
 
   /** The user's token, as a copy: what a handler does to it harms nobody else. */
   get(userId: string): Promise<AccessToken | undefined> {
-    // Read within the guard, for an object out of somebody's store can have getters that throw.
+    // Read within the guard, because an object from a foreign store can have getters that throw.
     return this.#within('get', async () => plainToken(await this.#store.get(userId)));
   }
 
@@ -42,8 +43,8 @@ export class GuardedTokenStore {
   }
 
   /**
-   * True for the first caller. Also when the store cannot claim: the process then only knows about
-   * itself. Anything but a clear `true` of a store that can is a no.
+   * True for the first caller. Also when the store cannot claim: the process then knows only its own
+   * claims. Anything but `true` of a store that can claim is lost.
    */
   claim(name: string, ttl: number): Promise<boolean> {
     return this.#within(
@@ -54,7 +55,7 @@ export class GuardedTokenStore {
 
   async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
     try {
-      return await this.#limit.run(run);
+      return await (this.#limit ? this.#limit.run(run) : run());
     } catch (error) {
       throw failureOf(`tokenStore.${method}`, error);
     }

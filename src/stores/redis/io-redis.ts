@@ -1,6 +1,15 @@
-import type { RedisCommands, RedisListener, RedisState } from './redis-commands.js';
+import type { Methods, RedisCommands } from './commands.js';
 
-/** What is used of a client of ioredis. */
+/**
+ * A client of `ioredis` 5 or 6, or of `iovalkey`: `new Redis()`, also with `sentinels`, or `new Cluster()`.
+ * Declared here by what distinguishes it, so that neither the package nor its types need them.
+ */
+export type IoRedisClient = Methods<'defineCommand'> & {
+  /** The state of its connection, as in `ready`. */
+  readonly status: string;
+};
+
+/** What is used of it. */
 interface Client {
   readonly status: string;
   get(key: string): Promise<unknown>;
@@ -17,91 +26,61 @@ interface Client {
   disconnect(): void;
   /** The socket of a connection. */
   readonly stream?: { unref(): unknown };
+  /** Of a cluster, whose own `duplicate` takes other arguments. */
+  nodes?(role: 'master'): readonly Client[];
 }
 
-/** What a cluster has beside that; its own `duplicate` takes other arguments. */
-interface Cluster extends Client {
-  nodes(role: 'master'): readonly Client[];
-}
+/** {@link RedisCommands} on a client of ioredis or iovalkey. */
+export function ioRedisCommands(given: unknown): RedisCommands {
+  const client = given as Client;
 
-/** {@link RedisCommands} on ioredis. */
-export class IoRedisCommands implements RedisCommands {
-  readonly #client: Client;
-
-  /** @param client known to be a client of ioredis, by its shape. */
-  constructor(client: unknown) {
-    this.#client = client as Client;
-  }
-
-  get state(): RedisState {
-    const { status } = this.#client;
-    if (status === 'ready') return 'ready';
-    return status === 'end' ? 'closed' : 'waiting';
-  }
-
-  wake(): void {
-    // With `lazyConnect`. It goes on trying by itself, so this one failure says nothing.
-    if (this.#client.status === 'wait') this.#client.connect().catch(() => {});
-  }
-
-  onceReady(listener: () => void): void {
-    this.#client.once('ready', listener);
-  }
-
-  get(key: string): Promise<unknown> {
-    return this.#client.get(key);
-  }
-
-  set(key: string, value: string, milliseconds: number): Promise<unknown> {
-    return this.#client.set(key, value, 'PX', milliseconds);
-  }
-
-  setIfAbsent(key: string, value: string, milliseconds: number): Promise<unknown> {
-    return this.#client.set(key, value, 'PX', milliseconds, 'NX');
-  }
-
-  delete(key: string): Promise<unknown> {
-    return this.#client.del(key);
-  }
-
-  run(script: string, key: string, args: readonly string[]): Promise<unknown> {
-    return this.#client.eval(script, 1, key, ...args);
-  }
-
-  publish(channel: string, message: string): Promise<unknown> {
-    return this.#client.publish(channel, message);
-  }
-
-  async listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener> {
-    this.wake();
-    const client = this.#anyNode().duplicate({
-      lazyConnect: true,
-      retryStrategy: () => null,
-      reconnectOnError: null,
-      autoResubscribe: false,
-    });
-    client.on('error', onLost);
-    client.on('end', onLost);
-    client.on('message', (_channel, message) => onMessage(message ?? ''));
-    return {
-      async open(channel) {
-        await client.connect();
-        await client.subscribe(channel);
-        // The app's own client holds the process, and when that is closed nothing does.
-        client.stream?.unref();
-      },
-      ping: () => client.ping(),
-      close: () => client.disconnect(),
-    };
-  }
-
-  /** A node of a cluster: what is published on one is heard on all. */
-  #anyNode(): Client {
-    const cluster = this.#client as Partial<Cluster>;
-    if (typeof cluster.nodes !== 'function') return this.#client;
-    const nodes = cluster.nodes('master');
+  /** One server: what is published on one of a cluster is heard on all. */
+  const server = (): Client => {
+    const nodes = client.nodes?.('master') ?? [client];
     const node = nodes[Math.floor(Math.random() * nodes.length)];
     if (node === undefined) throw new Error('no node of the cluster is known');
     return node;
-  }
+  };
+
+  const wake = (): void => {
+    // With `lazyConnect`. It goes on trying by itself, so this one failure means nothing.
+    if (client.status === 'wait') client.connect().catch(() => {});
+  };
+
+  return {
+    get state() {
+      if (client.status === 'ready') return 'ready';
+      return client.status === 'end' ? 'closed' : 'waiting';
+    },
+    wake,
+    onceReady: (listener) => void client.once('ready', listener),
+    get: (key) => client.get(key),
+    set: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds),
+    setIfAbsent: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds, 'NX'),
+    delete: (key) => client.del(key),
+    run: (script, key, args) => client.eval(script, 1, key, ...args),
+    publish: (channel, message) => client.publish(channel, message),
+    async listener(onMessage, onLost) {
+      wake();
+      const connection = server().duplicate({
+        lazyConnect: true,
+        retryStrategy: () => null,
+        reconnectOnError: null,
+        autoResubscribe: false,
+      });
+      connection.on('error', onLost);
+      connection.on('end', onLost);
+      connection.on('message', (_channel, message) => onMessage(message ?? ''));
+      return {
+        async open(channel) {
+          await connection.connect();
+          await connection.subscribe(channel);
+          // The app's own client holds the process; when that is closed, nothing does.
+          connection.stream?.unref();
+        },
+        ping: () => connection.ping(),
+        close: () => connection.disconnect(),
+      };
+    },
+  };
 }

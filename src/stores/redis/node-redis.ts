@@ -1,6 +1,15 @@
-import type { RedisCommands, RedisListener, RedisState } from './redis-commands.js';
+import type { Methods, RedisCommands } from './commands.js';
 
-/** What is used of a client of node-redis, of all its versions. */
+/**
+ * A client of `redis` (node-redis) 4.6 to 6: of `createClient()`, `createCluster()` or `createSentinel()`.
+ * Declared here by what distinguishes it, so that neither the package nor its types need `redis`.
+ */
+export type NodeRedisClient = Methods<'pTTL'> & {
+  /** Whether `connect()` was called. */
+  readonly isOpen: boolean;
+};
+
+/** What is used of it. */
 interface Client {
   readonly isOpen: boolean;
   /** A cluster has it from version 6 on. */
@@ -23,100 +32,70 @@ interface Client {
   destroy?(): unknown;
   /** Up to version 4. */
   disconnect(): Promise<unknown>;
+  /** Of a cluster. */
+  readonly masters?: readonly unknown[];
+  nodeClient?(node: unknown): Client | Promise<Client>;
+  /** Of a sentinel: calls back with the client of the present master. */
+  _execute?<T>(isReadonly: boolean, run: (master: Client) => Promise<T>): Promise<T>;
 }
 
-/** What a cluster has beside that. */
-interface Cluster extends Client {
-  readonly masters: readonly unknown[];
-  nodeClient(node: unknown): Client | Promise<Client>;
-}
+/** {@link RedisCommands} on a client of node-redis. */
+export function nodeRedisCommands(given: unknown, timeout: number): RedisCommands {
+  const client = given as Client;
+  const isCluster = typeof client.nodeClient === 'function';
+  const isSentinel = !isCluster && typeof client._execute === 'function';
+  // The client's timer per command costs more than the command, and does not end one that was sent. But in
+  // front of several servers, nothing else takes commands out of the queue of one that is down.
+  const settings = { timeout: isCluster || isSentinel ? timeout : 0, typeMapping: {} };
+  const sender = client.withCommandOptions?.(settings) ?? client;
 
-/** {@link RedisCommands} on node-redis. */
-export class NodeRedisCommands implements RedisCommands {
-  readonly #client: Client;
-  readonly #sender: Client;
+  /** One server: what is published on one of a cluster is heard on all. */
+  const server = async (): Promise<Client> => {
+    if (isSentinel && client._execute) return client._execute(false, async (master) => master);
+    if (!client.nodeClient || !client.masters) return client;
+    return client.nodeClient(client.masters[Math.floor(Math.random() * client.masters.length)]);
+  };
 
-  /** @param client known to be a client of node-redis, by its shape. */
-  constructor(client: unknown, timeout: number) {
-    this.#client = client as Client;
-    // Its own timer per command costs more than the command, and does not end one that was sent. But
-    // in a cluster it is all that takes commands out of the queue of a node that is down.
-    const settings = { timeout: isCluster(this.#client) ? timeout : 0, typeMapping: {} };
-    this.#sender = this.#client.withCommandOptions?.(settings) ?? this.#client;
-  }
-
-  get state(): RedisState {
-    if (!this.#client.isOpen) return 'closed';
-    return this.#client.isReady === false ? 'waiting' : 'ready';
-  }
-
-  wake(): void {}
-
-  onceReady(listener: () => void): void {
-    this.#client.once(isCluster(this.#client) ? 'connect' : 'ready', listener);
-  }
-
-  get(key: string): Promise<unknown> {
-    return this.#sender.get(key);
-  }
-
-  set(key: string, value: string, milliseconds: number): Promise<unknown> {
-    return this.#sender.set(key, value, { PX: milliseconds });
-  }
-
-  setIfAbsent(key: string, value: string, milliseconds: number): Promise<unknown> {
-    return this.#sender.set(key, value, { PX: milliseconds, NX: true });
-  }
-
-  delete(key: string): Promise<unknown> {
-    return this.#sender.del(key);
-  }
-
-  run(script: string, key: string, args: readonly string[]): Promise<unknown> {
-    return this.#sender.eval(script, { keys: [key], arguments: [...args] });
-  }
-
-  publish(channel: string, message: string): Promise<unknown> {
-    return this.#sender.publish(channel, message);
-  }
-
-  async listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener> {
-    const base = await this.#anyNode();
-    const client = base.duplicate({
-      socket: { ...base.options?.socket, reconnectStrategy: false },
-      clientSideCache: undefined,
-    });
-    // Must be listened to in any case, or Node takes the process down.
-    client.on('error', onLost);
-    client.on('end', onLost);
-    return {
-      async open(channel) {
-        await client.connect();
-        await client.subscribe(channel, onMessage);
-        // The app's own client holds the process, and when that is closed nothing does.
-        client.unref?.();
-      },
-      ping: () => client.ping(),
-      close: () => closeAnyhow(client),
-    };
-  }
-
-  /** A node of a cluster: what is published on one is heard on all. */
-  async #anyNode(): Promise<Client> {
-    if (!isCluster(this.#client)) return this.#client;
-    const { masters } = this.#client;
-    return this.#client.nodeClient(masters[Math.floor(Math.random() * masters.length)]);
-  }
-}
-
-const isCluster = (client: Client): client is Cluster =>
-  typeof (client as Partial<Cluster>).nodeClient === 'function';
-
-function closeAnyhow(client: Client): void {
-  try {
-    if (client.destroy) client.destroy();
-    else client.disconnect().catch(() => {});
-  } catch {
-    // It throws when it is closed already.
-  }
+  return {
+    get state() {
+      if (!client.isOpen) return 'closed';
+      return client.isReady === false ? 'waiting' : 'ready';
+    },
+    wake() {},
+    onceReady: (listener) => void client.once(isCluster ? 'connect' : 'ready', listener),
+    get: (key) => sender.get(key),
+    set: (key, value, milliseconds) => sender.set(key, value, { PX: milliseconds }),
+    setIfAbsent: (key, value, milliseconds) =>
+      sender.set(key, value, { PX: milliseconds, NX: true }),
+    delete: (key) => sender.del(key),
+    run: (script, key, args) => sender.eval(script, { keys: [key], arguments: [...args] }),
+    publish: (channel, message) => sender.publish(channel, message),
+    async listener(onMessage, onLost) {
+      const base = await server();
+      const connection = base.duplicate({
+        socket: { ...base.options?.socket, reconnectStrategy: false },
+        clientSideCache: undefined,
+      });
+      // Without a listener for errors, Node ends the process.
+      connection.on('error', onLost);
+      connection.on('end', onLost);
+      return {
+        async open(channel) {
+          await connection.connect();
+          await connection.subscribe(channel, onMessage);
+          // The app's own client holds the process; when that is closed, nothing does.
+          connection.unref?.();
+        },
+        ping: () => connection.ping(),
+        close() {
+          try {
+            if (connection.destroy) connection.destroy();
+            else connection.disconnect().catch(() => {});
+          } catch {
+            // It is closed already.
+          }
+        },
+      };
+    },
+  };
 }

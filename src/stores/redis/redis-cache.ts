@@ -1,29 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
+import { SELF_LIMITED, within } from '../../deadline.js';
 import { knownOptions, positiveOption, textOption } from '../../options.js';
-import { checkTtl } from './checks.js';
-import { GuardedRedis } from './guarded-redis.js';
-import { encodeInvalidation } from './invalidation-message.js';
-import { endingAfter } from './pause.js';
-import type { RedisClient } from './redis-client.js';
-import { takeLock } from './redis-lock.js';
-import { Subscription } from './subscription.js';
+import type { RedisCommands } from './commands.js';
+import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
+import { encodeInvalidation, Subscription } from './subscription.js';
 
 /** Options of {@link RedisCache}. */
 export interface RedisCacheOptions {
-  /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
+  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
   client: RedisClient;
   /** What the keys and the channel of this cache begin with. Default `marketgate:cache:`. */
   prefix?: string | undefined;
   /**
-   * Milliseconds that Redis may take for one call. Default 50: a visitor waits for it, and what a
-   * cache does not say in time, the service can.
+   * Milliseconds that Redis can take for one call, also where `KeyApi` makes it. Default 50: a visitor
+   * waits for it, and what a cache does not answer in time, the service can.
    */
   timeout?: number | undefined;
 }
 
 const OWNER = 'RedisCache';
 
-/** A row, how long it lives, and the time by Redis's own clock. Written by no script: it runs on a full Redis. */
+/** A row, how long it lives, and the time by Redis's own clock. Writes nothing: it runs on a full Redis. */
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), time[1], time[2]}`;
 
@@ -34,20 +32,23 @@ if order and order >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** What `subscribe` waits for its connection, in milliseconds, before it goes on behind. */
+/** Looks and deletes in one step, or another could take the lock in between and lose it. */
+const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+/** What `subscribe` waits for its connection, in milliseconds, before it goes on in the background. */
 const FIRST_CONNECTION = 1000;
 
 /**
- * A {@link SharedCache} in Redis, on a single server or a cluster; a value for `cache.shared` of
+ * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
  * `KeyApi`. Keys and values are kept as they are given: `KeyApi` makes keys that are HMACs, and seals
  * values.
  *
- * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. While the
- * client is reconnecting, calls fail at once and are not queued, so that an outage leaves no old writes
- * behind it.
+ * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. While the client
+ * reconnects, calls fail at once and are not queued, so that an outage leaves no old writes behind it.
  */
 export class RedisCache implements SharedCache {
-  readonly #redis: GuardedRedis;
+  readonly #redis: RedisConnection;
   readonly #prefix: string;
 
   /** @throws TypeError that names the wrong option. */
@@ -55,12 +56,13 @@ export class RedisCache implements SharedCache {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
     this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:cache:');
     const timeout = positiveOption(OWNER, 'timeout', given.timeout, 50, 'milliseconds');
-    this.#redis = new GuardedRedis(OWNER, given.client, { timeout, waits: false });
+    this.#redis = new RedisConnection(OWNER, given.client, { timeout, waits: false });
+    SELF_LIMITED.add(this);
   }
 
   /** @throws MarketgateError `store_unavailable`. */
   async get(key: string): Promise<string | undefined> {
-    const value = await this.#redis.call('get', (redis) => redis.get(this.#valueKey(key)));
+    const value = await this.#redis.call('get', (redis) => redis.get(this.#key('value', key)));
     return typeof value === 'string' ? value : undefined;
   }
 
@@ -69,15 +71,15 @@ export class RedisCache implements SharedCache {
    * @throws MarketgateError `store_unavailable`.
    */
   async set(key: string, value: string, ttl: number): Promise<void> {
-    if (typeof value !== 'string') throw new TypeError(`${OWNER}.set: "value" must be a string`);
-    const life = checkTtl(`${OWNER}.set`, ttl);
+    checkValue('set', value);
+    const life = lifeOf('set', ttl);
     if (life <= 0) return this.delete(key);
-    await this.#redis.call('set', (redis) => redis.set(this.#valueKey(key), value, life));
+    await this.#redis.call('set', (redis) => redis.set(this.#key('value', key), value, life));
   }
 
   /** @throws MarketgateError `store_unavailable`. */
   async delete(key: string): Promise<void> {
-    await this.#redis.call('delete', (redis) => redis.delete(this.#valueKey(key)));
+    await this.#redis.call('delete', (redis) => redis.delete(this.#key('value', key)));
   }
 
   /**
@@ -86,7 +88,8 @@ export class RedisCache implements SharedCache {
    * @throws MarketgateError `store_unavailable`.
    */
   async read(key: string): Promise<SharedRow> {
-    const reply = await this.#redis.call('read', (redis) => redis.run(READ, this.#rowKey(key), []));
+    const name = this.#key('row', key);
+    const reply = await this.#redis.call('read', (redis) => redis.run(READ, name, []));
     const [row, ttl, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
     const [, order, value] = (typeof row === 'string' && /^(\d{1,16}):(.*)$/s.exec(row)) || [];
     return {
@@ -104,66 +107,80 @@ export class RedisCache implements SharedCache {
    * @throws MarketgateError `store_unavailable`.
    */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
-    if (typeof value !== 'string') throw new TypeError(`${OWNER}.write: "value" must be a string`);
+    checkValue('write', value);
     if (!Number.isSafeInteger(order) || order < 0) {
       throw new TypeError(`${OWNER}.write: "order" must be a whole number, 0 or more`);
     }
-    const life = checkTtl(`${OWNER}.write`, ttl);
+    const life = lifeOf('write', ttl);
     if (life <= 0) return false;
+    const name = this.#key('row', key);
     const args = [String(order), value, String(life)];
-    const reply = await this.#redis.call('write', (redis) =>
-      redis.run(WRITE, this.#rowKey(key), args),
-    );
-    return Number(reply) === 1;
+    return Number(await this.#redis.call('write', (redis) => redis.run(WRITE, name, args))) === 1;
   }
 
   /**
-   * Takes the lock of a key, unless another holds it. It lapses after `ttl`, also when its holder
-   * dies; what gives it back is harmless after that, and rejects when Redis cannot be asked.
+   * Takes the lock of a key, unless another holds it. It expires after `ttl`, also when its holder dies.
+   * Releasing it is harmless after that, and rejects when Redis cannot be asked.
    *
    * @throws TypeError when `ttl` is no positive number.
    * @throws MarketgateError `store_unavailable`.
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
-    const life = checkTtl(`${OWNER}.lock`, ttl);
+    const life = lifeOf('lock', ttl);
     if (life <= 0) throw new TypeError(`${OWNER}.lock: "ttl" must be above 0`);
-    return takeLock(this.#redis, `${this.#prefix}lock:${key}`, life);
+    const name = this.#key('lock', key);
+    const holder = randomUUID();
+    const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [holder]);
+    const reply = await this.#redis.call('lock', async (redis, deadline) => {
+      const taken = await redis.setIfAbsent(name, holder, life);
+      // Its caller waits no more, and would never release it.
+      if (taken === 'OK' && deadline.ended) await unlock(redis);
+      return taken;
+    });
+    if (reply !== 'OK') return undefined;
+    return async () => {
+      await this.#redis.call('unlock', unlock);
+    };
   }
 
   /**
-   * Calls `onInvalidate` with each key that is published by any process, and with `undefined` when
-   * all are, or when messages may have been missed, for the connection was away. It has a connection
-   * of its own, which the returned function ends.
+   * Calls `onInvalidate` with each key that any process publishes, and with `undefined` when all are
+   * invalid, or when messages can have been missed because the connection was lost. It has a separate
+   * connection, which the returned function ends.
    *
-   * Resolves when it listens. While Redis is down it resolves too, within a second, and goes on
-   * trying behind. Never rejects.
+   * Resolves when it listens. While Redis is down it resolves too, within a second, and goes on trying in
+   * the background. Never rejects.
    */
   async subscribe(onInvalidate: (key: string | undefined) => void): Promise<() => Promise<void>> {
     if (typeof onInvalidate !== 'function') {
       throw new TypeError(`${OWNER}.subscribe: "onInvalidate" must be a function`);
     }
     const { commands } = this.#redis;
-    const subscription = new Subscription(commands, this.#channel(), onInvalidate);
-    await endingAfter(FIRST_CONNECTION, subscription.listening).catch(() => {});
+    const subscription = new Subscription(commands, `${this.#prefix}invalidate`, onInvalidate);
+    await within(FIRST_CONNECTION, () => subscription.listening).catch(() => {});
     return async () => subscription.close();
   }
 
   /** @throws MarketgateError `store_unavailable`. */
   async publish(key: string | undefined): Promise<void> {
     const message = encodeInvalidation(key);
-    await this.#redis.call('publish', (redis) => redis.publish(this.#channel(), message));
+    const channel = `${this.#prefix}invalidate`;
+    await this.#redis.call('publish', (redis) => redis.publish(channel, message));
   }
 
-  /** Values and locks begin with words of their own, so that no key makes one look like the other. */
-  #valueKey(key: string): string {
-    return `${this.#prefix}value:${key}`;
+  /** Each kind begins with its own word, so that no key makes one look like another. */
+  #key(kind: 'value' | 'row' | 'lock', key: string): string {
+    return `${this.#prefix}${kind}:${key}`;
   }
+}
 
-  #rowKey(key: string): string {
-    return `${this.#prefix}row:${key}`;
-  }
+function checkValue(method: string, value: unknown): void {
+  if (typeof value === 'string') return;
+  throw new TypeError(`${OWNER}.${method}: "value" must be a string`);
+}
 
-  #channel(): string {
-    return `${this.#prefix}invalidate`;
-  }
+/** Whole milliseconds. What is no finite number would be kept for ever, or not at all. */
+function lifeOf(method: string, ttl: unknown): number {
+  if (typeof ttl === 'number' && Number.isFinite(ttl)) return wholeMilliseconds(ttl);
+  throw new TypeError(`${OWNER}.${method}: "ttl" must be a finite number (milliseconds)`);
 }

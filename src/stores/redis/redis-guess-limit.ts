@@ -11,20 +11,18 @@ import {
   TOTAL,
 } from '../guess-limit/guess-limit.js';
 import { LocalGuessLimit } from '../guess-limit/memory-guess-limit.js';
-import { wholeMilliseconds } from './checks.js';
-import { GuardedRedis } from './guarded-redis.js';
-import type { RedisClient } from './redis-client.js';
+import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisGuessLimit}. */
 export interface RedisGuessLimitOptions extends GuessLimitOptions {
-  /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
+  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
   client: RedisClient;
   /**
    * What the keys begin with. Limits with the same prefix and `windowMs` count together. Default
    * `marketgate:guess:`.
    */
   prefix?: string | undefined;
-  /** Milliseconds that Redis may take for one call. Default 50. */
+  /** Milliseconds that Redis can take for one call. Default 50. */
   timeout?: number | undefined;
 }
 
@@ -77,7 +75,7 @@ export class RedisGuessLimit implements GuessLimit {
   readonly #settings: GuessLimitSettings;
   readonly #window: number;
   readonly #prefix: string;
-  readonly #redis: GuardedRedis;
+  readonly #redis: RedisConnection;
   readonly #own: LocalGuessLimit;
 
   /** @throws TypeError that names the wrong option. */
@@ -88,7 +86,7 @@ export class RedisGuessLimit implements GuessLimit {
     this.#window = wholeMilliseconds(this.#settings.windowMs);
     // Windows of different length are counted separately, because a key has one life only.
     this.#prefix = `${textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:')}${this.#window}:`;
-    this.#redis = new GuardedRedis(OWNER, client, {
+    this.#redis = new RedisConnection(OWNER, client, {
       timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
       waits: false,
     });
@@ -134,7 +132,7 @@ export class RedisGuessLimit implements GuessLimit {
   }
 
   async #take(key: string, limit: number): Promise<Taken> {
-    return this.#redis.call('reserve', async (redis, call) => {
+    return this.#redis.call('reserve', async (redis, deadline) => {
       const reply = await redis.run(TAKE, key, [String(this.#window), String(limit)]);
       const [count = Number.NaN, life = Number.NaN] = Array.isArray(reply)
         ? reply.map((each) => Number(String(each)))
@@ -144,7 +142,7 @@ export class RedisGuessLimit implements GuessLimit {
       }
       const taken = { key, count, life, endsAt: performance.now() + life };
       // Nobody waits for it any more, so nobody would give it back.
-      if (call.ended && count > 0) await redis.run(GIVE_BACK, key, []);
+      if (deadline.ended && count > 0) await redis.run(GIVE_BACK, key, []);
       return taken;
     });
   }

@@ -1,21 +1,19 @@
 import { createHash } from 'node:crypto';
+import { SELF_LIMITED } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
 import type { AccessToken } from '../../model/access-token.js';
 import { functionOption, knownOptions, positiveOption, textOption } from '../../options.js';
-
 import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';
-import { wholeMilliseconds } from './checks.js';
-import { GuardedRedis } from './guarded-redis.js';
-import type { RedisClient } from './redis-client.js';
+import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
 export interface RedisTokenStoreOptions {
-  /** The app's client of `redis` or `ioredis`, connected; it stays the app's own. */
+  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
   client: RedisClient;
   /** What the keys of this store begin with. Default `marketgate:token:`. */
   prefix?: string | undefined;
-  /** Milliseconds that Redis may take for one call. Default 1,500. */
+  /** Milliseconds that Redis can take for one call. Default 1,500. */
   timeout?: number | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
   clock?: (() => number) | undefined;
@@ -24,22 +22,22 @@ export interface RedisTokenStoreOptions {
 const OWNER = 'RedisTokenStore';
 
 /**
- * A {@link TokenStore} in Redis, for a fleet: single server or cluster.
+ * A {@link TokenStore} in Redis, for a fleet: single server, cluster or sentinel.
  *
- * - A row ends with its token, and a row that is no token of that user counts as none; it is reported
- *   on `marketgate:drift`, and stays where it is, for a newer version may have written it.
+ * - A row expires with its token. A row that is no token of that user counts as none; it is reported on
+ *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
  * - `claim` is atomic: exactly one process of the fleet gets `true`.
  * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. A
  *   connection that was lost is waited for that long.
- * - Redis must not evict what has not ended: with another `maxmemory-policy` than `noeviction`, a
+ * - Redis must not evict what has not expired: with another `maxmemory-policy` than `noeviction`, a
  *   claim could be lost before its time, and a user logged out.
  *
- * Tokens are stored as they are, and who can read that Redis can read them. Wrap it in an
+ * Tokens are stored as they are, and whatever reads that Redis can read them. Wrap it in an
  * `EncryptedTokenStore` where that is more than the app. User ids other than small letters, digits
  * and `_`, and the names of claims, are hashed.
  */
 export class RedisTokenStore implements TokenStore {
-  readonly #redis: GuardedRedis;
+  readonly #redis: RedisConnection;
   readonly #prefix: string;
   readonly #clock: () => number;
 
@@ -49,7 +47,8 @@ export class RedisTokenStore implements TokenStore {
     this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:token:');
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
     const timeout = positiveOption(OWNER, 'timeout', given.timeout, 1500, 'milliseconds');
-    this.#redis = new GuardedRedis(OWNER, given.client, { timeout, waits: true });
+    this.#redis = new RedisConnection(OWNER, given.client, { timeout, waits: true });
+    SELF_LIMITED.add(this);
   }
 
   /** @throws MarketgateError `store_unavailable` when Redis cannot be asked. */
@@ -62,7 +61,7 @@ export class RedisTokenStore implements TokenStore {
       reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
       return undefined;
     }
-    // Redis counts from when it got the row, by a clock of its own.
+    // Redis counts from when it got the row, by its own clock.
     return this.#clock() < token.expiresAt ? token : undefined;
   }
 
@@ -87,12 +86,12 @@ export class RedisTokenStore implements TokenStore {
 
   /**
    * @throws TypeError when `ttl` is no positive number.
-   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The claim may have been
+   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The claim can have been
    * taken all the same: what it stands for counts as done.
    */
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
-    // No user id makes such a key: a colon is hashed away there.
+    // No user id makes such a key: there, a colon is hashed.
     const key = `${this.#prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
     const life = wholeMilliseconds(ttl);
     const reply = await this.#redis.call('claim', (redis) => redis.setIfAbsent(key, '1', life));

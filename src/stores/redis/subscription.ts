@@ -1,13 +1,12 @@
+import { later, within } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
-import { decodeInvalidation } from './invalidation-message.js';
-import { endingAfter, Pause } from './pause.js';
-import type { RedisCommands, RedisListener } from './redis-commands.js';
+import type { RedisCommands } from './commands.js';
 
 /** The times of a {@link Subscription}, in milliseconds. */
 export interface SubscriptionTimes {
-  /** What connecting, or the answer to a ping, may take. */
+  /** What connecting, or the answer to a ping, can take. */
   readonly patience: number;
-  /** How often to look whether the connection still lives. */
+  /** How often to check whether the connection still lives. */
   readonly heartbeat: number;
   /** The first wait after a failure; doubles up to the longest. */
   readonly firstWait: number;
@@ -22,22 +21,21 @@ const TIMES: SubscriptionTimes = {
 };
 
 /**
- * Listens for invalidations until it is closed, on a connection of its own. When that is lost, a new
- * one is made, and as nobody knows what was said meanwhile, all keys are invalidated.
+ * Listens for invalidations until it is closed, on a separate connection. When that is lost, a new one is
+ * made, and because messages can have been missed, all keys are invalidated.
  *
- * Our own loop and not the client's reconnecting: ioredis says that it is back before it has
- * subscribed again, clusters do not say it at all, and an app's reconnect strategy may give up.
+ * It does not rely on the client's reconnecting: ioredis reports that it is back before it has subscribed
+ * again, clusters do not report it at all, and an app's reconnect strategy can give up.
  */
 export class Subscription {
   readonly #commands: RedisCommands;
   readonly #channel: string;
   readonly #onInvalidate: (key: string | undefined) => void;
   readonly #times: SubscriptionTimes;
-  #isClosed = false;
+  /** Aborted when it is closed. */
+  readonly #closing = new AbortController();
   /** Whether there was a time in which it did not listen. */
   #mayHaveMissed = false;
-  #connection: RedisListener | undefined;
-  #pause = new Pause();
   #onListening: () => void = () => {};
 
   /** Settles when it listens for the first time, or is closed. Never rejects. */
@@ -61,72 +59,103 @@ export class Subscription {
 
   /** Ends it, and its connection. */
   close(): void {
-    this.#isClosed = true;
-    this.#connection?.close();
-    this.#pause.end();
+    this.#closing.abort();
     this.#onListening();
   }
 
   async #run(): Promise<void> {
     const { firstWait, longestWait } = this.#times;
+    const { signal } = this.#closing;
     let wait = firstWait;
-    while (!this.#isClosed) {
-      // Why it ended does not matter: the app's own client tells the app of the same trouble.
+    while (!signal.aborted) {
+      // Why it ended does not matter: the app's own client reports the same trouble.
       const hasListened = await this.#listen().catch(() => false);
-      if (this.#isClosed) return;
       this.#mayHaveMissed = true;
       wait = hasListened ? firstWait : Math.min(wait * 2, longestWait);
-      this.#pause = new Pause();
-      // Not all processes of a fleet at the same moment.
-      await this.#pause.wait(wait * (0.5 + Math.random() / 2));
+      // With jitter, so that the processes of a fleet do not all come at the same moment.
+      await pause(wait * (0.5 + Math.random() / 2), signal);
     }
   }
 
   /** One connection, from its beginning to its end. Rejects when it never listened. */
   async #listen(): Promise<true> {
     const { patience, heartbeat } = this.#times;
-    // Its own, for an earlier connection can say once more, and late, that it is lost.
-    const pause = new Pause();
-    let isLost = false;
-    const onLost = (): void => {
-      isLost = true;
-      pause.end();
-    };
-    const connection = await endingAfter(
-      patience,
+    const lost = new AbortController();
+    const onLost = (): void => lost.abort();
+    const connection = await within(patience, () =>
       this.#commands.listener(this.#onMessage, onLost),
     );
+    const close = (): void => {
+      onLost();
+      connection.close();
+    };
+    const closing = this.#closing.signal;
+    if (closing.aborted) close();
+    else closing.addEventListener('abort', close, { once: true });
     try {
-      this.#connection = connection;
-      this.#pause = pause;
-      if (this.#isClosed) return true;
-      await endingAfter(patience, connection.open(this.#channel));
-      if (this.#mayHaveMissed) this.#tell(undefined);
+      if (closing.aborted) return true;
+      await within(patience, () => connection.open(this.#channel));
+      if (this.#mayHaveMissed) this.#invalidate(undefined);
       this.#onListening();
-      while (!isLost && !this.#isClosed) {
-        await pause.wait(heartbeat);
-        // A connection that a firewall has dropped looks like one on which nothing is said.
-        if (!isLost && !this.#isClosed) {
-          await endingAfter(patience, connection.ping()).catch(onLost);
-        }
+      while (!lost.signal.aborted) {
+        await pause(heartbeat, lost.signal);
+        // A connection that a firewall has dropped looks like one without messages.
+        if (!lost.signal.aborted) await within(patience, () => connection.ping()).catch(onLost);
       }
       return true;
     } finally {
+      closing.removeEventListener('abort', close);
       connection.close();
     }
   }
 
   readonly #onMessage = (message: string): void => {
-    const said = decodeInvalidation(message);
-    if (said !== undefined) this.#tell(said.key);
-    else
+    const invalidation = decodeInvalidation(message);
+    if (invalidation !== undefined) this.#invalidate(invalidation.key);
+    else {
       reportUnreadable(this, 'RedisCache.subscribe', 'an invalidation, as this cache publishes it');
+    }
   };
 
-  #tell(key: string | undefined): void {
-    // In a turn of its own: what the listener throws is not the connection's fault.
+  #invalidate(key: string | undefined): void {
+    // In the next turn: what the listener throws is not the connection's fault.
     queueMicrotask(() => {
-      if (!this.#isClosed) this.#onInvalidate(key);
+      if (!this.#closing.signal.aborted) this.#onInvalidate(key);
     });
   }
+}
+
+/** A message for the channel: which key to forget, or without one all. */
+export const encodeInvalidation = (key: string | undefined): string =>
+  JSON.stringify({ v: 1, key });
+
+/**
+ * The key in a message, or `undefined` for all. A message of an unknown version invalidates something, so
+ * it stands for all keys. Anything else is no message.
+ */
+export function decodeInvalidation(message: string): { key: string | undefined } | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(message);
+  } catch {
+    return undefined;
+  }
+  const { v, key } = (parsed ?? {}) as { v?: unknown; key?: unknown };
+  if (typeof v !== 'number') return undefined;
+  if (v !== 1) return { key: undefined };
+  return key === undefined || typeof key === 'string' ? { key } : undefined;
+}
+
+/** Waits, or until the signal is aborted. It holds no process that has nothing else to do. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = later(milliseconds, end);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
 }

@@ -11,10 +11,9 @@ const MAKERS = {
 
 /** Nobody listens there, and nothing of this connects. */
 const URL_WITH_SECRET = 'redis://user:SENTINEL-password@127.0.0.1:1';
-const SENTINEL = { name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] };
 
 /** How the message ends when there is nothing special to say. */
-const GENERAL = 'of ioredis 5 or later (new Redis, new Cluster)';
+const GENERAL = 'of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
 
 const WRONG: [string, unknown, string][] = [
   ['nothing', undefined, GENERAL],
@@ -33,7 +32,7 @@ const WRONG: [string, unknown, string][] = [
     'this one is in legacyMode',
   ],
   ['a pool of node-redis', createClientPool(), 'this is a pool of node-redis'],
-  ['a sentinel of node-redis', createSentinel(SENTINEL), 'this is a sentinel of node-redis'],
+  ['a client of valkey-glide', { customCommand() {} }, 'this is of valkey-glide'],
   ['a client of ioredis without its class', { ...methods(), status: 'ready' }, GENERAL],
   [
     'a client without publish and subscribe',
@@ -61,7 +60,9 @@ describe.each(Object.entries(MAKERS))('%s', (owner, make) => {
     const clients = [
       createClient(),
       createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
+      createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
       new Redis(settings),
+      new Redis({ ...settings, name: 'main', sentinels: [{ host: '127.0.0.1', port: 1 }] }),
       new Cluster(['redis://127.0.0.1:1'], settings),
     ];
     for (const client of clients) expect(() => make(client)).not.toThrow();

@@ -2,9 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DeadlineExceeded, TooManyCalls } from '../../../src/deadline.js';
-import { decodeInvalidation } from '../../../src/stores/redis/invalidation-message.js';
-import { redisCommands } from '../../../src/stores/redis/redis-client.js';
-import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/redis-failure.js';
+import {
+  describeRedisFailure,
+  NotConnected,
+  redisCommands,
+} from '../../../src/stores/redis/connection.js';
+import { decodeInvalidation } from '../../../src/stores/redis/subscription.js';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
@@ -103,29 +106,24 @@ describe('a wrong argument', () => {
   });
 });
 
-describe('a client is told by its shape', () => {
-  const without = (client: object, name: string): object => Object.assign(client, { [name]: 5 });
+describe('a client is recognised by its shape', () => {
   const common = 'get set del eval publish subscribe duplicate connect on'.split(' ');
-  it.each([...common, 'isOpen', 'pTTL'])('of node-redis it is none without %s', (name) => {
-    const make = () => redisCommands('test', without(new FakeNodeRedis(), name), 5);
-    expect(make).toThrow('of ioredis 5 or later (new Redis, new Cluster)');
-  });
-
-  it.each([...common, 'status', 'defineCommand', 'pttl'])('of ioredis none without %s', (name) => {
-    const make = () => redisCommands('test', without(new FakeIoRedis(), name), 5);
-    expect(make).toThrow(/new Cluster\)$/);
+  it.each<[string, () => object, string[]]>([
+    ['node-redis', () => new FakeNodeRedis(), [...common, 'isOpen', 'pTTL']],
+    ['ioredis', () => new FakeIoRedis(), [...common, 'status', 'defineCommand', 'pttl']],
+  ])('of %s: each of these is needed', (_library, make, names) => {
+    for (const name of names) {
+      const client = Object.assign(make(), { [name]: 5 });
+      expect(() => redisCommands('test', client, 5), name).toThrow(/\(new Redis, new Cluster\)$/);
+    }
   });
 
   it('also when it is a function', () => {
-    const client = Object.assign(() => {}, methodsOf(new FakeIoRedis()));
+    const { status, defineCommand, pttl } = new FakeIoRedis();
+    const methods = Object.fromEntries(common.map((name) => [name, () => {}]));
+    const client = Object.assign(() => {}, { ...methods, status, defineCommand, pttl });
     expect(redisCommands('test', client, 5).state).toBe('ready');
   });
-
-  function methodsOf(client: FakeIoRedis): object {
-    const { status, defineCommand, pttl } = client;
-    const methods = common.map((name) => [name, () => {}]);
-    return { status, defineCommand, pttl, ...Object.fromEntries(methods) };
-  }
 });
 
 describe('the state of a client', () => {
@@ -153,6 +151,7 @@ describe('the state of a client', () => {
   it.each([
     ['a client of node-redis', new FakeNodeRedis(), 'ready'],
     ['a cluster of node-redis', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 'connect'],
+    ['a sentinel of node-redis', Object.assign(new FakeNodeRedis(), { _execute() {} }), 'ready'],
     ['a client of ioredis', new FakeIoRedis(), 'ready'],
   ])('%s says by an event when that may have changed', (_name, client, event) => {
     const listener = vi.fn();
@@ -181,6 +180,7 @@ describe('commands of node-redis', () => {
   it.each([
     ['a client has no timer of its own', new FakeNodeRedis(), 0],
     ['a cluster has', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 50],
+    ['a sentinel has', Object.assign(new FakeNodeRedis(), { _execute() {} }), 50],
   ])('%s', (_name, client, timeout) => {
     redisCommands('test', client, 50);
     expect(client.withCommandOptions).toHaveBeenCalledWith({ timeout, typeMapping: {} });
@@ -289,19 +289,26 @@ describe('a connection to listen with', () => {
     expect(cluster.duplicate).not.toHaveBeenCalled();
   });
 
-  it('is to one node of a cluster of node-redis, any of them', async () => {
+  it('is to one node of a cluster of node-redis, and to the master of a sentinel', async () => {
     const nodes = [new FakeNodeRedis(), new FakeNodeRedis(), new FakeNodeRedis()];
     for (const node of nodes) node.double = new FakeNodeRedis();
     const cluster = Object.assign(new FakeNodeRedis(), {
       masters: nodes,
       nodeClient: async (node: FakeNodeRedis) => node,
     });
+    const sentinel = Object.assign(new FakeNodeRedis(), {
+      _execute: async (isReadonly: boolean, run: (master: FakeNodeRedis) => Promise<unknown>) =>
+        run(nodes[isReadonly ? 0 : 1] as FakeNodeRedis),
+    });
     vi.spyOn(Math, 'random').mockReturnValue(0.999);
-    await redisCommands('test', cluster, 5).listener(
-      () => {},
-      () => {},
-    );
-    expect(nodes[2]?.duplicate).toHaveBeenCalledOnce();
+    for (const client of [cluster, sentinel]) {
+      await redisCommands('test', client, 5).listener(
+        () => {},
+        () => {},
+      );
+      expect(client.duplicate).not.toHaveBeenCalled();
+    }
+    expect(nodes.map(({ duplicate }) => duplicate.mock.calls.length)).toEqual([0, 1, 1]);
   });
 
   it('cannot be made while no node of a cluster is known', async () => {

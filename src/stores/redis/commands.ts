@@ -8,14 +8,14 @@ export type RedisState =
   | 'closed';
 
 /**
- * The few commands that are used, alike for every kind of client. Each is about one key only, or it
+ * The few commands that are used, the same for every kind of client. Each is about one key only, or it
  * could not run on a cluster. Replies are as Redis gives them.
  */
 export interface RedisCommands {
   readonly state: RedisState;
   /** Opens a client that opens itself only with its first command. */
   wake(): void;
-  /** Calls the listener once, when the state may have become `ready`. */
+  /** Calls the listener once, when the state can have become `ready`. */
   onceReady(listener: () => void): void;
   get(key: string): Promise<unknown>;
   set(key: string, value: string, milliseconds: number): Promise<unknown>;
@@ -25,12 +25,12 @@ export interface RedisCommands {
   /** Runs a Lua script on one key. */
   run(script: string, key: string, args: readonly string[]): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
-  /** A connection of its own to listen with, not yet open: one that subscribes can do nothing else. */
+  /** A separate connection to listen with, not yet open: one that subscribes can do nothing else. */
   listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener>;
 }
 
 /**
- * One connection to one server, that does not reconnect by itself: what was said while it was away
+ * One connection to one server, that does not reconnect by itself: what was published while it was away
  * must be known to have been missed.
  */
 export interface RedisListener {
@@ -41,3 +41,21 @@ export interface RedisListener {
   /** Ends it, in whatever state it is. Never throws. */
   close(): void;
 }
+
+/** What clients of all libraries have. */
+export const COMMON_METHODS = [
+  'get',
+  'set',
+  'del',
+  'eval',
+  'publish',
+  'subscribe',
+  'duplicate',
+  'connect',
+  'on',
+] as const;
+
+/** These methods and others. Any method fits, whatever its overloads: only the presence counts. */
+export type Methods<Other extends string> = {
+  readonly [name in (typeof COMMON_METHODS)[number] | Other]: (...args: never[]) => unknown;
+};

@@ -1,0 +1,150 @@
+import { type Deadline, DeadlineExceeded, TimeLimit, TooManyCalls } from '../../deadline.js';
+import { wrongOption } from '../../options.js';
+import { describeFailure, storeFailure } from '../store-failure.js';
+import { COMMON_METHODS, type RedisCommands } from './commands.js';
+import { type IoRedisClient, ioRedisCommands } from './io-redis.js';
+import { type NodeRedisClient, nodeRedisCommands } from './node-redis.js';
+
+/**
+ * The client that the app has made and connected. It stays the app's own: it is not closed, and no
+ * setting of it is changed. The app must listen to its `error` events, or Node ends the process with
+ * the first lost connection; both libraries ask for that.
+ */
+export type RedisClient = NodeRedisClient | IoRedisClient;
+
+/** How a {@link RedisConnection} treats its calls. */
+interface CallOptions {
+  /** Milliseconds for one call, with all that it does. */
+  readonly timeout: number;
+  /** Whether to wait, within that time, for a connection that was lost. */
+  readonly waits: boolean;
+}
+
+/**
+ * Redis as the stores use it: each call ends within its time, and each failure is `store_unavailable`
+ * without the key or the value in it. No command is given to a client that is not connected: it would keep
+ * the command and send it when Redis is back, and meanwhile fill the memory.
+ *
+ * The deadline is here and not around the stores, because what the call does depends on it: it waits for a
+ * connection that long, and releases a lock that it got too late. So it also holds for an app that calls
+ * a store itself.
+ */
+export class RedisConnection {
+  readonly commands: RedisCommands;
+  readonly #owner: string;
+  readonly #options: CallOptions;
+  readonly #limit: TimeLimit;
+  #wasReady = false;
+  #becomesReady: Promise<void> | undefined;
+
+  /** @throws TypeError when `client` is none. */
+  constructor(owner: string, client: unknown, options: CallOptions) {
+    this.commands = redisCommands(owner, client, options.timeout);
+    this.#owner = owner;
+    this.#options = options;
+    this.#limit = new TimeLimit(options.timeout);
+  }
+
+  /**
+   * @param method for the error, as in "get".
+   * @param work what to do; `deadline.ended` says that its caller waits no more.
+   * @throws MarketgateError `store_unavailable`.
+   */
+  async call<T>(
+    method: string,
+    work: (redis: RedisCommands, deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.#limit.run(async (deadline) => {
+        if (this.commands.state !== 'ready') await this.#ready(deadline);
+        this.#wasReady = true;
+        return work(this.commands, deadline);
+      });
+    } catch (error) {
+      const problem = describeRedisFailure(error, this.#options.timeout);
+      throw storeFailure(`${this.#owner}.${method}`, problem);
+    }
+  }
+
+  async #ready(deadline: Deadline): Promise<void> {
+    if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
+    // A client that is being connected for the first time is waited for, or apps would fail at start.
+    if (this.#wasReady && !this.#options.waits) throw new NotConnected('the connection is lost');
+    this.commands.wake();
+    while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
+    if (deadline.ended || this.commands.state !== 'ready') {
+      throw new NotConnected('the client is not connected');
+    }
+  }
+
+  /** One listener for all calls that wait: emitters warn about many. */
+  #nextReady(): Promise<void> {
+    this.#becomesReady ??= new Promise<void>((resolve) => {
+      this.commands.onceReady(() => {
+        this.#becomesReady = undefined;
+        resolve();
+      });
+    });
+    return this.#becomesReady;
+  }
+}
+
+const WANTED =
+  'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
+
+type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unknown } };
+
+/**
+ * The commands of a client of either library, which is recognised by its shape. Both have a `get` and a
+ * `set` with different arguments, so a wrong guess would show only with the first customer.
+ *
+ * @param timeout milliseconds after which no caller waits for a command any more.
+ * @throws TypeError that names the option and says what to pass.
+ */
+export function redisCommands(owner: string, value: unknown, timeout: number): RedisCommands {
+  const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null;
+  const client = (isObject ? value : {}) as Traits;
+  const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
+  const wrong = (problem: string) => wrongOption(owner, 'client', `${WANTED}${problem}`);
+  if (has('then')) throw wrong('; this is a Promise of one: await it');
+  if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
+  if (has('internal_send_command')) throw wrong('; this is of redis 3 or earlier');
+  if (client.options?.legacyMode === true) throw wrong('; this one is in legacyMode');
+  if (has('execute')) throw wrong('; this is a pool of node-redis');
+  if (has('customCommand')) throw wrong('; this is of valkey-glide, whose commands differ');
+  if (has(...COMMON_METHODS, 'pTTL') && typeof client.isOpen === 'boolean') {
+    return nodeRedisCommands(value, timeout);
+  }
+  if (has(...COMMON_METHODS, 'defineCommand', 'pttl') && typeof client.status === 'string') {
+    return ioRedisCommands(value);
+  }
+  throw wrong('');
+}
+
+/** The client cannot be used at present; the message says why, and nothing else. */
+export class NotConnected extends Error {}
+
+/** The codes that Redis begins an error with, as far as they say what to do. */
+const REPLIES = new Set(
+  'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
+    ' ',
+  ),
+);
+
+/**
+ * What went wrong, in a few words. Never the error's own text: ioredis puts the command with its key
+ * and value into it, and a script's error can quote them.
+ */
+export function describeRedisFailure(error: unknown, timeout: number): string {
+  if (error instanceof DeadlineExceeded) return `did not answer within ${timeout} ms`;
+  if (error instanceof TooManyCalls) return 'was not sent, for too many commands are unanswered';
+  if (error instanceof NotConnected) return `was not sent, for ${error.message}`;
+  const [reply = ''] = error instanceof Error ? error.message.split(' ', 1) : [];
+  return REPLIES.has(reply) ? `failed (${reply})` : describeFailure(error);
+}
+
+/** Redis takes whole milliseconds, and not more than fit into 64 bits together with the present. */
+const LONGEST = Number.MAX_SAFE_INTEGER;
+
+/** A lifetime as Redis takes it: rounded up, so that nothing ends early. */
+export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), LONGEST);
