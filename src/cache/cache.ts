@@ -3,9 +3,9 @@ import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { InFlight } from './in-flight.js';
-import { type CacheLimits, longestLife } from './options.js';
+import type { CacheLimits } from './options.js';
 import type { SharedAnswer } from './shared-cache.js';
-import type { SharedTier, Tombstone } from './shared-tier.js';
+import type { SharedTier } from './shared-tier.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
 const MOST_REFRESHES = 16;
@@ -114,15 +114,13 @@ class Lookup<T> extends InFlight<Answer<T>> {
  *   `staleIfError`.
  *
  * A negative answer is served until `invalidTtl`, from a separate space, and invalidates a positive one at
- * once. A tombstone keeps answers that were requested before from coming back, for as long as they could
- * have been served. A failure is never cached.
+ * once, with what was requested before it and is in flight. A failure is never cached.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
   readonly #staleFor: number;
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
-  readonly #tombstones: LRUCache<string, { readonly tombstone: Tombstone; readonly until: number }>;
   /** The lookups in flight, by key. Several: callers that pass `fresh` do not join. */
   readonly #lookups = new Map<string, Set<Lookup<T>>>();
   readonly #closing = new AbortController();
@@ -138,7 +136,6 @@ export class Cache<T extends object> {
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
     this.#positive = new LRUCache({ max });
     this.#negative = new LRUCache({ max: maxInvalid });
-    this.#tombstones = new LRUCache({ max });
   }
 
   /**
@@ -226,8 +223,8 @@ export class Cache<T extends object> {
 
   /** Forgets one key in every process. Rejects with `store_unavailable` when that cannot be sent. */
   async invalidate(key: string): Promise<void> {
-    const tombstone = this.#leaveTombstone(key);
-    await this.#parts.shared?.invalidate(this.#subject(key), tombstone);
+    this.forget(key);
+    await this.#parts.shared?.invalidate(this.#subject(key));
   }
 
   /** Forgets one key in this process; of what is in flight, only what was requested earlier. */
@@ -237,15 +234,17 @@ export class Cache<T extends object> {
     this.#outdate(key, before);
   }
 
-  /** Another process has invalidated a key. */
-  invalidated(key: string, tombstone: Tombstone, isStored: boolean): void {
+  /**
+   * Another process has invalidated what was requested up to an order of the shared tier.
+   *
+   * @returns whether anything of the key was here or in flight.
+   */
+  invalidated(key: string, order: number): boolean {
     const positive = this.#positive.peek(key);
-    // An answer of a later order stays. Requests in flight do not: their order is known only later.
-    if (positive !== undefined && positive.order > tombstone.order) return;
     const isKnown = positive !== undefined || this.#lookups.has(key);
-    this.forget(key);
-    // Where the shared tier itself knows, only what is here or in flight could come back.
-    if (isKnown || !isStored) this.#keepTombstone(key, tombstone);
+    // A later answer stays. Requests in flight do not: their order is compared when they are shared.
+    if (positive === undefined || positive.order <= order) this.forget(key);
+    return isKnown;
   }
 
   /** Forgets everything that was requested until then, also what is in flight. */
@@ -367,9 +366,9 @@ export class Cache<T extends object> {
     const value = await request(variant, { signal, isGrave: known !== undefined, elapsed });
     if (lookup.isOutdated) return undefined;
     if (value === null) {
-      const tombstone = this.#leaveTombstone(key, lookup.asked);
+      this.forget(key, lookup.asked);
       this.#negative.set(key, { value, at, variant });
-      await shared?.shareNegative(this.#subject(key), tombstone, { variant, at, order });
+      await shared?.shareNegative(this.#subject(key), { variant, at, order });
       return { value, at };
     }
     const positive: Positive<T> = {
@@ -381,7 +380,6 @@ export class Cache<T extends object> {
     };
     this.#outdate(key, lookup.asked);
     this.#negative.delete(key);
-    this.#tombstones.delete(key);
     this.#positive.set(key, positive);
     if (!shared || order === undefined || hasUnreadable(positive.value)) return positive;
     const outcome = await shared.share(this.#subject(key), value, { variant, at, order });
@@ -407,7 +405,6 @@ export class Cache<T extends object> {
       this.#negative.set(key, negative);
       return negative;
     }
-    if (this.#hasTombstone(key, found.order)) return undefined;
     if (!isShape(found.value)) {
       shared?.reportUnreadable();
       return undefined;
@@ -427,27 +424,6 @@ export class Cache<T extends object> {
     if (!isFresh) return undefined;
     onShared?.(key);
     return this.#positive.peek(key);
-  }
-
-  /** Forgets a key, and keeps what was requested before from coming back. */
-  #leaveTombstone(key: string, before?: number): Tombstone {
-    const tombstone: Tombstone = { order: Number.POSITIVE_INFINITY };
-    const isKnown = this.#positive.peek(key) !== undefined || this.#lookups.has(key);
-    this.forget(key, before);
-    if (this.#parts.shared !== undefined && isKnown) this.#keepTombstone(key, tombstone);
-    return tombstone;
-  }
-
-  #keepTombstone(key: string, tombstone: Tombstone): void {
-    const until = this.#parts.clock() + longestLife(this.#parts.limits);
-    this.#tombstones.set(key, { tombstone, until });
-  }
-
-  /** Whether an answer of this order was invalidated. */
-  #hasTombstone(key: string, order: number): boolean {
-    const found = this.#tombstones.peek(key);
-    if (found === undefined) return false;
-    return order <= found.tombstone.order && this.#parts.clock() < found.until;
   }
 
   /** Keeps the answers in flight that were requested earlier from being cached or served. */

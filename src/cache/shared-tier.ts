@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { later, within } from '../deadline.js';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
@@ -46,21 +47,22 @@ export interface Found {
  * What is left of a positive answer that a negative answer or an invalidation has ended: nothing that was
  * requested before is served again.
  */
-export interface Tombstone {
-  /** Answers up to this order are invalid; infinite until the shared tier knows of it. */
-  order: number;
+interface Tombstone {
+  /** Answers up to this order are invalid. */
+  readonly order: number;
+  /** When no such answer could be served any more. */
+  readonly until: number;
+  /** Whether this process has sent it: it does so again where the shared cache can have lost it. */
+  readonly isOwn: boolean;
 }
 
 /** An invalidation for the other processes. */
 interface Invalidation {
   readonly subject: string;
-  readonly tombstone: Tombstone;
   /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
   order: number | undefined;
   /** The negative answer that it comes from, while it can be served. */
   readonly negative?: { readonly variant: string; readonly at: number };
-  /** When it need not be sent again any more. */
-  until?: number;
 }
 
 /** What the tier needs of the cache, and calls on it. */
@@ -76,8 +78,8 @@ export interface SharedTierOptions {
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
-  /** Another process has invalidated a key. `isStored`: the shared tier itself knows of it. */
-  onInvalidated(kind: string, key: string, tombstone: Tombstone, isStored: boolean): void;
+  /** Another process has invalidated a key up to an order. Returns whether the cache knew the key. */
+  onInvalidated(kind: string, key: string, order: number): boolean | undefined;
   /** Another process has invalidated everything requested until then, a time of {@link clock}. */
   onAllInvalidated(until: number): void;
   /** Messages were missed. */
@@ -112,8 +114,7 @@ export class SharedTier {
   /** A generation that the shared cache does not know yet. */
   #unsentGeneration: string | undefined;
   readonly #unsent = new Map<string, Invalidation>();
-  /** The latest ones that were sent, the oldest first. */
-  readonly #recent = new Map<string, Invalidation>();
+  readonly #tombstones: LRUCache<string, Tombstone>;
   #cancelRetry: (() => void) | undefined;
   #wait = FIRST_RETRY;
   #isSending = false;
@@ -123,6 +124,7 @@ export class SharedTier {
     this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
     this.#life = Math.max(1, longestLife(options.limits));
+    this.#tombstones = new LRUCache({ max: Math.max(options.limits.max, MOST_RECENT) });
     this.#patience = Math.min(LOCK_LIFE, options.timeout / 2);
   }
 
@@ -136,10 +138,11 @@ export class SharedTier {
     isLooking: () => boolean,
   ): Promise<Found> {
     const begun = performance.now();
+    const isFound = ({ answer }: Found): boolean =>
+      answer !== undefined && !this.#isInvalidated(subject, answer) && isServable(answer);
     for (;;) {
       const found = await this.read(subject);
-      const { answer, order } = found;
-      if (order === undefined || (answer !== undefined && isServable(answer))) return found;
+      if (found.order === undefined || isFound(found)) return found;
       const name = this.#nameOf(this.#seals[0] as Seal, subject);
       const release = await this.#store.lock(`${name}.lock`, LOCK_LIFE);
       if (release === undefined && performance.now() - begun < this.#patience && isLooking()) {
@@ -149,7 +152,7 @@ export class SharedTier {
       if (typeof release !== 'function') return found;
       // The process that held the lock can have answered between our look and our lock.
       const late = await this.read(subject);
-      if (late.answer !== undefined && isServable(late.answer)) {
+      if (isFound(late)) {
         release();
         return late;
       }
@@ -173,6 +176,22 @@ export class SharedTier {
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
     return { ...NOTHING, answer, order };
+  }
+
+  /** Whether a row is invalid that says nothing of it: the shared cache does not know, or has lost it. */
+  #isInvalidated(subject: string, { value, order }: SharedAnswer): boolean {
+    if (this.#unsent.has(subject)) return true;
+    const isPositive = value !== null && value !== undefined;
+    return isPositive && order <= (this.#tombstoneOf(subject)?.order ?? Number.NEGATIVE_INFINITY);
+  }
+
+  #tombstoneOf(subject: string): Tombstone | undefined {
+    const tombstone = this.#tombstones.peek(subject);
+    return tombstone && this.#options.clock() < tombstone.until ? tombstone : undefined;
+  }
+
+  #keepTombstone(subject: string, order: number, isOwn: boolean): void {
+    this.#tombstones.set(subject, { order, isOwn, until: this.#options.clock() + this.#life });
   }
 
   /** Reports a row that this fleet has not put there, or that another version of the package has. */
@@ -213,10 +232,9 @@ export class SharedTier {
   /** Shares a negative answer, which invalidates the positive ones of all processes: at last, if not now. */
   async shareNegative(
     subject: string,
-    tombstone: Tombstone,
     { order, ...negative }: { variant: string; at: number; order: number | undefined },
   ): Promise<void> {
-    await this.#send({ subject, tombstone, order, negative });
+    await this.#send({ subject, order, negative });
   }
 
   /**
@@ -224,8 +242,8 @@ export class SharedTier {
    *
    * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
-  async invalidate(subject: string, tombstone: Tombstone): Promise<void> {
-    if (!(await this.#send({ subject, tombstone, order: undefined }))) throw notSent();
+  async invalidate(subject: string): Promise<void> {
+    if (!(await this.#send({ subject, order: undefined }))) throw notSent();
   }
 
   /**
@@ -281,9 +299,8 @@ export class SharedTier {
     this.#lastGeneration = this.#generation;
     this.#unsentGeneration = this.#generation;
     // Nothing of the generation before is found any more, invalidated or not.
-    for (const { tombstone } of this.#unsent.values()) tombstone.order = 0;
     this.#unsent.clear();
-    this.#recent.clear();
+    this.#tombstones.clear();
   }
 
   async #readGeneration(seal: Seal): Promise<boolean> {
@@ -337,7 +354,7 @@ export class SharedTier {
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
-    const { subject, tombstone, negative } = invalidation;
+    const { subject, negative } = invalidation;
     if ((await this.#open()) === undefined) return false;
     let isSent = true;
     for (const seal of this.#seals) {
@@ -357,13 +374,8 @@ export class SharedTier {
       isSent = (await this.#writeAndPublish(seal, name, order, text, { subject, order })) && isSent;
     }
     if (!isSent) return false;
-    tombstone.order = invalidation.order ?? 0;
+    this.#keepTombstone(subject, invalidation.order ?? 0, true);
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
-    const until = this.#options.clock() + this.#life;
-    this.#recent.delete(subject);
-    this.#recent.set(subject, { subject, tombstone, order: invalidation.order, until });
-    const [oldest = subject] = this.#recent.keys();
-    if (this.#recent.size > MOST_RECENT) this.#recent.delete(oldest);
     return true;
   }
 
@@ -420,13 +432,12 @@ export class SharedTier {
   #onMissed(): void {
     this.#generation = this.#unsentGeneration;
     this.#options.onMissed();
-    // A server that restarted empty, or a replica that was behind, does not know the recent ones.
-    const now = this.#options.clock();
-    for (const [subject, invalidation] of this.#recent) {
-      const isNeeded = (invalidation.until ?? 0) > now && !this.#unsent.has(subject);
-      if (isNeeded) this.#unsent.set(subject, invalidation);
+    // A server that restarted empty, or a replica that was behind, does not know the latest ones.
+    const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
+    for (const [subject, { order }] of own.slice(0, MOST_RECENT)) {
+      const isNeeded = this.#tombstoneOf(subject) && !this.#unsent.has(subject);
+      if (isNeeded) this.#unsent.set(subject, { subject, order });
     }
-    this.#recent.clear();
     void this.#sendUnsent();
   }
 
@@ -446,7 +457,12 @@ export class SharedTier {
         this.#options.onAllInvalidated(this.#options.clock());
       } else if (subject !== undefined && order !== undefined) {
         const [kind = '', ...key] = subject.split(' ');
-        this.#options.onInvalidated(kind, key.join(' '), { order }, isStored);
+        const isKnown = this.#options.onInvalidated(kind, key.join(' '), order);
+        // Where the shared cache knows, only what was here or in flight could come back.
+        const own = this.#tombstoneOf(subject);
+        if (isKnown || !isStored) {
+          this.#keepTombstone(subject, Math.max(order, own?.order ?? 0), own?.isOwn ?? false);
+        }
       }
       return true;
     }

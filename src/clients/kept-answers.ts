@@ -49,8 +49,7 @@ export class KeptAnswers {
         drift: service.drift,
         secret: () => secret ?? apiKey(),
         context: `${baseUrl}\n${scope ?? ''}`,
-        onInvalidated: (kind, key, tombstone, isStored) =>
-          this.#cacheOf(kind)?.invalidated(key, tombstone, isStored),
+        onInvalidated: (kind, key, order) => this.#cacheOf(kind)?.invalidated(key, order),
         onAllInvalidated: (until) => this.#clear(until),
         onMissed: () => {
           for (const cache of this.#all()) cache.missed();
