@@ -49,7 +49,7 @@ async function filesLoadedBy(program: string, type: 'module' | 'commonjs'): Prom
 }
 
 /** What only a call or a cookie needs. */
-const ON_FIRST_USE = /^(zod|undici|jose)\//;
+const ON_FIRST_USE = /^(zod|undici)\//;
 
 describe('loading marketgate', () => {
   it.each([

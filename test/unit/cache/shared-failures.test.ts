@@ -1,5 +1,6 @@
 import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SELF_LIMITED } from '../../../src/deadline.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
@@ -90,6 +91,17 @@ describe('a shared cache that hangs', () => {
     hangs.mockRestore();
     service.says = 'negative';
     expect(await one.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('by its own deadline, if it has one, delays a request that long', async () => {
+    const { service, shared, fail, join } = fleet();
+    SELF_LIMITED.add(shared);
+    await join().getItem(1);
+    fail('read', () => new Promise((_resolve, reject) => setTimeout(reject, 300)));
+    const found = join().validatePurchase(CODE);
+    expect(await until(() => service.asked() === 1)).toBeGreaterThanOrEqual(300);
+    await pass(310);
+    expect(await found).toEqual(purchase);
   });
 
   it('takes its time from the timeout of the call', async () => {

@@ -1,13 +1,22 @@
-import { MarketgateError, MemoryTokenStore, type TokenStore } from 'marketgate';
+import {
+  EncryptedTokenStore,
+  MarketgateError,
+  MemoryTokenStore,
+  type TokenStore,
+} from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
+import { RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GuardedTokenStore } from '../../../src/stores/guarded-token-store.js';
 import { checkTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
+import { FakeNodeRedis } from './redis-fakes.js';
 import { PlainStore, SECRET, tokenOf } from './support.js';
 
 type Method = 'get' | 'set' | 'delete' | 'claim';
 const METHODS: readonly Method[] = ['get', 'set', 'delete', 'claim'];
+
+const KEY = Buffer.alloc(32, 7);
 
 /** A guarded store whose every method does the same. */
 function guarded(behave: () => unknown): GuardedTokenStore {
@@ -119,6 +128,20 @@ describe('a store that hangs', () => {
     expect(error.code).toBe('store_unavailable');
     expect(error.message).toContain(`tokenStore.${method} did not answer within 2000 ms`);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    ['itself', (store: TokenStore) => store],
+    ['also when it is encrypted', (s: TokenStore) => new EncryptedTokenStore(s, { keys: [KEY] })],
+  ])('by its own deadline, if it has one: a RedisTokenStore %s', async (_what, wrap) => {
+    const client = new FakeNodeRedis();
+    client.get.mockReturnValue(new Promise(() => {}));
+    const redis = new RedisTokenStore({ client: client.asClient, timeout: 3000 });
+    const outcome = rejection(new GuardedTokenStore(wrap(redis)).get('anna'));
+    await vi.advanceTimersByTimeAsync(2999);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(2);
+    expect((await outcome).message).toContain('RedisTokenStore.get did not answer within 3000 ms');
   });
 
   it('may reject after that without being an unhandled rejection', async () => {
