@@ -13,7 +13,6 @@ import { itemPage } from './pages/item-page.js';
 import { notFoundPage, sendPage, troublePage } from './pages/page.js';
 import { interfaceOf } from './record.js';
 
-/** The 4xx status that a body parser or router put on its error; anything else is a fault of the sandbox. */
 function statusOf(error: unknown): number {
   const status: unknown =
     typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;

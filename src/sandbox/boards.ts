@@ -11,7 +11,6 @@ export interface Board {
 export type BoardName = 'faults' | 'dialect';
 export type Boards = Readonly<Record<BoardName, Board>>;
 
-/** The two boards of a sandbox. */
 export const boardsOf = (of: { faults: SandboxFaults; dialect: SandboxDialect }): Boards => ({
   faults: { settings: of.faults, switches: FAULTS },
   dialect: { settings: of.dialect, switches: DIALECT },
@@ -27,7 +26,6 @@ export interface SwitchState {
 
 export type BoardStates = Readonly<Record<string, Readonly<Record<string, SwitchState>>>>;
 
-/** Every switch with its value. */
 export const describeBoards = (boards: Boards): BoardStates =>
   Object.fromEntries(
     Object.entries(boards).map(([name, { settings, switches }]) => [

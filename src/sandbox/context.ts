@@ -10,7 +10,6 @@ import { LoginCredentials } from './login-api/login-credentials.js';
 import type { SandboxOptions } from './options.js';
 import { RequestRecord } from './record.js';
 
-/** What the parts of one sandbox share. */
 export interface SandboxContext {
   readonly clock: SandboxClock;
   readonly dialect: SandboxDialect;

@@ -117,7 +117,6 @@ export const FAULTS = {
   times,
 };
 
-/** The values of all faults. */
 export type FaultSettings = SettingsOf<typeof FAULTS>;
 
 /**
@@ -130,7 +129,6 @@ export interface SandboxFaults extends FaultSettings {
   clear(): void;
 }
 
-/** Makes the faults of one sandbox, all off. */
 export function createFaults(onChange?: () => void): SandboxFaults {
   const clear = () => {
     for (const key of Object.keys(FAULTS)) Object.assign(board, { [key]: undefined });

@@ -2,7 +2,6 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { SandboxClock } from './clock.js';
 import { bodyParameters, type Parameters, queryParameters } from './request.js';
 
-/** How many requests are kept. */
 const MAX_RECORDS = 1000;
 
 /** Which part of the sandbox a request went to. */
@@ -33,7 +32,6 @@ interface Entry {
   endedAt: number | undefined;
 }
 
-/** Which interface a path belongs to. */
 export function interfaceOf(path: string): SandboxInterface {
   if (/^\/api\/(account|items|purchases)\//i.test(path)) return 'key-api';
   if (/^\/api\//i.test(path)) return 'login-api';
@@ -76,7 +74,6 @@ export class RequestRecord {
     this.#changed = onChange;
   }
 
-  /** A copy of the record. */
   list(): SandboxRequest[] {
     return this.#entries.map(requestOf);
   }
@@ -87,7 +84,6 @@ export class RequestRecord {
     return entries.slice(-most).reverse().map(requestOf);
   }
 
-  /** Forgets what came in so far. */
   clear(): void {
     this.#entries.length = 0;
     this.#changed();
@@ -120,7 +116,6 @@ export class RequestRecord {
     next();
   };
 
-  /** Adds the parameters of a body, once it was read. */
   readonly bodies: RequestHandler = (req, _res, next) => {
     const entry = this.#byRequest.get(req);
     if (entry) this.#note(entry, bodyParameters(req));

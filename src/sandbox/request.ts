@@ -19,7 +19,6 @@ export function queryParameters(req: Request): Parameters {
   return parameters;
 }
 
-/** The parameters of a body that was read before, a form or a JSON object. */
 export function bodyParameters(req: Request): Parameters {
   const body: unknown = req.body;
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);

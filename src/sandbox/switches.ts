@@ -23,7 +23,6 @@ export interface Switch<T = unknown> {
   readonly unit?: string;
 }
 
-/** The switches of one board, by name. */
 export type Switches = Readonly<Record<string, Switch>>;
 
 /** The values that switches take, by name. */
@@ -87,11 +86,9 @@ export const amount = (
 });
 
 interface BoardOptions {
-  /** Values to start with. */
   readonly given?: object | undefined;
   /** Put on the prototype, so that `Object.keys` lists switches only. */
   readonly methods?: object;
-  /** Called after a switch was set to another value than it had. */
   readonly onChange?: (() => void) | undefined;
 }
 
@@ -128,7 +125,6 @@ export function switchboard(name: string, switches: Switches, options: BoardOpti
   return Object.seal(board);
 }
 
-/** Throws a TypeError that names the switch when it does not exist or does not take the value. */
 export function checkSwitch(board: string, switches: Switches, key: string, value: unknown): void {
   const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
   if (!entry) throw new TypeError(`${board}.${key}: there is no such switch`);

@@ -23,12 +23,10 @@ export class ConsoleHosts {
     this.#names = new Set(names.map(hostnameOf));
   }
 
-  /** Allows one more name. */
   add(host: string): void {
     this.#names.add(hostnameOf(host));
   }
 
-  /** Whether a request with this Host header can see and use the console. */
   allows(host: string | undefined): boolean {
     const name = hostnameOf(host ?? '');
     if (name === '') return false;

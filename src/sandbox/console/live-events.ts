@@ -35,7 +35,6 @@ export class LiveEvents {
     }, GATHER).unref();
   };
 
-  /** GET …/events */
   readonly serve: RequestHandler = (_req, res) => {
     if (this.#listeners.size >= MAX_LISTENERS) {
       res.writeHead(503, { 'Retry-After': '10' }).end();
@@ -59,7 +58,6 @@ export class LiveEvents {
     res.once('close', () => this.#leave(listener));
   };
 
-  /** Ends all streams at once. */
   close(): void {
     for (const listener of [...this.#listeners]) {
       this.#leave(listener);

@@ -87,7 +87,6 @@ function change(section: string, act: (field: Field, req: Request) => unknown): 
   };
 }
 
-/** A moment that a form sends without a zone, in UTC. */
 function moment(text: string): number {
   const at = Date.parse(`${text}Z`);
   if (Number.isNaN(at)) throw new TypeError('set: expected a date and a time');

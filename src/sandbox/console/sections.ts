@@ -22,7 +22,6 @@ const copyable = (text: string, of: string): Html =>
 const action = (path: string, name: string, value: string, label: string, of: string, tone = '') =>
   html`<form method="post" action="/sandbox/console/${path}"><button class="quiet${tone}" name="${name}" value="${value}" aria-label="${label}${of}">${label}</button></form>`;
 
-/** What the list of requests can be narrowed down to, with the words on its buttons. */
 const VIEWS = {
   all: 'All',
   'key-api': 'Key API',
@@ -45,7 +44,6 @@ function request({ at, status, method, path, params, durationMs, ...of }: Sandbo
 <td class="muted number">${durationMs} ms</td></tr>`;
 }
 
-/** The latest requests, newest first. */
 export function requestsSection({ record }: SandboxContext): Html {
   const requests = record.latest(MAX_REQUESTS);
   return html`<section class="card" id="requests" aria-labelledby="requests-title">
@@ -77,7 +75,6 @@ function purchaseActions(purchase: SeedPurchase, code: SandboxCode, now: number)
   }${!reason && button('refund', 'Refund', ' danger')}</div>`;
 }
 
-/** Every purchase code with what to expect of it, newest first. */
 export function purchasesSection({ data, clock }: SandboxContext): Html {
   const now = clock.now();
   const codes = new Map(listCodes(data, now).map((code) => [code.code, code]));
@@ -160,7 +157,6 @@ const appOf = ({
 <input name="redirect_url" type="url" aria-label="redirectUrl of ${name}" value="${redirect_url}" placeholder="redirect URL: /callback of where the browser came from">
 <button class="quiet" aria-label="Register the redirect URL of ${name}">Register</button></form></div>`;
 
-/** Addresses, keys and app credentials, to copy, to renew and to revoke. */
 export function credentialsSection({ data }: SandboxContext, origin: string): Html {
   const environment = [
     `MARKETPLACE_BASE_URL=${origin}`,
@@ -183,7 +179,6 @@ const STEPS = {
   '− 1 day': -86_400_000,
 };
 
-/** The sandbox's time, with steps to move it by. */
 export function clockSection({ clock }: SandboxContext): Html {
   const now = clock.now();
   return html`<section class="card" id="clock" data-live aria-labelledby="clock-title">

@@ -9,7 +9,6 @@ const WORDS: Readonly<Record<BoardName, readonly [string, string]>> = {
   dialect: ['Dialect', 'How deployments differ from the specification.'],
 };
 
-/** A switch that is only ever on or off. */
 const isToggle = ({ choices }: Switch): boolean =>
   choices?.length === 2 && choices.every(({ value }) => typeof value === 'boolean');
 
@@ -40,7 +39,6 @@ function row(board: BoardName, name: string, entry: Switch, value: unknown): Htm
 <div class="control">${control(id, name, entry, value)}</div></li>`;
 }
 
-/** How many switches of a board do not have their initial value. */
 export const countOn = ({ settings, switches }: Board): number =>
   Object.keys(switches).filter((name) => Reflect.get(settings, name) !== switches[name]?.initial)
     .length;

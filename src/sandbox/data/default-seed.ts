@@ -1,75 +1,29 @@
 import { timestamp } from '../clock.js';
-import { defaultItems } from './default-items.js';
+import { defaultItems, recordsOf } from './default-items.js';
 import type { SandboxSeed, SeedApp, SeedPurchase, SeedUser, SeedWorkspace } from './schema.js';
 
 const DAY = 86_400_000;
 
 /** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
-const users = (): SeedUser[] => [
-  {
-    user_id: '3001',
-    user_name: 'mira.solheim',
-    user_email: 'mira@solheim.example',
-    user_firstname: 'Mira',
-    user_lastname: 'Solheim',
-    user_gender: 'female',
-    user_birthdate: '1991-03-14',
-    user_registered: '2019-04-02',
-    user_verified: '1',
-    user_relationship: 'married',
-    user_biography: 'Interface designer in Bergen. Collects maps and mechanical keyboards.',
-    user_website: 'https://solheim.example/',
-  },
-  {
-    user_id: '3002',
-    user_name: 'taguilar',
-    user_email: 'tomas@correo.example',
-    user_firstname: 'Tomás',
-    user_lastname: 'Aguilar Ibáñez',
-    user_gender: 'male',
-    user_birthdate: '1984-11-30',
-    user_registered: '2017-09-21',
-    user_verified: '1',
-    user_relationship: 'single',
-    user_biography: 'Edits documentaries & trailers. “Cut on the blink.”',
-    user_website: 'https://aguilar.example/reel?lang=es',
-  },
-  {
-    user_id: '3003',
-    user_name: 'jiayi',
-    user_email: 'jiayi.lin@mail.example',
-    user_firstname: '佳怡',
-    user_lastname: '林',
-    user_gender: 'female',
-    user_birthdate: '1999-07-08',
-    user_registered: '2022-01-17',
-    user_verified: '1',
-    user_relationship: '',
-    user_biography: 'Game audio, Taipei.',
-    user_website: 'https://jiayi.example/',
-  },
-  {
-    user_id: '3004',
-    user_name: 'dele_o',
-    user_email: 'dele@okafor.example',
-    user_firstname: 'Dele',
-    user_lastname: 'Okafor',
-    user_gender: 'male',
-    user_birthdate: '1996-02-29',
-    user_registered: '2024-06-05',
-    user_verified: '0',
-    user_relationship: 'engaged',
-    user_biography: 'Just moved in. Has not confirmed the address yet.',
-    user_website: '',
-  },
-  {
-    user_id: '3005',
-    user_name: 'guest77',
-    user_email: 'guest77@post.example',
-    user_registered: '2025-02-11',
-    user_verified: '0',
-  },
-];
+const USERS = `
+3001 | mira.solheim | mira@solheim.example | Mira | Solheim | female | 1991-03-14 | 2019-04-02 | 1
+  married | https://solheim.example/ | Interface designer in Bergen. Collects maps and mechanical keyboards.
+3002 | taguilar | tomas@correo.example | Tomás | Aguilar Ibáñez | male | 1984-11-30 | 2017-09-21 | 1
+  single | https://aguilar.example/reel?lang=es | Edits documentaries & trailers. “Cut on the blink.”
+3003 | jiayi | jiayi.lin@mail.example | 佳怡 | 林 | female | 1999-07-08 | 2022-01-17 | 1
+   | https://jiayi.example/ | Game audio, Taipei.
+3004 | dele_o | dele@okafor.example | Dele | Okafor | male | 1996-02-29 | 2024-06-05 | 0
+  engaged |  | Just moved in. Has not confirmed the address yet.
+3005 | guest77 | guest77@post.example |  |  |  |  | 2025-02-11 | 0
+`;
+
+const users = (): SeedUser[] =>
+  recordsOf(
+    USERS,
+    ...(['user_id', 'user_name', 'user_email', 'user_firstname', 'user_lastname'] as const),
+    ...(['user_gender', 'user_birthdate', 'user_registered', 'user_verified'] as const),
+    ...(['user_relationship', 'user_website', 'user_biography'] as const),
+  );
 
 /** Two workspaces, to show that each key reads its own account only. */
 const workspaces = (): SeedWorkspace[] => [

@@ -48,11 +48,9 @@ export function localised(
   return words[text.toLowerCase()] ?? words[otherwise] ?? otherwise;
 }
 
-/** A price or a balance as the dialect writes it. */
 export const amountOf = (value: number, { numericStrings }: SandboxDialect): number | string =>
   numericStrings ? value.toFixed(2) : value;
 
-/** A timestamp as the dialect writes it. */
 export const timeOf = (iso: string, { microseconds }: SandboxDialect): string =>
   microseconds ? new Date(iso).toISOString().replace('Z', '000Z') : iso;
 

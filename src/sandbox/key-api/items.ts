@@ -39,7 +39,6 @@ export const itemsItem =
     sendSuccess(res, dialect, { item: itemOf(item, originOf(req), dialect) });
   };
 
-/** Item (spec, "Item"). */
 export function itemOf(seed: Readonly<SeedItem>, origin: string, dialect: SandboxDialect): object {
   const { workspace, kind, screenshots, deleted, ...item } = seed;
   const media = mediaOf(seed, origin);

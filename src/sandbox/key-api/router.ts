@@ -8,7 +8,6 @@ import { keyApiDeployment } from './deployment.js';
 import { itemsAll, itemsItem } from './items.js';
 import { purchasesValidation } from './purchases-validation.js';
 
-/** The key API (spec, "Interface A ({base_url})"). */
 export function keyApiRouter(context: SandboxContext): Router {
   const router = express.Router();
   const front = [faultsBeforeAnswer(context), keyApiDeployment(context)];

@@ -11,7 +11,6 @@ const FAULTS = {
   'expired access_token': 'Hatalı istek, süresi dolmuş access_token',
 };
 
-/** Answers JSON, as clean as the dialect lets it be. */
 export function sendLoginJson(
   res: Response,
   { warnings }: SandboxDialect,

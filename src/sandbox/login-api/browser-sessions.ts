@@ -36,7 +36,6 @@ export class BrowserSession {
     this.#clock = clock;
   }
 
-  /** Starts a login attempt. */
   start(appId: string, redirectUrl: string): LoginAttempt {
     const attempt = { id: newId(), appId, redirectUrl, startedAt: this.#clock.now() };
     this.#attempts.set(attempt.id, attempt);
@@ -62,7 +61,6 @@ export class BrowserSession {
     return this.#consents.has(JSON.stringify([appId, this.userId]));
   }
 
-  /** Remembers that the user accepted the app. */
   accept(appId: string): void {
     this.#consents.add(JSON.stringify([appId, this.userId]));
   }
@@ -85,7 +83,6 @@ function cookieValue(req: Request, name: string): string | undefined {
   return undefined;
 }
 
-/** The browser sessions of one sandbox. */
 export class BrowserSessions {
   readonly #clock: SandboxClock;
   readonly #sessions = new Map<string, BrowserSession>();
@@ -94,7 +91,6 @@ export class BrowserSessions {
     this.#clock = clock;
   }
 
-  /** The session of a browser, if it has one. */
   find(req: Request): BrowserSession | undefined {
     return this.#sessions.get(cookieValue(req, cookieName(req)) ?? '');
   }

@@ -15,7 +15,6 @@ interface AuthKey {
   readonly issuedAt: number;
 }
 
-/** An access_token, by app and user. */
 export interface Token {
   readonly value: string;
   readonly appId: string;
@@ -23,7 +22,6 @@ export interface Token {
   readonly expiresAt: number;
 }
 
-/** What an access_token is worth right now. */
 export type TokenState =
   | { readonly state: 'valid'; readonly userId: string }
   | { readonly state: 'expired' | 'invalid' };
@@ -70,7 +68,6 @@ export class LoginCredentials {
     return { state: 'valid', userId: token.userId };
   }
 
-  /** Forgets a token. */
   revokeToken(accessToken: string): void {
     if (this.#tokens.delete(accessToken)) this.#changed();
   }

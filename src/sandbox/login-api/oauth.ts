@@ -52,7 +52,6 @@ function redirectUrlOf(app: Readonly<SeedApp>, req: Request): string | undefined
   return `${origin}/callback`;
 }
 
-/** Shows the step that an attempt has come to: log in, consent, or straight back to the app. */
 function showStep(
   context: SandboxContext,
   res: Response,
@@ -120,7 +119,6 @@ function withAttempt(
 
 const stepUrl = (attempt: LoginAttempt): `/${string}` => `/sandbox/login?attempt=${attempt.id}`;
 
-/** GET /sandbox/login: the step that an attempt has come to. */
 export const showLogin = (context: SandboxContext): RequestHandler =>
   withAttempt(context, queryParameters, (_req, res, session, attempt) =>
     showStep(context, res, session, attempt),

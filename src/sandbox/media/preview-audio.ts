@@ -7,19 +7,15 @@ const TAIL_SECONDS = 0.9;
 const SCALE = [0, 2, 4, 7, 9, 12, 14];
 const ROOTS = [196, 220, 246.9, 261.6];
 
+/** The header of a WAV file: PCM, one channel, 16 bits a sample. */
 function header(bytes: number): Buffer {
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0, 'ascii');
+  const head = Buffer.from('RIFF....WAVEfmt ....................data....', 'latin1');
   head.writeUInt32LE(36 + bytes, 4);
-  head.write('WAVEfmt ', 8, 'ascii');
   head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20); // PCM
-  head.writeUInt16LE(1, 22); // one channel
+  head.writeUInt32LE(0x0001_0001, 20);
   head.writeUInt32LE(RATE, 24);
   head.writeUInt32LE(RATE * 2, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36, 'ascii');
+  head.writeUInt32LE(0x0010_0002, 32);
   head.writeUInt32LE(bytes, 40);
   return head;
 }
@@ -29,22 +25,18 @@ export function previewAudio(itemId: number): Buffer {
   const random = randomOf(`audio ${itemId}`);
   const pick = (choices: number[]) => choices[Math.floor(random() * choices.length)] ?? 0;
   const root = pick(ROOTS);
-  const samples = Math.round((NOTES * NOTE_SECONDS + TAIL_SECONDS) * RATE);
-  const mix = new Float32Array(samples);
+  const mix = new Float32Array(Math.round((NOTES * NOTE_SECONDS + TAIL_SECONDS) * RATE));
   for (let note = 0; note < NOTES; note++) {
-    const frequency = root * 2 ** (pick(SCALE) / 12);
+    const turn = 2 * Math.PI * root * 2 ** (pick(SCALE) / 12);
     const start = Math.round(note * NOTE_SECONDS * RATE);
-    for (let i = start; i < samples; i++) {
+    const end = Math.min(mix.length, start + 1.2 * RATE);
+    for (let i = start; i < end; i++) {
       const t = (i - start) / RATE;
-      if (t > 1.2) break;
-      const wave =
-        Math.sin(2 * Math.PI * frequency * t) + 0.3 * Math.sin(4 * Math.PI * frequency * t);
+      const wave = Math.sin(turn * t) + 0.3 * Math.sin(2 * turn * t);
       mix[i] = (mix[i] ?? 0) + wave * Math.exp(-4 * t) * Math.min(1, t * 200) * 0.25;
     }
   }
-  const data = Buffer.alloc(samples * 2);
-  mix.forEach((value, i) => {
-    data.writeInt16LE(Math.round(Math.max(-1, Math.min(1, value)) * 32_000), i * 2);
-  });
+  const samples = Int16Array.from(mix, (value) => Math.max(-1, Math.min(1, value)) * 32_000);
+  const data = Buffer.from(samples.buffer);
   return Buffer.concat([header(data.length), data]);
 }

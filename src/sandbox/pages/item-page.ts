@@ -3,7 +3,6 @@ import type { SeedItem } from '../data/schema.js';
 import { mediaOf } from '../key-api/items.js';
 import type { Page } from './page.js';
 
-/** The page that an item's `demo_link` leads to. */
 export function itemPage(item: Readonly<SeedItem>): Page {
   // An empty origin makes every media URL relative to this sandbox.
   const media = mediaOf(item, '');

@@ -106,7 +106,6 @@ export const outdatedPage = (): Page =>
     html`<p>The login it belongs to was finished, was started in another browser, or lay open for more than half an hour.</p><p class="muted">Go back to the app and log in again from there.</p>`,
   );
 
-/** The user refused. */
 export const cancelledPage = (app: Readonly<SeedApp>, attempt: LoginAttempt): Page =>
   message(
     'Nothing was shared',
@@ -114,7 +113,6 @@ export const cancelledPage = (app: Readonly<SeedApp>, attempt: LoginAttempt): Pa
 <p class="muted">You can close this page, or <a href="/sandbox/login?attempt=${attempt.id}">go back to the question</a>.</p>`,
   );
 
-/** The browser's session at the sandbox has ended. */
 export const loggedOutPage = (): Page =>
   message(
     'You are logged out',

@@ -15,17 +15,12 @@ export interface Page {
   readonly body: Html;
   /** One card in the middle: the pages that a user sees on the way to an app. */
   readonly isNarrow?: boolean;
-  /** Uses the whole width of a large window. */
   readonly isWide?: boolean;
-  /** Path of the navigation entry that the page belongs to. */
   readonly current?: string;
-  /** Path of a script of the sandbox; pages work without it. */
   readonly script?: string;
-  /** Path of a style sheet of the sandbox, next to the one that all pages share. */
   readonly styleSheet?: string;
 }
 
-/** The sandbox's own mark. */
 export const MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="9" fill="#0b6a58"/><path d="M7 25V14a9 9 0 0 1 18 0v11h-4.500V14a4.500 4.500 0 0 0-9 0v11z" fill="#dff5ea"/><circle cx="16" cy="22.500" r="2.500" fill="#ffc857"/></svg>';
 
@@ -74,7 +69,6 @@ function sourceOf(url: string): string {
 }
 
 interface SendOptions {
-  /** Default: 200. */
   status?: number;
   /** Where a form of this page can be redirected to, besides the sandbox itself. */
   formTarget?: string;
@@ -108,14 +102,12 @@ export function redirectWithin(res: Response, path: `/${string}`): void {
   res.writeHead(303, { Location: path, 'Cache-Control': 'no-store' }).end();
 }
 
-/** A page that says one thing. */
 export const message = (title: string, text: Html): Page => ({
   title,
   isNarrow: true,
   body: html`<section class="card"><h1>${title}</h1>${text}</section>`,
 });
 
-/** No such page. */
 export const notFoundPage = (): Page =>
   message(
     'There is no such page',

@@ -52,7 +52,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const running = await start();
     const keyApi = client(running);
     const { page, problems, loads } = await open(running);
-    const requests = page.locator('#rows tr[data-number]');
+    const requests = page.locator('#rows tr[data-interface]');
 
     // A request of the app shows up by itself.
     await page.getByText('Nothing has been asked yet').waitFor();
