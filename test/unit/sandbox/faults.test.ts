@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
+import type { SandboxFaults } from '../../../src/sandbox/index.js';
 import { exchange, newAuthKey, type Running, start } from './support.js';
 
 const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
@@ -27,52 +28,29 @@ describe('each fault', () => {
     expect(statuses.sort()).toEqual([200, 200, 500, 500]);
   });
 
-  it.each([
-    [true, '30'],
-    [7, '7'],
-    [{ retryAfter: 90 }, '90'],
-  ])('rateLimit %j: 429 with Retry-After %s', async (fault, header) => {
-    const running = await start();
-    running.sandbox.faults.rateLimit = fault;
-    const { status, headers } = await ask(running);
-    expect(status).toBe(429);
-    expect(headers.get('retry-after')).toBe(header);
-  });
-
-  it('rateLimit as an HTTP date, by the clock of the sandbox', async () => {
+  it.each<[Partial<SandboxFaults>, number, Record<string, string>]>([
+    [{ rateLimit: true }, 429, { 'retry-after': '30' }],
+    [{ rateLimit: 7 }, 429, { 'retry-after': '7' }],
+    [{ rateLimit: { retryAfter: 90 } }, 429, { 'retry-after': '90' }],
+    [
+      { rateLimit: { retryAfter: 60, form: 'http-date' } },
+      429,
+      { 'retry-after': 'Tue, 01 Jan 2030 00:01:00 GMT', date: 'Tue, 01 Jan 2030 00:00:00 GMT' },
+    ],
+    [{ redirect: true }, 302, { location: 'https://elsewhere.example/' }],
+    [{ redirect: 'http://other.example/x' }, 302, { location: 'http://other.example/x' }],
+    [{ redirect: { status: 307 } }, 307, { location: 'https://elsewhere.example/' }],
+    [{ html: true }, 200, { 'content-type': 'text/html; charset=utf-8' }],
+    [{ contentType: 'text/plain' }, 200, { 'content-type': 'text/plain' }],
+    [{ contentType: true }, 200, { 'content-type': 'text/html; charset=utf-8' }],
+  ])('%j: HTTP %i with %j', async (faults, status, expected) => {
     const running = await start({ clock: () => Date.UTC(2030, 0, 1) });
-    running.sandbox.faults.rateLimit = { retryAfter: 60, form: 'http-date' };
-    const { headers } = await ask(running);
-    expect(headers.get('retry-after')).toBe('Tue, 01 Jan 2030 00:01:00 GMT');
-    expect(headers.get('date')).toBe('Tue, 01 Jan 2030 00:00:00 GMT');
-  });
-
-  it('html: a page with HTTP 200', async () => {
-    const running = await start();
-    running.sandbox.faults.html = true;
-    const { status, headers, text } = await ask(running);
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toContain('text/html');
-    expect(text).toMatch(/^<!doctype html>/);
-  });
-
-  it.each([
-    [true, 'https://elsewhere.example/', 302],
-    ['http://other.example/x', 'http://other.example/x', 302],
-    [{ status: 307 as const }, 'https://elsewhere.example/', 307],
-  ])('redirect %j: to another host', async (fault, location, status) => {
-    const running = await start();
-    running.sandbox.faults.redirect = fault;
-    const answer = await ask(running);
-    expect([answer.status, answer.headers.get('location')]).toEqual([status, location]);
-  });
-
-  it('contentType is wrong, the body right', async () => {
-    const running = await start();
-    running.sandbox.faults.contentType = 'text/plain';
-    const { headers, body } = await ask(running);
-    expect(headers.get('content-type')).toBe('text/plain');
-    expect(body.status).toBe('success');
+    Object.assign(running.sandbox.faults, faults);
+    const { headers, text, body, ...answer } = await ask(running);
+    expect(answer.status).toBe(status);
+    for (const [name, value] of Object.entries(expected)) expect(headers.get(name)).toBe(value);
+    if ('html' in faults) expect(text).toMatch(/^<!doctype html>/);
+    if ('contentType' in faults) expect(body.status).toBe('success');
   });
 
   it('bom: bytes EF BB BF ahead of the JSON', async () => {
@@ -158,18 +136,15 @@ describe('each fault', () => {
 });
 
 describe('where faults hit', () => {
-  it('only one interface', async () => {
+  it.each<[SandboxFaults['only'], string, string]>([
+    ['login-api', '/api/get_user_info', '/api/account/details'],
+    ['key-api', '/api/account/details', '/api/get_user_info'],
+    ['/api/items/all', '/api/items/all', '/api/account/details'],
+  ])('only: %s', async (only, hit, spared) => {
     const running = await start();
-    Object.assign(running.sandbox.faults, { errorRate: 1, only: 'login-api' });
-    expect((await ask(running)).status).toBe(200);
-    expect((await running.get('/api/get_user_info')).status).toBe(500);
-  });
-
-  it('only one path', async () => {
-    const running = await start();
-    Object.assign(running.sandbox.faults, { errorRate: 1, only: '/api/items/all' });
-    expect((await ask(running)).status).toBe(200);
-    expect((await running.get(`/api/items/all?api_key=${running.apiKey}`)).status).toBe(500);
+    Object.assign(running.sandbox.faults, { errorRate: 1, only });
+    expect((await running.get(hit)).status).toBe(500);
+    expect((await running.get(spared)).status).not.toBe(500);
   });
 
   it('never pages and media', async () => {
