@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
-import { InFlight } from './in-flight.js';
+import { Lookup } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import type { SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
@@ -67,6 +67,8 @@ export interface CacheParts<T> {
   readonly clock: () => number;
   /** Asks the service. */
   readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
+  /** Whether an error is a negative answer: callers get it, and it invalidates a positive one. */
+  readonly isNegative?: (error: unknown) => boolean;
   /** Freezes an answer, so that all callers can share it. Can get what it has frozen before. */
   readonly freeze: (value: T, key: string) => T;
   /** Whether a value out of the shared tier can be served. */
@@ -77,32 +79,6 @@ export interface CacheParts<T> {
 }
 
 type Source = LookupMessage['source'];
-
-/** A lookup that has begun and has no answer yet; callers join it. */
-class Lookup<T> extends InFlight<Answer<T>> {
-  readonly key: string;
-  readonly variant: string;
-  readonly isFresh: boolean;
-  /** Where it looks at present, and so where its answer or failure comes from. */
-  source: Source = 'service';
-  /** When it asked the service, in the order of this process's requests; infinite before that. */
-  asked = Number.POSITIVE_INFINITY;
-  /** Set when the key was invalidated, or a newer answer arrived: its answer is not cached or served. */
-  isOutdated = false;
-
-  constructor(
-    key: string,
-    variant: string,
-    isFresh: boolean,
-    answer: (lookup: Lookup<T>) => Promise<Answer<T>>,
-  ) {
-    // Begins in the next turn, when the cache knows of it.
-    super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
-    this.key = key;
-    this.variant = variant;
-    this.isFresh = isFresh;
-  }
-}
 
 /**
  * A stale-while-revalidate cache of the service's answers of one kind, with an optional tier that the
@@ -122,7 +98,7 @@ export class Cache<T extends object> {
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
   /** The lookups in flight, by key. Several: callers that pass `fresh` do not join. */
-  readonly #lookups = new Map<string, Set<Lookup<T>>>();
+  readonly #lookups = new Map<string, Set<Lookup<Answer<T>>>>();
   readonly #closing = new AbortController();
   #epoch = 0;
   /** Counts the requests of this process: their order. */
@@ -223,15 +199,8 @@ export class Cache<T extends object> {
 
   /** Forgets one key in every process. Rejects with `store_unavailable` when that cannot be sent. */
   async invalidate(key: string): Promise<void> {
-    this.forget(key);
+    this.#forget(key);
     await this.#parts.shared?.invalidate(this.#subject(key));
-  }
-
-  /** Forgets one key in this process; of what is in flight, only what was requested earlier. */
-  forget(key: string, before?: number): void {
-    this.#positive.delete(key);
-    this.#negative.delete(key);
-    this.#outdate(key, before);
   }
 
   /**
@@ -243,7 +212,7 @@ export class Cache<T extends object> {
     const positive = this.#positive.peek(key);
     const isKnown = positive !== undefined || this.#lookups.has(key);
     // A later answer stays. Requests in flight do not: their order is compared when they are shared.
-    if (positive === undefined || positive.order <= order) this.forget(key);
+    if (positive === undefined || positive.order <= order) this.#forget(key);
     return isKnown;
   }
 
@@ -274,16 +243,16 @@ export class Cache<T extends object> {
   }
 
   /** The newest lookup of this spelling that can be joined. */
-  #joinable(key: string, variant: string): Lookup<T> | undefined {
-    let newest: Lookup<T> | undefined;
+  #joinable(key: string, variant: string): Lookup<Answer<T>> | undefined {
+    let newest: Lookup<Answer<T>> | undefined;
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.variant === variant) newest = lookup;
     }
     return newest?.isAborted || newest?.isOutdated ? undefined : newest;
   }
 
-  #start(key: string, variant: string, isFresh: boolean): Lookup<T> {
-    const lookup = new Lookup<T>(key, variant, isFresh, (self) => this.#answer(self));
+  #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
+    const lookup = new Lookup<Answer<T>>(key, variant, isFresh, (self) => this.#answer(self));
     const lookups = this.#lookups.get(key) ?? new Set();
     this.#lookups.set(key, lookups.add(lookup));
     void lookup.ended.then(() => {
@@ -294,7 +263,7 @@ export class Cache<T extends object> {
   }
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
-  async #answer(lookup: Lookup<T>): Promise<Answer<T>> {
+  async #answer(lookup: Lookup<Answer<T>>): Promise<Answer<T>> {
     const { shared } = this.#parts;
     if (shared !== undefined) lookup.source = 'shared';
     try {
@@ -326,7 +295,7 @@ export class Cache<T extends object> {
   }
 
   /** Asks the shared tier, and the service where that has no answer. `undefined`: invalidated meanwhile. */
-  async #askFleet(lookup: Lookup<T>, shared: SharedTier): Promise<Answer<T> | undefined> {
+  async #askFleet(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<Answer<T> | undefined> {
     const begun = performance.now();
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
@@ -351,7 +320,7 @@ export class Cache<T extends object> {
 
   /** `undefined`: the answer was invalidated before it arrived. */
   async #askService(
-    lookup: Lookup<T>,
+    lookup: Lookup<Answer<T>>,
     elapsed: number,
     order: number | undefined,
   ): Promise<Answer<T> | undefined> {
@@ -363,12 +332,20 @@ export class Cache<T extends object> {
     const known = this.#positive.peek(key);
     // The spelling that the service knows: its no to another one says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
-    const value = await request(variant, { signal, isGrave: known !== undefined, elapsed });
+    let refusal: unknown;
+    const how = { signal, isGrave: known !== undefined, elapsed };
+    const value = await request(variant, how).catch((error: unknown) => {
+      if (!this.#parts.isNegative?.(error)) throw error;
+      refusal = error;
+      return null;
+    });
     if (lookup.isOutdated) return undefined;
     if (value === null) {
-      this.forget(key, lookup.asked);
-      this.#negative.set(key, { value, at, variant });
-      await shared?.shareNegative(this.#subject(key), { variant, at, order });
+      this.#forget(key, lookup.asked);
+      const negative = refusal === undefined ? { value, at, variant } : undefined;
+      if (negative !== undefined) this.#negative.set(key, negative);
+      await shared?.shareNegative(this.#subject(key), order, negative);
+      if (refusal !== undefined) throw refusal;
       return { value, at };
     }
     const positive: Positive<T> = {
@@ -389,7 +366,7 @@ export class Cache<T extends object> {
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
-  #adopt({ key, variant }: Lookup<T>, found: SharedAnswer): Answer<T> | undefined {
+  #adopt({ key, variant }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
     const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
     const own = this.#positive.peek(key);
     const at = clock() - found.age;
@@ -424,6 +401,13 @@ export class Cache<T extends object> {
     if (!isFresh) return undefined;
     onShared?.(key);
     return this.#positive.peek(key);
+  }
+
+  /** Forgets a key; of what is in flight, only what was requested earlier. */
+  #forget(key: string, before?: number): void {
+    this.#positive.delete(key);
+    this.#negative.delete(key);
+    this.#outdate(key, before);
   }
 
   /** Keeps the answers in flight that were requested earlier from being cached or served. */

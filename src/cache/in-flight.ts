@@ -1,4 +1,5 @@
 import { onAbort } from '../deadline.js';
+import type { LookupMessage } from '../diagnostics.js';
 
 /**
  * A request in progress that several callers wait for. One caller's abort does not fail the others; the
@@ -51,5 +52,33 @@ export class InFlight<T> {
   /** Ends the request, for all its callers. */
   abort(reason: unknown): void {
     this.#controller.abort(reason);
+  }
+}
+
+/** A lookup that has begun and has no answer yet; callers join it. */
+export class Lookup<T> extends InFlight<T> {
+  readonly key: string;
+  readonly variant: string;
+  readonly isFresh: boolean;
+  /** Where it looks at present, and so where its answer or failure comes from. */
+  source: LookupMessage['source'] = 'service';
+  /** When it asked the service, in the order of this process's requests; infinite before that. */
+  asked = Number.POSITIVE_INFINITY;
+  /** Set when the key was invalidated, or a later negative answer arrived: its answer is not served. */
+  isOutdated = false;
+  /** Set when a later positive answer arrived: its own is served, and not cached. */
+  isSuperseded = false;
+
+  constructor(
+    key: string,
+    variant: string,
+    isFresh: boolean,
+    answer: (lookup: Lookup<T>) => Promise<T>,
+  ) {
+    // Begins in the next turn, when the cache knows of it.
+    super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
+    this.key = key;
+    this.variant = variant;
+    this.isFresh = isFresh;
   }
 }

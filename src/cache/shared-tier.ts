@@ -62,7 +62,7 @@ interface Invalidation {
   /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
   order: number | undefined;
   /** The negative answer that it comes from, while it can be served. */
-  readonly negative?: { readonly variant: string; readonly at: number };
+  readonly negative?: { readonly variant: string; readonly at: number } | undefined;
 }
 
 /** What the tier needs of the cache, and calls on it. */
@@ -229,10 +229,15 @@ export class SharedTier {
     return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
   }
 
-  /** Shares a negative answer, which invalidates the positive ones of all processes: at last, if not now. */
+  /**
+   * Shares a negative answer, which invalidates the positive ones of all processes: at last, if not now.
+   *
+   * @param negative - the answer, where other processes can serve it.
+   */
   async shareNegative(
     subject: string,
-    { order, ...negative }: { variant: string; at: number; order: number | undefined },
+    order: number | undefined,
+    negative: Invalidation['negative'],
   ): Promise<void> {
     await this.#send({ subject, order, negative });
   }

@@ -57,7 +57,7 @@ export class KeptAnswers {
       });
     const cacheOf = <T extends object>(
       what: CacheParts<T>['what'],
-      parts: Pick<CacheParts<T>, 'request' | 'freeze' | 'onShared'>,
+      parts: Pick<CacheParts<T>, 'request' | 'isNegative' | 'freeze' | 'onShared'>,
     ): Cache<T> =>
       new Cache<T>({
         what,
@@ -68,18 +68,13 @@ export class KeptAnswers {
         ...parts,
       });
     this.#account = cacheOf<Account>('account', {
-      request: async (_key, how) => {
-        try {
-          return await service.account(how);
-        } catch (error) {
-          // For account/details this is the negative answer: it withdraws a positive one, as any other does.
-          const isNegative = isMarketgateError(error) && error.code === 'api_key_rejected';
-          if (isNegative) this.#account.forget(ONLY);
-          throw error;
-        }
-      },
+      request: (_key, how) => service.account(how),
+      // For account/details this is the negative answer: it withdraws a positive one, as any other does.
+      isNegative: (error) => isMarketgateError(error) && error.code === 'api_key_rejected',
       freeze: deepFreeze,
     });
+    // Also when it was heard while a key was checked. What cannot be sent now is sent later.
+    service.onKeyRejected = () => void this.#account.invalidate(ONLY).catch(() => {});
     this.#list = cacheOf<Item[]>('items', {
       request: (_key, how) => service.items(how),
       freeze: (list) => pool.internList(list),

@@ -40,6 +40,8 @@ export class KeyService {
   readonly drift: DriftReports;
   /** Watches whether the service still knows any code. */
   readonly alarm: CodeAlarm;
+  /** Called when the check of a key behind a negative answer finds that the service does not know it. */
+  onKeyRejected: () => void = () => {};
   readonly #settings: ClientSettings;
   readonly #encoding: ValidationEncoding;
   readonly #http: HttpClient;
@@ -141,8 +143,13 @@ export class KeyService {
   }
 
   /** The check of a key outlives the call that began it: others may be waiting for it too. */
-  #askAboutKey(key: string): Promise<unknown> {
-    return this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline));
+  async #askAboutKey(key: string): Promise<void> {
+    try {
+      await this.#within(accountDetails, {}, (deadline) => this.#account(key, deadline));
+    } catch (error) {
+      if (isMarketgateError(error) && error.code === 'api_key_rejected') this.onKeyRejected();
+      throw error;
+    }
   }
 
   async #account(key: string, deadline: Deadline): Promise<Account> {

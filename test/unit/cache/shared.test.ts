@@ -285,19 +285,6 @@ describe('a negative answer in one process', () => {
     await one.validatePurchase(CODE, { fresh: true });
     expect(shared.calls).toEqual(['read', 'write', 'publish']);
   });
-
-  it('of an api_key is an erased account, in this process', async () => {
-    const { service, join } = fleet();
-    const [one, two] = [join(), join()];
-    await one.getAccount();
-    await settle();
-    await two.getAccount();
-    service.keys = new Set();
-    expect((await rejection(one.getAccount({ fresh: true }))).code).toBe('api_key_rejected');
-    service.says = 'outage';
-    service.now += 2 * HOUR;
-    expect((await two.getAccount()).username).toBe('adanorth');
-  });
 });
 
 describe('invalidate in one process', () => {
