@@ -4,7 +4,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { Lookup } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import type { SharedAnswer } from './shared-cache.js';
+import { isPositive, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
 
 /** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
@@ -248,7 +248,8 @@ export class Cache<T extends object> {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.variant === variant) newest = lookup;
     }
-    return newest?.isAborted || newest?.isOutdated ? undefined : newest;
+    const { isAborted, isOutdated, isSuperseded } = newest ?? {};
+    return isAborted || isOutdated || isSuperseded ? undefined : newest;
   }
 
   #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
@@ -269,6 +270,7 @@ export class Cache<T extends object> {
     try {
       for (let round = 1; round <= MOST_ROUNDS; round++) {
         lookup.isOutdated = false;
+        lookup.isSuperseded = false;
         lookup.asked = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
         const later = round > 1 ? this.peek(lookup.key, lookup.variant) : undefined;
@@ -339,7 +341,7 @@ export class Cache<T extends object> {
       refusal = error;
       return null;
     });
-    if (lookup.isOutdated) return undefined;
+    if (lookup.isOutdated || (lookup.isSuperseded && value === null)) return undefined;
     if (value === null) {
       this.#forget(key, lookup.asked);
       const negative = refusal === undefined ? { value, at, variant } : undefined;
@@ -355,14 +357,28 @@ export class Cache<T extends object> {
       order: order ?? Number.NEGATIVE_INFINITY,
       epoch: this.#epoch,
     };
-    this.#outdate(key, lookup.asked);
+    // Where it can be served, the later answer is.
+    if (lookup.isSuperseded) return this.fresh(key) ?? positive;
+    for (const other of this.#lookups.get(key) ?? []) {
+      if (other.asked < lookup.asked) other.isSuperseded = true;
+    }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
     if (!shared || order === undefined || hasUnreadable(positive.value)) return positive;
     const outcome = await shared.share(this.#subject(key), value, { variant, at, order });
-    if (outcome !== 'lost') return positive;
-    if (this.#positive.peek(key) === positive) this.#positive.delete(key);
-    return undefined;
+    if (outcome === 'lost' && (await this.#isWithdrawn(lookup, shared))) {
+      if (this.#positive.peek(key) === positive) this.#positive.delete(key);
+      return undefined;
+    }
+    return lookup.isOutdated ? undefined : positive;
+  }
+
+  /** Whether the later answer in the shared tier is negative. A positive one says nothing against ours. */
+  async #isWithdrawn(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<boolean> {
+    const { answer, order } = await shared.read(this.#subject(lookup.key));
+    if (answer === undefined) return order === undefined;
+    this.#adopt(lookup, answer);
+    return !isPositive(answer);
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
@@ -370,7 +386,7 @@ export class Cache<T extends object> {
     const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
     const own = this.#positive.peek(key);
     const at = clock() - found.age;
-    if (found.value === null || found.value === undefined) {
+    if (!isPositive(found)) {
       // What is here was requested later, and will replace the row.
       if (own !== undefined && own.order > found.order) return undefined;
       // What is in flight is compared when it is shared.

@@ -212,6 +212,9 @@ export interface SharedAnswer {
   readonly order: number;
 }
 
+/** Neither a negative answer nor a tombstone. */
+export const isPositive = ({ value }: SharedAnswer): boolean => value !== null && value !== undefined;
+
 /** A row as it is sealed; a positive answer also has a `value`. */
 export interface Row {
   readonly no?: boolean;

@@ -8,6 +8,7 @@ import { Seal } from './seal.js';
 import {
   DEADLINE,
   GuardedSharedCache,
+  isPositive,
   type Row,
   readRow,
   type SharedAnswer,
@@ -179,10 +180,14 @@ export class SharedTier {
   }
 
   /** Whether a row is invalid that says nothing of it: the shared cache does not know, or has lost it. */
-  #isInvalidated(subject: string, { value, order }: SharedAnswer): boolean {
+  #isInvalidated(subject: string, answer: SharedAnswer): boolean {
+    return isPositive(answer) && this.#hasTombstone(subject, answer.order);
+  }
+
+  /** Whether what was requested up to an order is invalid, as far as this process knows. */
+  #hasTombstone(subject: string, order: number): boolean {
     if (this.#unsent.has(subject)) return true;
-    const isPositive = value !== null && value !== undefined;
-    return isPositive && order <= (this.#tombstoneOf(subject)?.order ?? Number.NEGATIVE_INFINITY);
+    return order <= (this.#tombstoneOf(subject)?.order ?? Number.NEGATIVE_INFINITY);
   }
 
   #tombstoneOf(subject: string): Tombstone | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { CODE } from '../../support/wire.js';
+import { CODE, item } from '../../support/wire.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
 
@@ -71,5 +71,88 @@ describe('an api_key that is rejected', () => {
     for (const each of [...processes, join()]) {
       expect((await each.getAccount()).username).toBe('adanorth');
     }
+  });
+});
+
+describe('positive answers that arrive in another order than they were requested', () => {
+  const ORDERS: [string, number[]][] = [
+    ['the last one first', [7, 6, 5, 4, 3, 2, 1, 0]],
+    ['mixed', [3, 7, 0, 5, 1, 6, 2, 4]],
+  ];
+
+  it.each(
+    ORDERS.flatMap(([name, order]) => [
+      [`of processes that ask at once, ${name}`, order, { processes: 8, cache: {} }] as const,
+      [`of one process without ttl, ${name}`, order, { processes: 1, cache: { ttl: 0 } }] as const,
+    ]),
+  )('are all served: %s', async (_name, order, { processes, cache }) => {
+    const { service, join } = fleet();
+    const fleetOf = Array.from({ length: processes }, () => join(cache));
+    for (const each of fleetOf) await each.getAccount({ fresh: true });
+    service.hold();
+    const found = order.map((_, n) =>
+      (fleetOf[n % processes] ?? join()).validatePurchase(CODE, { fresh: true }),
+    );
+    await settle();
+    for (const n of order) await service.release(n);
+    await service.release();
+    expect((await Promise.all(found)).map((each) => each?.purchase_code)).toEqual(
+      Array(8).fill(CODE),
+    );
+    expect(service.asked()).toBe(8);
+  });
+
+  it('leave the latest one to be served by all of them', async () => {
+    const { service, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.getAccount({ fresh: true });
+    service.hold();
+    service.item = { ...item, version: 'first' };
+    const late = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    service.now += 1;
+    service.item = { ...item, version: 'second' };
+    const quick = two.validatePurchase(CODE, { fresh: true });
+    await settle();
+    await service.release(1);
+    await service.release();
+    for (const found of [late, quick]) expect((await found)?.purchase_code).toBe(CODE);
+    service.says = 'outage';
+    for (const each of [one, two, join()]) {
+      expect((await each.validatePurchase(CODE))?.item.version).toBe('second');
+    }
+  });
+
+  it('are served over a row of a later order that nobody can read', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    service.hold();
+    const found = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    for (const [name, row] of shared.rows) {
+      shared.rows.set(name, { ...row, value: 'forged', order: Number.MAX_SAFE_INTEGER });
+    }
+    await service.release();
+    expect((await found)?.purchase_code).toBe(CODE);
+  });
+
+  it('are not served when the later answer is negative', async () => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    service.hold();
+    const late = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    service.says = 'negative';
+    const heard = two.validatePurchase(CODE, { fresh: true });
+    await settle();
+    shared.broken.add('publish');
+    await service.release(1);
+    await service.release(2);
+    expect(service.asked()).toBe(3);
+    await service.release();
+    expect(await late).toBeNull();
+    expect(await heard).toBeNull();
   });
 });
