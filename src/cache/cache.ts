@@ -155,6 +155,11 @@ export class Cache<T extends object> {
     return (this.#positive.peek(key) ?? this.#negative.peek(key))?.at;
   }
 
+  /** Whether a process has had a negative answer about a key since this order, or has invalidated it. */
+  async isWithdrawnSince(key: string, order: number): Promise<boolean> {
+    return (await this.#parts.shared?.isInvalidatedSince(this.#subject(key), order)) ?? false;
+  }
+
   /** Reports that a cached answer was served. */
   served(answer: Answer<T>): Answer<T> {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;

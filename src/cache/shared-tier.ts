@@ -190,6 +190,13 @@ export class SharedTier {
     return order <= (this.#tombstoneOf(subject)?.order ?? Number.NEGATIVE_INFINITY);
   }
 
+  /** Whether what was requested up to an order is invalid, as far as any process knows. */
+  async isInvalidatedSince(subject: string, order: number): Promise<boolean> {
+    if (this.#hasTombstone(subject, order)) return true;
+    const { answer } = await this.read(subject);
+    return answer !== undefined && !isPositive(answer) && answer.order >= order;
+  }
+
   #tombstoneOf(subject: string): Tombstone | undefined {
     const tombstone = this.#tombstones.peek(subject);
     return tombstone && this.#options.clock() < tombstone.until ? tombstone : undefined;

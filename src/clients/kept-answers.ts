@@ -24,6 +24,8 @@ export class KeptAnswers {
   readonly #service: KeyService;
   readonly #pool: ItemPool;
   readonly #shared: SharedTier | undefined;
+  /** The items of a list of which the shared cache has no later negative answer. */
+  #listedStill = new WeakMap<readonly Item[], Set<number>>();
 
   constructor(
     service: KeyService,
@@ -49,10 +51,15 @@ export class KeptAnswers {
         drift: service.drift,
         secret: () => secret ?? apiKey(),
         context: `${baseUrl}\n${scope ?? ''}`,
-        onInvalidated: (kind, key, order) => this.#cacheOf(kind)?.invalidated(key, order),
+        onInvalidated: (kind, key, order) => {
+          const list = this.#list.last(ONLY);
+          if (kind === 'item' && list !== undefined) pool.withdraw(list.value, Number(key));
+          return this.#cacheOf(kind)?.invalidated(key, order);
+        },
         onAllInvalidated: (until) => this.#clear(until),
         onMissed: () => {
           for (const cache of this.#all()) cache.missed();
+          this.#listedStill = new WeakMap();
         },
       });
     const cacheOf = <T extends object>(
@@ -102,7 +109,8 @@ export class KeptAnswers {
 
   async item(id: number, options: LookupOptions): Promise<Item | null> {
     if (options.fresh) return this.#ask(id, options);
-    const listed = this.#listed(id, this.#list.fresh(ONLY));
+    const list = this.#list.fresh(ONLY);
+    const listed = list && (await this.#listed(id, list));
     if (listed !== undefined) {
       this.#items.served(listed);
       return listed.value;
@@ -112,7 +120,7 @@ export class KeptAnswers {
     } catch (error) {
       if (options.signal?.aborted) throw error;
       // The list is still served, so what is in it must be as well.
-      const last = this.#listed(id, this.#list.staleIfError(ONLY, error));
+      const last = await this.#listed(id, this.#list.staleIfError(ONLY, error));
       if (last === undefined) throw error;
       this.#items.servedStale(last);
       return last.value;
@@ -167,14 +175,23 @@ export class KeptAnswers {
     return Object.hasOwn(caches, kind) ? (caches[kind] as Cache<never>) : undefined;
   }
 
-  /** The item in a list, unless the service was asked about the item itself since. */
-  #listed(id: number, list: Positive<Item[]> | undefined): Listed | undefined {
+  /** The item in a list, unless the service was asked about the item itself since, by any process. */
+  async #listed(id: number, list: Positive<Item[]> | undefined): Promise<Listed | undefined> {
     if (list === undefined) return undefined;
     // What the service said of the item itself since: also a no that is not served any more. In the same
     // millisecond as well, for a no must not be overruled.
     if ((this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at)
       return undefined;
-    const value = this.#pool.indexOf(list.value).get(id);
+    const index = this.#pool.indexOf(list.value);
+    if (!index.has(id)) return undefined;
+    const known = this.#listedStill.get(list.value) ?? new Set();
+    if (this.#shared !== undefined && !known.has(id)) {
+      // Looked for once: what is withdrawn later comes as a message.
+      const isGone = await this.#items.isWithdrawnSince(String(id), list.order);
+      if (isGone) this.#pool.withdraw(list.value, id);
+      else this.#listedStill.set(list.value, known.add(id));
+    }
+    const value = index.get(id);
     return value && { value, at: list.at };
   }
 

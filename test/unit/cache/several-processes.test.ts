@@ -1,11 +1,15 @@
-import type { CacheOptions, KeyApiOptions } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { CODE, item } from '../../support/wire.js';
+import { json } from '../../support/service-in-memory.js';
+import { CODE, item, refusal } from '../../support/wire.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 function fleet() {
   const service = new KeyApiService();
@@ -38,7 +42,7 @@ describe('an api_key that is rejected', () => {
   ])('withdraws the account in every process: heard by %s', async (_by, hear) => {
     const { service, processes, join } = await accountHolders();
     // The check of a key is remembered for some minutes.
-    service.now += 6 * 60_000;
+    service.now += 6 * MINUTE;
     expect((await rejection(hear(processes[0]))).code).toBe(REJECTED);
     await settle();
     for (const each of [...processes, join()]) {
@@ -154,5 +158,105 @@ describe('positive answers that arrive in another order than they were requested
     await service.release();
     expect(await late).toBeNull();
     expect(await heard).toBeNull();
+  });
+});
+
+describe('a negative answer about one item of a list', () => {
+  /** The service has taken an item off, and only its list still has it. */
+  function takeOff({ service }: ReturnType<typeof fleet>): void {
+    service.override = ({ path }) => (path === ITEM ? json(refusal('Item Not Found')) : undefined);
+  }
+
+  async function twoWithList() {
+    const given = fleet();
+    const processes = [given.join(), given.join()] as const;
+    for (const each of processes) await each.listItems();
+    await settle();
+    given.service.now += 1;
+    takeOff(given);
+    return { ...given, one: processes[0], two: processes[1] };
+  }
+
+  it.each<[string, (given: Awaited<ReturnType<typeof twoWithList>>) => unknown]>([
+    ['that holds the list', ({ two }) => two],
+    ['that takes the list from the shared cache', ({ join }) => join()],
+    [
+      'that holds the list, and has missed the message',
+      async ({ two, shared }) => {
+        shared.reconnect();
+        await settle();
+        return two;
+      },
+    ],
+  ])('holds in a process %s', async (_name, processOf) => {
+    const given = await twoWithList();
+    const { service, shared, one } = given;
+    if (_name.includes('missed')) vi.spyOn(shared, 'publish').mockResolvedValueOnce();
+    expect(await one.getItem(1042, { fresh: true })).toBeNull();
+    await settle();
+    const other = (await processOf(given)) as KeyApi;
+    for (const each of [one, other]) {
+      await each.listItems();
+      expect(await each.getItem(1042)).toBeNull();
+      expect((await each.getItem(1043))?.id).toBe(1043);
+    }
+    expect(service.asked(ITEM)).toBe(1);
+    // Its own negative answer has expired, and the service cannot be asked.
+    service.now += MINUTE;
+    service.override = undefined;
+    service.says = 'outage';
+    for (const each of [one, other]) {
+      expect((await rejection(each.getItem(1042))).code).toBe('service_unavailable');
+      expect((await each.getItem(1043))?.id).toBe(1043);
+    }
+    service.now += 23 * HOUR;
+    for (const each of [one, other]) {
+      expect((await rejection(each.getItem(1042))).code).toBe('service_unavailable');
+      expect((await each.getItem(1043))?.id).toBe(1043);
+    }
+  });
+
+  it('holds against a list that was requested before and arrives later', async () => {
+    const given = fleet();
+    const { service, join } = given;
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.getAccount();
+    await settle();
+    service.hold();
+    const list = two.listItems();
+    await settle();
+    service.now += 1;
+    takeOff(given);
+    const heard = one.getItem(1042, { fresh: true });
+    await settle();
+    await service.release(1);
+    expect(await heard).toBeNull();
+    await service.release();
+    expect((await list).map(({ id }) => id)).toEqual([1042, 1043]);
+    expect(await two.getItem(1042)).toBeNull();
+    expect((await two.getItem(1043))?.id).toBe(1043);
+  });
+
+  it('does not hold against a list that was requested later', async () => {
+    const { service, one, two, join } = await twoWithList();
+    expect(await one.getItem(1042, { fresh: true })).toBeNull();
+    service.now += 1;
+    await one.listItems({ fresh: true });
+    await settle();
+    service.says = 'outage';
+    service.override = undefined;
+    for (const each of [one, join()]) {
+      await each.listItems();
+      expect((await each.getItem(1042))?.id).toBe(1042);
+    }
+    expect(await two.getItem(1042)).toBeNull();
+  });
+
+  it('is looked for once in each list', async () => {
+    const { shared, two } = await twoWithList();
+    await two.getItem(1043);
+    shared.calls.length = 0;
+    for (let n = 0; n < 3; n++) expect((await two.getItem(1043))?.id).toBe(1043);
+    expect(shared.calls).toEqual([]);
   });
 });
