@@ -11,7 +11,7 @@ export interface SharedCache {
   get(key: string): Promise<string | undefined>;
   /** Keeps a value for `ttl` milliseconds, in place of an earlier one. */
   set(key: string, value: string, ttl: number): Promise<void>;
-  /** Forgets a key. No error when there is none. */
+  /** Forgets a key, also what {@link write} keeps. No error when there is none. */
   delete(key: string): Promise<void>;
   /**
    * Takes the lock of a key for at most `ttl` milliseconds, so that one process of the fleet asks the
@@ -111,6 +111,11 @@ export class GuardedSharedCache {
       await this.#store.set(name, `${order}:${this.#clock() + ttl}:${value}`, ttl);
       return true;
     }, 'unknown');
+  }
+
+  /** Deletes a row: a Redis that is full refuses to write, and still deletes. */
+  async delete(name: string): Promise<void> {
+    await this.#call<unknown>(() => this.#store.delete(name), 'unknown');
   }
 
   /** `undefined`: another process holds it. What releases it never rejects. */
@@ -213,7 +218,8 @@ export interface SharedAnswer {
 }
 
 /** Neither a negative answer nor a tombstone. */
-export const isPositive = ({ value }: SharedAnswer): boolean => value !== null && value !== undefined;
+export const isPositive = ({ value }: SharedAnswer): boolean =>
+  value !== null && value !== undefined;
 
 /** A row as it is sealed; a positive answer also has a `value`. */
 export interface Row {

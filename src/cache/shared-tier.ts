@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { later, within } from '../deadline.js';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
@@ -17,6 +16,7 @@ import {
   textOf,
   UNAVAILABLE,
 } from './shared-cache.js';
+import { Tombstones } from './tombstones.js';
 
 /** How long one process can ask for all of them, in milliseconds. One that dies delays no longer. */
 const LOCK_LIFE = 2000;
@@ -24,8 +24,6 @@ const LOCK_LIFE = 2000;
 const LOOK_AGAIN = 25;
 /** Invalidations that are remembered while they cannot be sent; more, and everything is invalid. */
 const MOST_UNSENT = 1000;
-/** Invalidations that are sent again after messages were missed: the shared cache can have lost them. */
-const MOST_RECENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
@@ -42,19 +40,6 @@ export interface Found {
   readonly order: number | undefined;
   /** To be called when the service has answered and the answer is shared. */
   readonly release: () => void;
-}
-
-/**
- * What is left of a positive answer that a negative answer or an invalidation has ended: nothing that was
- * requested before is served again.
- */
-interface Tombstone {
-  /** Answers up to this order are invalid. */
-  readonly order: number;
-  /** When no such answer could be served any more. */
-  readonly until: number;
-  /** Whether this process has sent it: it does so again where the shared cache can have lost it. */
-  readonly isOwn: boolean;
 }
 
 /** An invalidation for the other processes. */
@@ -115,7 +100,7 @@ export class SharedTier {
   /** A generation that the shared cache does not know yet. */
   #unsentGeneration: string | undefined;
   readonly #unsent = new Map<string, Invalidation>();
-  readonly #tombstones: LRUCache<string, Tombstone>;
+  readonly #tombstones: Tombstones;
   #cancelRetry: (() => void) | undefined;
   #wait = FIRST_RETRY;
   #isSending = false;
@@ -125,7 +110,7 @@ export class SharedTier {
     this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
     this.#life = Math.max(1, longestLife(options.limits));
-    this.#tombstones = new LRUCache({ max: Math.max(options.limits.max, MOST_RECENT) });
+    this.#tombstones = new Tombstones(options.limits.max, this.#life, options.clock);
     this.#patience = Math.min(LOCK_LIFE, options.timeout / 2);
   }
 
@@ -187,7 +172,7 @@ export class SharedTier {
   /** Whether what was requested up to an order is invalid, as far as this process knows. */
   #hasTombstone(subject: string, order: number): boolean {
     if (this.#unsent.has(subject)) return true;
-    return order <= (this.#tombstoneOf(subject)?.order ?? Number.NEGATIVE_INFINITY);
+    return order <= this.#tombstones.orderOf(subject);
   }
 
   /** Whether what was requested up to an order is invalid, as far as any process knows. */
@@ -195,15 +180,6 @@ export class SharedTier {
     if (this.#hasTombstone(subject, order)) return true;
     const { answer } = await this.read(subject);
     return answer !== undefined && !isPositive(answer) && answer.order >= order;
-  }
-
-  #tombstoneOf(subject: string): Tombstone | undefined {
-    const tombstone = this.#tombstones.peek(subject);
-    return tombstone && this.#options.clock() < tombstone.until ? tombstone : undefined;
-  }
-
-  #keepTombstone(subject: string, order: number, isOwn: boolean): void {
-    this.#tombstones.set(subject, { order, isOwn, until: this.#options.clock() + this.#life });
   }
 
   /** Reports a row that this fleet has not put there, or that another version of the package has. */
@@ -391,7 +367,7 @@ export class SharedTier {
       isSent = (await this.#writeAndPublish(seal, name, order, text, { subject, order })) && isSent;
     }
     if (!isSent) return false;
-    this.#keepTombstone(subject, invalidation.order ?? 0, true);
+    this.#tombstones.keep(subject, invalidation.order ?? 0, true);
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     return true;
   }
@@ -406,6 +382,8 @@ export class SharedTier {
   ): Promise<boolean> {
     const sealed = seal.seal(`${name} ${order}`, text);
     const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
+    // At least no process that starts later must find what was there.
+    if (!isStored) await this.#store.delete(name);
     const published = JSON.stringify({ ...message, isStored, from: this.#id });
     return (await this.#store.publish(seal.seal(INVALIDATION, published))) && isStored;
   }
@@ -450,10 +428,8 @@ export class SharedTier {
     this.#generation = this.#unsentGeneration;
     this.#options.onMissed();
     // A server that restarted empty, or a replica that was behind, does not know the latest ones.
-    const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
-    for (const [subject, { order }] of own.slice(0, MOST_RECENT)) {
-      const isNeeded = this.#tombstoneOf(subject) && !this.#unsent.has(subject);
-      if (isNeeded) this.#unsent.set(subject, { subject, order });
+    for (const [subject, order] of this.#tombstones.recent()) {
+      if (!this.#unsent.has(subject)) this.#unsent.set(subject, { subject, order });
     }
     void this.#sendUnsent();
   }
@@ -476,10 +452,7 @@ export class SharedTier {
         const [kind = '', ...key] = subject.split(' ');
         const isKnown = this.#options.onInvalidated(kind, key.join(' '), order);
         // Where the shared cache knows, only what was here or in flight could come back.
-        const own = this.#tombstoneOf(subject);
-        if (isKnown || !isStored) {
-          this.#keepTombstone(subject, Math.max(order, own?.order ?? 0), own?.isOwn ?? false);
-        }
+        if (isKnown || !isStored) this.#tombstones.keep(subject, order, false);
       }
       return true;
     }

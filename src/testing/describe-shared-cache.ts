@@ -238,6 +238,14 @@ export function describeSharedCache(
       },
     );
 
+    addOptional(order, 'deletes what was written, whatever its order', async (cache, peer) => {
+      const key = randomUUID();
+      await cache.write(key, 'value', HOUR, 7);
+      await peer.delete(key);
+      assert.equal((await cache.read(key)).value, undefined, 'the deleted key');
+      assert.equal(await cache.write(key, 'earlier', HOUR, 6), true, 'its order is forgotten too');
+    });
+
     addOptional(order, 'decides in one step between 50 writes at once', async (cache, peer) => {
       const key = randomUUID();
       const orders = Array.from({ length: 50 }, (_, i) => i + 1);

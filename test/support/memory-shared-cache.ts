@@ -94,6 +94,11 @@ export class MemorySharedCache extends PlainSharedCache {
     };
   }
 
+  override async delete(key: string): Promise<void> {
+    await super.delete(key);
+    this.rows.delete(key);
+  }
+
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
     this.called('write');
     const row = this.rows.get(key);

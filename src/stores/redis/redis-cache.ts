@@ -79,7 +79,9 @@ export class RedisCache implements SharedCache {
 
   /** @throws MarketgateError `store_unavailable`. */
   async delete(key: string): Promise<void> {
-    await this.#redis.call('delete', (redis) => redis.delete(this.#key('value', key)));
+    await this.#redis.call('delete', (redis) =>
+      Promise.all([redis.delete(this.#key('value', key)), redis.delete(this.#key('row', key))]),
+    );
   }
 
   /**

@@ -260,3 +260,33 @@ describe('a negative answer about one item of a list', () => {
     expect(shared.calls).toEqual([]);
   });
 });
+
+describe('a shared cache that is full, and still deletes', () => {
+  it.each<[string, (one: KeyApi, service: KeyApiService) => Promise<unknown>]>([
+    [
+      'a negative answer',
+      async (one, service) => {
+        service.says = 'negative';
+        await one.validatePurchase(CODE, { fresh: true });
+      },
+    ],
+    ['an invalidation', (one) => rejection(one.invalidate(CODE))],
+  ])('does not bring an old answer back to a process that starts later: %s', async (_by, hear) => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await settle();
+    shared.broken.add('write').add('set');
+    await hear(one, service);
+    await settle();
+    service.now += MINUTE;
+    service.says = 'outage';
+    for (const each of [one, two, join()]) {
+      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    }
+    // The process that heard it has ended before there was room again.
+    await one.close();
+    shared.broken.clear();
+    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+});
