@@ -13,8 +13,8 @@ export interface MemberSettings {
   /** How many failed attempts the fleet allows one visitor in a minute. */
   readonly guessLimit: number;
   /**
-   * Time stands still in the process, so that no call to Redis is too late: what is tested is not what
-   * a process does when it cannot reach the shared cache, as happens on a busy machine.
+   * Calls to Redis have a minute, and rests do not end by themselves: what is tested is not what a process
+   * does when it cannot reach the shared cache, as happens on a busy machine.
    */
   readonly isPatient?: boolean;
   /** Milliseconds by which its clock is wrong. */

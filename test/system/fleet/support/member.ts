@@ -45,6 +45,7 @@ class LongLocks extends RedisCache {
 
 export async function createMember(settings: MemberSettings): Promise<Member> {
   const { client, close } = await CLIENTS[settings.client](settings.redisUrl);
+  const timeout = settings.isPatient ? 60_000 : undefined;
   let now: number | undefined;
   // Many connections, or the requests of a crowd would wait for each other and not for Redis.
   const dispatcher = new Agent({ connections: 64 });
@@ -53,17 +54,21 @@ export async function createMember(settings: MemberSettings): Promise<Member> {
     apiKey: settings.apiKey,
     clock: () => now ?? Date.now() + (settings.skew ?? 0),
     retries: 0,
-    ...(settings.isPatient && { timeout: 60_000 }),
+    timeout,
     dispatcher,
-    cache: { shared: new LongLocks({ client }, settings.lockFactor ?? 1), ...settings.limits },
+    cache: {
+      shared: new LongLocks({ client, timeout }, settings.lockFactor ?? 1),
+      ...settings.limits,
+    },
   });
-  const plain = new RedisTokenStore({ client });
+  const plain = new RedisTokenStore({ client, timeout });
   const app = express();
   app.get(
     '/guarded',
     requirePurchase(keyApi, {
       guessLimit: new RedisGuessLimit({
         client,
+        timeout,
         limit: settings.guessLimit,
         windowMs: 60_000,
         keyGenerator: (req) => req.get('x-visitor') ?? '',
