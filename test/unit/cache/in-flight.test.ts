@@ -1,18 +1,15 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-
-const MINUTE = 60_000;
-const OTHER = 'another-purchase-code';
+import { alone, MINUTE, OTHER } from './support.js';
 
 describe('concurrent identical lookups', () => {
   it.each(['positive', 'negative', 'outage'] as const)(
     'share one request, and its %s answer',
     async (says) => {
-      const service = new KeyApiService();
-      const keyApi = service.client();
+      const { service, keyApi } = alone();
       service.says = says;
       service.hold();
       const callers = Array.from({ length: 100 }, () =>
@@ -29,8 +26,7 @@ describe('concurrent identical lookups', () => {
   );
 
   it('are separate for another code, and after the answer', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    const { service, keyApi } = alone({ ttl: 0, staleWhileRevalidate: 0 });
     await Promise.all([keyApi.validatePurchase(CODE), keyApi.validatePurchase(OTHER)]);
     await keyApi.validatePurchase(CODE);
     service.says = 'outage';
@@ -40,8 +36,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('go on when one caller leaves, also the first', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     const leaving = new AbortController();
     const first = keyApi.validatePurchase(CODE, { signal: leaving.signal });
@@ -54,8 +49,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('end on the wire when the last caller has left, and not before', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.says = 'silence';
     const [one, other] = [new AbortController(), new AbortController()];
     const left = [one, other].map(({ signal }) =>
@@ -76,8 +70,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('end on the wire with close(), and reject at once', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.says = 'silence';
     const asked = rejection(keyApi.validatePurchase(CODE));
     await settle();
@@ -87,8 +80,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('put one listener on a signal that many calls share', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { keyApi } = alone();
     const { signal } = new AbortController();
     const warned = vi.fn();
     process.on('warning', warned);
@@ -100,8 +92,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('get one frozen answer, also when it was invalidated meanwhile', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { keyApi } = alone();
     const both = Promise.all([keyApi.validatePurchase(CODE), keyApi.validatePurchase(CODE)]);
     await keyApi.invalidate(CODE);
     const [one, other] = await both;
@@ -110,8 +101,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('leave no listener on the signal of a caller', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     const { signal } = new AbortController();
     const open = new Set<unknown>();
     signal.addEventListener = (_type: string, listener: unknown) => void open.add(listener);
@@ -128,8 +118,7 @@ describe('concurrent identical lookups', () => {
 
 describe('a refresh in the background', () => {
   it('is one for each code, however often the stale answer is served', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     const first = await keyApi.validatePurchase(CODE);
     service.now += 6 * MINUTE;
     service.hold();
@@ -140,8 +129,7 @@ describe('a refresh in the background', () => {
   });
 
   it('is one of 16 at a time, and of more when those have ended, well or badly', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     const codes = Array.from({ length: 40 }, (_, i) => `purchase-code-${i}`);
     for (const code of codes) await keyApi.validatePurchase(code);
     service.now += 6 * MINUTE;
@@ -169,8 +157,7 @@ describe('a refresh in the background', () => {
 
   it('that fails is no unhandled rejection', async () => {
     const unhandled = unhandledRejections();
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
     service.says = 'outage';
     service.now += 6 * MINUTE;
@@ -181,8 +168,7 @@ describe('a refresh in the background', () => {
   });
 
   it('ends with close()', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
     service.now += 6 * MINUTE;
     service.says = 'silence';
@@ -204,8 +190,7 @@ describe('answers count in the order of their requests', () => {
     ['the newest not yet', [1, 0], 1],
     ['only the oldest yet', [0], 0],
   ])('%s', async (_name, order, cached) => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     service.override = (_request, n) => {
       service.item = { id: 1042, name: `item ${n}`, media: {} };
@@ -225,26 +210,11 @@ describe('answers count in the order of their requests', () => {
     await Promise.all(asked);
   });
 
-  it('a late positive answer does not undo a negative one, and is not served', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
-    await keyApi.getAccount();
-    service.hold();
-    const old = keyApi.validatePurchase(CODE);
-    await settle();
-    service.says = 'negative';
-    const newer = keyApi.validatePurchase(CODE, { fresh: true });
-    await settle();
-    await service.release(1);
-    expect(await newer).toBeNull();
-    await service.release(0);
-    expect(await old).toBeNull();
-    expect(keyApi.peekPurchase(CODE)).toBeNull();
-  });
-
-  it('a late positive answer is not served when the negative one has expired meanwhile', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ cache: { invalidTtl: 0 } });
+  it.each([
+    ['is served', {}, null],
+    ['has expired meanwhile', { invalidTtl: 0 }, undefined],
+  ])('a late positive answer does not undo a negative one that %s', async (_how, cache, cached) => {
+    const { service, keyApi } = alone(cache);
     await keyApi.getAccount();
     service.hold();
     const old = keyApi.validatePurchase(CODE);
@@ -257,11 +227,11 @@ describe('answers count in the order of their requests', () => {
     await service.release(0);
     await service.release();
     expect(await old).toBeNull();
+    expect(keyApi.peekPurchase(CODE)).toBe(cached);
   });
 
   it('a failure undoes nothing', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     const old = keyApi.validatePurchase(CODE);
     await settle();
@@ -276,8 +246,7 @@ describe('answers count in the order of their requests', () => {
   });
 
   it('a caller without fresh joins the newest in-flight request', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     const calls = [keyApi.validatePurchase(CODE), keyApi.validatePurchase(CODE, { fresh: true })];
     await settle();
@@ -292,33 +261,19 @@ describe('answers count in the order of their requests', () => {
   });
 });
 
-describe('fresh', () => {
-  it('asks the service whatever is cached, and its answer is cached', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
-    await keyApi.validatePurchase(CODE);
-    service.says = 'negative';
-    expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
-    expect(await keyApi.validatePurchase(CODE)).toBeNull();
-    expect(service.asked()).toBe(2);
-  });
-
-  it('does not join a request that was made before', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
-    service.hold();
-    const calls = [keyApi.getItem(7), keyApi.getItem(7, { fresh: true })];
-    await settle();
-    expect(service.asked(ITEM)).toBe(2);
-    await service.release();
-    await Promise.all(calls);
-  });
+it('fresh does not join a request that was made before', async () => {
+  const { service, keyApi } = alone();
+  service.hold();
+  const calls = [keyApi.getItem(7), keyApi.getItem(7, { fresh: true })];
+  await settle();
+  expect(service.asked(ITEM)).toBe(2);
+  await service.release();
+  await Promise.all(calls);
 });
 
 describe('invalidate', () => {
   it('forgets one code, however it is written', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     for (const says of ['positive', 'negative'] as const) {
       service.says = says;
       await keyApi.validatePurchase(CODE);
@@ -334,8 +289,7 @@ describe('invalidate', () => {
     ['of the code', CODE],
     ['of everything', undefined],
   ])('%s also holds for in-flight requests, all of them', async (_name, code) => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     const before = [
       keyApi.validatePurchase(CODE),
@@ -359,8 +313,7 @@ describe('invalidate', () => {
   });
 
   it('is outlived by the answer to a later request', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.hold();
     const before = keyApi.validatePurchase(CODE);
     await settle();
@@ -375,8 +328,7 @@ describe('invalidate', () => {
   });
 
   it.each(['', '  ', 7])('of %j is a TypeError and forgets nothing', async (code) => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { keyApi } = alone();
     await keyApi.validatePurchase(CODE);
     await expect(keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
@@ -385,8 +337,7 @@ describe('invalidate', () => {
 
 describe('marketgate:lookup', () => {
   it('reports a negative answer, from the service and from the cache', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.says = 'negative';
     const lookups = hear('lookup');
     await keyApi.validatePurchase(CODE);
@@ -399,8 +350,7 @@ describe('marketgate:lookup', () => {
   });
 
   it('reports an error that is not of this package without a code', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
     service.now += 6 * MINUTE;
     service.says = 'silence';

@@ -4,13 +4,10 @@ import { hear } from '../../support/hear.js';
 import { ITEM, ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { CODE, item } from '../../support/wire.js';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+import { alone, HOUR, MINUTE } from './support.js';
 
 async function listed(cache: object = {}) {
-  const service = new KeyApiService();
-  const keyApi = service.client({ cache });
+  const { service, keyApi } = alone(cache);
   return { service, keyApi, list: await keyApi.listItems() };
 }
 
@@ -40,8 +37,7 @@ describe('an item of a cached list', () => {
   });
 
   it('is requested when the service says that it has no items', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.says = 'negative';
     expect(await keyApi.listItems()).toEqual([]);
     expect(await keyApi.getItem(7)).toBeNull();
@@ -56,8 +52,7 @@ describe('an item of a cached list', () => {
     ['a negative answer that is over by now', 10_000, 31_000, false],
     ['a list after the negative answer', -1, 0, true],
   ])('%s', async (_name, later, wait, isServed) => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     const list = () => keyApi.listItems();
     const refuse = async () => {
       service.says = 'negative';
@@ -74,8 +69,7 @@ describe('an item of a cached list', () => {
   });
 
   it('is no longer served from a list of the same millisecond as its own negative answer', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     service.says = 'negative';
     await keyApi.getItem(1042);
     service.says = 'positive';
@@ -204,8 +198,7 @@ describe('two versions of an item', () => {
   const next = { ...item, version: '2.0.0' };
 
   it('are never mixed up in purchases, nor is the old one changed', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     const old = await soldWith(keyApi, 'code-number-1');
     service.item = next;
     expect((await soldWith(keyApi, 'code-number-2'))?.version).toBe('2.0.0');

@@ -1,28 +1,14 @@
-import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import type { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
-import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
+import { type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
+import { alone, fleet, HOUR, MINUTE, plainFleet } from './support.js';
 
 // "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2).
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-function fleet(isOrdered = true) {
-  const service = new KeyApiService();
-  const shared = isOrdered ? new MemorySharedCache(() => service.now) : new PlainSharedCache();
-  return {
-    service,
-    shared,
-    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
-      service.client({ cache: { shared, ...cache }, ...options }),
-  };
-}
-
 /** Two processes that both hold a positive answer, which the shared cache has as well. */
-async function customersOf(given = fleet()) {
+async function customersOf<T extends ReturnType<typeof plainFleet>>(given: T) {
   const processes = [given.join(), given.join()] as const;
   for (const each of processes) await each.validatePurchase(CODE);
   await settle();
@@ -42,7 +28,7 @@ describe('a negative answer that the shared cache does not take', () => {
     ['neither', ['write', 'publish']],
     ['away altogether', ['read', 'write', 'publish']],
   ])('%s: the old row does not come back', async (_name, broken) => {
-    const { service, shared, one, join } = await customersOf();
+    const { service, shared, one, join } = await customersOf(fleet());
     for (const method of broken) shared.broken.add(method);
     await refund(service, one);
     // The negative answer has expired here; the service cannot be asked; the row is still there.
@@ -58,7 +44,7 @@ describe('a negative answer that the shared cache does not take', () => {
   });
 
   it('reaches a process that is in touch by its message alone', async () => {
-    const { service, shared, one, two } = await customersOf();
+    const { service, shared, one, two } = await customersOf(fleet());
     shared.broken.add('write');
     await refund(service, one);
     service.says = 'outage';
@@ -68,7 +54,7 @@ describe('a negative answer that the shared cache does not take', () => {
   it('is told by a timer, without a reconnect', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { service, shared, one, join } = await customersOf();
+    const { service, shared, one, join } = await customersOf(fleet());
     shared.broken.add('write');
     await refund(service, one);
     shared.broken.clear();
@@ -91,7 +77,7 @@ describe('a negative answer that the shared cache does not take', () => {
   });
 
   it('is not forgotten when messages were missed meanwhile', async () => {
-    const { service, shared, one } = await customersOf();
+    const { service, shared, one } = await customersOf(fleet());
     shared.broken.add('write').add('publish');
     await refund(service, one);
     service.now += MINUTE;
@@ -130,7 +116,7 @@ describe('a late positive answer', () => {
   });
 
   it('that was asked for after the negative one counts again', async () => {
-    const { service, one, two, join } = await customersOf();
+    const { service, one, two, join } = await customersOf(fleet());
     await refund(service, one);
     service.says = 'positive';
     expect(await two.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
@@ -178,17 +164,17 @@ describe('clocks that are five minutes apart', () => {
 
 describe('messages that were missed', () => {
   it('make entries "must be asked", not gone: in an outage they still serve', async () => {
-    const { service, shared, one } = await customersOf();
+    const { service, shared, one } = await customersOf(fleet());
     shared.reconnect();
     await settle();
     expect(one.peekPurchase(CODE)).toBeUndefined();
-    (shared as MemorySharedCache).rows.clear();
+    shared.rows.clear();
     service.says = 'outage';
     expect(await one.validatePurchase(CODE)).toEqual(purchase);
   });
 
   it('cost no request while the shared cache still has the answer', async () => {
-    const { service, shared, one } = await customersOf();
+    const { service, shared, one } = await customersOf(fleet());
     shared.reconnect();
     await settle();
     expect(await one.validatePurchase(CODE)).toEqual(purchase);
@@ -200,7 +186,7 @@ describe('messages that were missed', () => {
     ['of one code', CODE],
     ['of everything', undefined],
   ])('are found out by looking: an invalidation %s', async (_name, code) => {
-    const { service, shared, one, two } = await customersOf();
+    const { service, shared, one, two } = await customersOf(fleet());
     const publish = vi.spyOn(shared, 'publish').mockResolvedValue(undefined);
     await one.invalidate(code);
     publish.mockRestore();
@@ -226,7 +212,7 @@ describe('invalidate', () => {
   ])(
     'that cannot be sent rejects, has forgotten the code here, and goes on: %s fails',
     async (_name, method, code) => {
-      const { service, shared, one, two, join } = await customersOf();
+      const { service, shared, one, two, join } = await customersOf(fleet());
       shared.broken.add(method);
       expect((await rejection(one.invalidate(code))).code).toBe('store_unavailable');
       expect(one.peekPurchase(CODE)).toBeUndefined();
@@ -240,12 +226,12 @@ describe('invalidate', () => {
   );
 
   it('of everything is told again to a shared cache that has lost it', async () => {
-    const { service, shared, one, join } = await customersOf();
-    const rows = [...(shared as MemorySharedCache).rows];
+    const { service, shared, one, join } = await customersOf(fleet());
+    const rows = [...shared.rows];
     await one.invalidate();
     // A failover to a replica that is behind.
-    (shared as MemorySharedCache).rows.clear();
-    for (const [name, row] of rows) (shared as MemorySharedCache).rows.set(name, row);
+    shared.rows.clear();
+    for (const [name, row] of rows) shared.rows.set(name, row);
     shared.reconnect();
     service.says = 'negative';
     expect(await one.validatePurchase(CODE)).toBeNull();
@@ -253,7 +239,7 @@ describe('invalidate', () => {
   });
 
   it('of more codes than can be remembered becomes one of everything', async () => {
-    const { service, shared, one, join } = await customersOf();
+    const { service, shared, one, join } = await customersOf(fleet());
     shared.broken.add('write');
     for (let i = 0; i <= 1000; i++) await rejection(one.invalidate(`purchase-code-${i}`));
     shared.broken.clear();
@@ -266,7 +252,7 @@ describe('invalidate', () => {
 
 describe('a shared cache that keeps no order', () => {
   it('never brings a refused customer back in the process that heard it', async () => {
-    const { service, shared, one } = await customersOf(fleet(false));
+    const { service, shared, one } = await customersOf(plainFleet());
     const rows = [...shared.values];
     await refund(service, one);
     for (const [name, value] of rows) shared.values.set(name, value);
@@ -276,7 +262,7 @@ describe('a shared cache that keeps no order', () => {
   });
 
   it('shares answers and invalidations all the same', async () => {
-    const { service, one, two, join } = await customersOf(fleet(false));
+    const { service, one, two, join } = await customersOf(plainFleet());
     expect(service.asked()).toBe(1);
     await one.invalidate(CODE);
     service.says = 'negative';
@@ -288,8 +274,7 @@ describe('a shared cache that keeps no order', () => {
 
 describe('spellings of one code', () => {
   it('share one entry, and are asked as the service knows them', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
     for (let i = 0; i < 300; i++) {
       const spelling = [...CODE].map((c, n) => ((i >> (n % 9)) & 1 ? c.toUpperCase() : c)).join('');
@@ -302,8 +287,7 @@ describe('spellings of one code', () => {
   });
 
   it('that the service refused do not refuse another spelling', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = alone();
     await keyApi.getAccount();
     service.says = 'negative';
     expect(await keyApi.validatePurchase(CODE.toUpperCase())).toBeNull();

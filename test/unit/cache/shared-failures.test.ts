@@ -6,8 +6,8 @@ import { unhandledRejections } from '../../support/hear.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { CODE, KEY, purchase } from '../../support/wire.js';
+import { OTHER, fleet as sharingFleet } from './support.js';
 
-const OTHER = 'another-purchase-code';
 const METHODS = ['read', 'write', 'lock', 'publish', 'subscribe'] as const;
 type Method = (typeof METHODS)[number];
 
@@ -17,17 +17,15 @@ const throws = (): never => {
   throw new Error('down');
 };
 
-/** A fleet whose time the test moves. */
+/** A fleet whose time the test moves, and whose shared cache can fail. */
 function fleet() {
-  const service = new KeyApiService();
-  const shared = new MemorySharedCache(() => service.now);
+  const given = sharingFleet();
   return {
-    service,
-    shared,
+    ...given,
     fail: (method: Method, how: () => unknown = rejects) =>
-      vi.spyOn(shared, method as 'read').mockImplementation(how as never),
+      vi.spyOn(given.shared, method as 'read').mockImplementation(how as never),
     join: (options: Partial<KeyApiOptions> = {}, cache: CacheOptions = {}) =>
-      service.client({ cache: { shared, ...cache }, ...options }),
+      given.join(cache, options),
   };
 }
 

@@ -1,36 +1,12 @@
-import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import type { CacheOptions, KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { ACCOUNT, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
+import { fleet, HOUR, KINDS, MINUTE, OTHER, OTHER_KEY, SECOND } from './support.js';
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const OTHER = 'another-purchase-code';
 const SECRET = 'ours alone, and long enough for a secret';
-const OTHER_KEY = 'b2'.repeat(32);
-
-const KINDS: [string, (keyApi: KeyApi, options?: object) => Promise<unknown>][] = [
-  ['account', (keyApi, options) => keyApi.getAccount(options)],
-  ['items', (keyApi, options) => keyApi.listItems(options)],
-  ['item', (keyApi, options) => keyApi.getItem(7, options)],
-  ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options)],
-];
-
-function fleet() {
-  const service = new KeyApiService();
-  const shared = new MemorySharedCache(() => service.now);
-  return {
-    service,
-    shared,
-    /** Another process. */
-    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
-      service.client({ cache: { shared, ...cache }, ...options }),
-  };
-}
 
 /** What a process would serve from its own cache. */
 const cachedBy = (processes: KeyApi[], code = CODE) =>

@@ -1,0 +1,46 @@
+import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import { KeyApiService } from '../../support/key-api-service.js';
+import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
+import { account, CODE, item, purchase } from '../../support/wire.js';
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const OTHER = 'another-purchase-code';
+export const OTHER_KEY = 'b2'.repeat(32);
+
+type Ask = (keyApi: KeyApi, options?: object) => Promise<unknown>;
+
+/** The kinds of answers, how to ask for one, and what it is. */
+export const KINDS: [string, Ask, unknown][] = [
+  ['account', (keyApi, options) => keyApi.getAccount(options), account],
+  ['items', (keyApi, options) => keyApi.listItems(options), [item, { ...item, id: 1043 }]],
+  ['item', (keyApi, options) => keyApi.getItem(7, options), { ...item, id: 7 }],
+  ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options), purchase],
+];
+
+/** A service, and one process with its own cache. */
+export function alone(cache: CacheOptions | false = {}) {
+  const service = new KeyApiService();
+  return { service, keyApi: service.client({ cache }) };
+}
+
+/** A service, a shared cache, and processes that use it. */
+export function fleet() {
+  const service = new KeyApiService();
+  const shared = new MemorySharedCache(() => service.now);
+  return fleetOn(service, shared);
+}
+
+/** The same with a shared cache that keeps no order. */
+export const plainFleet = () => fleetOn(new KeyApiService(), new PlainSharedCache());
+
+function fleetOn<T extends PlainSharedCache>(service: KeyApiService, shared: T) {
+  return {
+    service,
+    shared,
+    /** Another process. */
+    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
+      service.client({ cache: { shared, ...cache }, ...options }),
+  };
+}
