@@ -47,8 +47,7 @@ export {
 export { type RequireLoginOptions, requireLogin } from './express/require-login.js';
 export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
 export { returnTo } from './express/return-to.js';
-export type { ClientOptions } from './http/client-options.js';
-export type { DispatcherLike } from './http/fetch-dispatcher.js';
+export type { ClientOptions, DispatcherLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
 export type { Account, AccountProfile } from './model/account.js';
 export type { Item, ItemMedia, ItemPrice } from './model/item.js';

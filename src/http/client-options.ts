@@ -8,7 +8,12 @@ import {
   shapedOption,
   wrongOption,
 } from '../options.js';
-import { type DispatcherLike, fetchDispatcher } from './fetch-dispatcher.js';
+
+/** As much of an undici `Dispatcher` as is used; those of undici 6, 7 and 8 fit. */
+export interface DispatcherLike {
+  /** Sends one request; the answer goes to the handler. */
+  dispatch(options: object, handler: object): boolean;
+}
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
@@ -58,8 +63,8 @@ export interface ClientSettings {
   readonly maxResponseBytes: number;
   readonly retries: number;
   readonly allowInsecure: boolean;
-  /** What to send through, if not an own pool: the option `dispatcher`, or `fetch` as one. */
   readonly dispatcher: DispatcherLike | undefined;
+  readonly fetch: ClientOptions['fetch'];
   /** The present as epoch milliseconds. */
   readonly clock: () => number;
   /** The same, but it never goes back: durations are measured by it. */
@@ -87,7 +92,8 @@ export function checkClientOptions(owner: string, options: ClientOptions): Clien
     maxResponseBytes: positiveOption(owner, 'maxResponseBytes', most, DEFAULT_BYTES, 'bytes'),
     retries: countOption(owner, 'retries', options.retries, 2),
     allowInsecure: flagOption(owner, 'allowInsecure', options.allowInsecure),
-    dispatcher: fetch === undefined ? dispatcher : fetchDispatcher(fetch),
+    dispatcher,
+    fetch,
     clock,
     monotonicClock: monotonic(clock),
   };

@@ -1,5 +1,5 @@
 import { Deadline, type EndListener } from '../deadline.js';
-import { type RequestMessage, requestChannel } from '../diagnostics.js';
+import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings, ServiceUrl } from './client-options.js';
@@ -58,8 +58,8 @@ export class HttpClient {
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+    if (deadline.ended) throw deadline.reason;
     const what = nameOf(request);
-    this.#transport.checkOpen();
     this.#gate.check(what);
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';
@@ -110,7 +110,6 @@ export class HttpClient {
   }
 
   async #try<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
-    if (deadline.ended) throw deadline.reason;
     const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {
@@ -125,7 +124,12 @@ export class HttpClient {
       failure = error;
       throw error;
     } finally {
-      if (begun !== undefined) report(request, attempt, begun, failure);
+      if (begun !== undefined) {
+        const { method, path: endpoint } = request;
+        const durationMs = performance.now() - begun;
+        const code = isMarketgateError(failure) && { code: failure.code };
+        requestChannel.publish({ method, endpoint, attempt, ...code, durationMs });
+      }
     }
   }
 
@@ -188,22 +192,6 @@ class RetryTurns {
       if (!isAnswered) return;
     }
   }
-}
-
-function report(
-  { method, path }: WireRequest,
-  attempt: number,
-  begun: number,
-  error: unknown,
-): void {
-  const message: RequestMessage = {
-    method,
-    endpoint: path,
-    attempt,
-    ...(isMarketgateError(error) && { code: error.code }),
-    durationMs: performance.now() - begun,
-  };
-  requestChannel.publish(message);
 }
 
 /** Whether a retry can go better: there was no answer, and the service did not ask to be left alone. */

@@ -1,8 +1,7 @@
-import type { Dispatcher, Pool } from 'undici';
+import type { Pool } from 'undici';
 import type { Deadline, EndListener } from '../deadline.js';
 import type { ClientSettings, ServiceUrl } from './client-options.js';
-import { closedError, networkFailure, notRead, redirected, tooLarge } from './failure.js';
-import type { DispatcherLike } from './fetch-dispatcher.js';
+import { networkFailure, notRead, redirected, tooLarge } from './failure.js';
 import { isNotNow } from './meanings.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
@@ -43,7 +42,6 @@ export class Transport {
   readonly #url: ServiceUrl;
   readonly #settings: ClientSettings;
   #pool: Promise<Pool> | undefined;
-  #isClosed = false;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#url = url;
@@ -52,54 +50,37 @@ export class Transport {
 
   /** Sends once. Resolves with any response that can be read; rejects when there is none. */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
-    const { method, path, query, body, contentType } = request;
-    const { origin, basePath } = this.#url;
-    const target = `${basePath}${path}${query ? `?${query}` : ''}`;
-    const headers = contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS;
-    const options: Dispatcher.DispatchOptions = {
-      origin,
-      path: target,
+    const { method, path, query, body = null, contentType } = request;
+    const { dispatcher, fetch, maxResponseBytes } = this.#settings;
+    const options = {
+      origin: this.#url.origin,
+      path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
-      headers,
-      body: body ?? null,
+      headers: contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS,
+      body,
       // The deadline of the call ends it; undici's own of 300 seconds would only be more timers.
       headersTimeout: 0,
       bodyTimeout: 0,
       // Switches off a redirect interceptor that a dispatcher was composed with.
-      ...{ maxRedirections: 0 },
+      maxRedirections: 0,
     };
-    const dispatcher = this.#settings.dispatcher ?? (await this.#open());
-    return this.#dispatch(dispatcher, options, nameOf(request), deadline);
-  }
-
-  /** @throws MarketgateError `service_unavailable` once it is closed. */
-  checkOpen(): void {
-    if (this.#isClosed) throw closedError();
-  }
-
-  /** Ends the connections. A dispatcher that was passed in stays open. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#pool)?.destroy();
-  }
-
-  #dispatch(
-    dispatcher: DispatcherLike,
-    options: object,
-    what: string,
-    deadline: Deadline,
-  ): Promise<WireResponse> {
+    const through = fetch ?? dispatcher ?? (await this.#open());
     return new Promise((resolve, reject) => {
-      this.checkOpen();
-      const { maxResponseBytes } = this.#settings;
+      const what = nameOf(request);
       const handler = new ResponseHandler(what, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
       try {
-        dispatcher.dispatch(options, handler);
+        if (typeof through === 'function') void fetchInto(handler, through, options);
+        else through.dispatch(options, handler);
       } catch (error) {
         handler.onError(error);
       }
     });
+  }
+
+  /** Ends the connections. A dispatcher that was passed in stays open. */
+  async close(): Promise<void> {
+    await (await this.#pool)?.destroy();
   }
 
   #open(): Promise<Pool> {
@@ -201,18 +182,16 @@ class ResponseHandler implements EndListener {
     if (hasFollowed(context)) this.#fail(notRead(this.#what, redirected('by the dispatcher')));
   }
 
-  onHeaders(status: number, raw: readonly (Buffer | string)[]): boolean {
+  onHeaders(status: number, raw: readonly (Buffer | string)[]): void {
     const headers: Headers = {};
     for (let at = 0; at < raw.length; at += 2) {
       headers[String(raw[at]).toLowerCase()] ??= String(raw[at + 1]);
     }
     this.onResponseStart(undefined, status, headers);
-    return true;
   }
 
-  onData(chunk: Buffer): boolean {
+  onData(chunk: Buffer): void {
     this.onResponseData(undefined, chunk);
-    return true;
   }
 
   onComplete(): void {
@@ -262,3 +241,34 @@ const hasFollowed = (context: unknown): boolean => {
   const history: unknown = (context as { history?: unknown } | null | undefined)?.history;
   return Array.isArray(history) && history.length > 0;
 };
+
+/** Where `fetch` followed a redirect, or does not show one. */
+const REDIRECT = 302;
+
+/** Sends by `fetch`, and calls the handler as undici does. */
+async function fetchInto(
+  handler: ResponseHandler,
+  fetch: NonNullable<ClientSettings['fetch']>,
+  { origin, path, method, headers, body }: { origin: string; path: string } & RequestInit,
+): Promise<void> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  handler.onConnect((reason) => controller.abort(reason));
+  try {
+    const init: RequestInit = { method, headers, body, signal, redirect: 'manual' };
+    const response = await fetch(`${origin}${path}`, init);
+    const isRedirect = response.redirected || response.type === 'opaqueredirect';
+    // Without its content-encoding: the body is decoded already.
+    handler.onResponseStart(undefined, isRedirect ? REDIRECT : response.status, {
+      'retry-after': response.headers.get('retry-after') ?? undefined,
+      'content-length': response.headers.get('content-length') ?? undefined,
+    });
+    for await (const chunk of response.body ?? []) {
+      if (signal.aborted) break;
+      handler.onResponseData(undefined, Buffer.from(chunk));
+    }
+    handler.onResponseEnd();
+  } catch (error) {
+    handler.onError(error);
+  }
+}

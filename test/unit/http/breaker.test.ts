@@ -1,137 +1,78 @@
 import { KeyApi, LoginApi } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Breaker, type CallEnd } from '../../../src/http/breaker.js';
 import { rejection } from '../../support/errors.js';
 import { page, startUpstream } from '../../support/upstream.js';
-import { KEY, purchase } from '../../support/wire.js';
-import { type Behaviour, SimulatedService } from './simulation/simulated-service.js';
-import { SimulatedTime } from './simulation/simulated-time.js';
+import { KEY } from '../../support/wire.js';
 
-describe('a service that keeps failing', () => {
-  let time: SimulatedTime;
-  beforeEach(() => {
-    time = SimulatedTime.begin();
-  });
-  afterEach(() => time.end());
-
-  const FAILS: Behaviour = { answer: '500', after: 0 };
-  const WORKS: Behaviour = { answer: 'yes', after: 0 };
-
-  function open(retries = 0) {
-    const self = { behave: FAILS, offset: 0 };
-    const service = new SimulatedService(time.now, () => self.behave);
-    const keyApi = new KeyApi({
-      baseUrl: 'https://simulated.test',
-      apiKey: KEY,
-      retries,
-      // A lookup of the cache goes on when its caller leaves; here the call itself ends.
-      cache: false,
-      clock: () => time.now() + self.offset,
-      dispatcher: service,
-    });
-    let codes = 0;
-    /** A call that must fail. */
-    const fail = (options: { signal?: AbortSignal } = {}) =>
-      time.until(rejection(keyApi.validatePurchase(`some-code-${codes++}`, options)));
-    const work = async () => {
-      const purchase_code = `good-code-${codes++}`;
-      const found = await time.until(keyApi.validatePurchase(purchase_code));
-      expect(found).toEqual({ ...purchase, purchase_code });
+describe('a breaker', () => {
+  function open() {
+    const self = { now: 0 };
+    const breaker = new Breaker(() => self.now);
+    /** One call that ends so; the seconds after which to try again, when it is refused. */
+    const call = (end: CallEnd): number | undefined => {
+      let isProbe: boolean;
+      try {
+        isProbe = breaker.enter('GET /x');
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'service_unavailable' });
+        return (error as { retryAfter: number }).retryAfter;
+      }
+      breaker.leave(isProbe, end);
+      return undefined;
     };
-    const failFiveTimes = async () => {
-      for (let i = 0; i < 5; i++) expect((await fail()).retryAfter).toBeUndefined();
-    };
-    return { self, service, keyApi, fail, work, failFiveTimes };
+    const fail = (times: number) => Array.from({ length: times }, () => call('failed'));
+    return { self, breaker, call, fail };
   }
 
-  it('is left alone after five calls, and everyone else is answered at once', async () => {
-    const { service, fail, failFiveTimes } = open();
-    await failFiveTimes();
-    for (let i = 0; i < 20; i++) {
-      expect(await fail()).toMatchObject({ code: 'service_unavailable', retryAfter: 2 });
-    }
-    expect(service.count()).toBe(5);
+  it('opens after five failures in a row, and refuses at once', () => {
+    const { breaker, fail } = open();
+    expect(fail(7)).toEqual([undefined, undefined, undefined, undefined, undefined, 2, 2]);
+    expect(breaker.isOpen).toBe(true);
+    expect(() => breaker.enter('GET /x')).toThrow(
+      'GET /x: not sent, because the service has failed 5 times in a row; it will be tried again in about 2 s',
+    );
   });
 
-  it('rests for longer each time, up to half a minute', async () => {
-    const { self, fail, failFiveTimes } = open();
-    await failFiveTimes();
-    const rests: number[] = [];
-    for (let i = 0; i < 6; i++) {
-      const { retryAfter = 0 } = await fail();
-      rests.push(retryAfter);
-      self.offset += retryAfter * 1000;
-      await fail();
-    }
+  it('rests for longer each time, up to half a minute', () => {
+    const { self, call, fail } = open();
+    fail(5);
+    const rests = Array.from({ length: 6 }, () => {
+      const rest = call('failed') ?? 0;
+      self.now += rest * 1000 - 1;
+      expect(call('failed')).toBe(1);
+      self.now += 1;
+      expect(call('failed')).toBeUndefined();
+      return rest;
+    });
     expect(rests).toEqual([2, 4, 8, 16, 30, 30]);
   });
 
-  it('is tried by one call when the rest is over; the others are refused meanwhile', async () => {
-    const { self, service, fail, failFiveTimes } = open();
-    await failFiveTimes();
-    self.offset += 1999;
-    await fail();
-    expect(service.count()).toBe(5);
-    self.offset += 1;
-    await Promise.all([fail(), fail(), fail()]);
-    expect(service.count()).toBe(6);
+  it('lets one probe through after the rest; another when the caller of that one left', () => {
+    const { self, breaker, call, fail } = open();
+    fail(5);
+    self.now += 2000;
+    expect(breaker.enter('GET /x')).toBe(true);
+    expect(call('answered')).toBe(1);
+    breaker.leave(true, 'unknown');
+    expect(breaker.enter('GET /x')).toBe(true);
+    breaker.leave(true, 'answered');
+    expect(breaker.isOpen).toBe(false);
+    // The next outage begins with a short rest again.
+    expect(fail(6).at(-1)).toBe(2);
   });
 
-  it('is tried once, without retries, when the rest is over', async () => {
-    const { self, service, fail, failFiveTimes } = open(2);
-    await failFiveTimes();
-    expect(service.count()).toBe(15);
-    self.offset += 2000;
-    await fail();
-    expect(service.count()).toBe(16);
-  });
-
-  it('whose tester leaves is tried by the next', async () => {
-    const { self, service, keyApi, work, failFiveTimes } = open();
-    await failFiveTimes();
-    self.offset += 2000;
-    self.behave = { answer: 'hang', after: 0 };
-    const leaving = new AbortController();
-    const left = keyApi.validatePurchase('x-code-123', { signal: leaving.signal, fresh: true });
-    await time.pass(0);
-    expect(service.count()).toBe(6);
-    leaving.abort();
-    await expect(left).rejects.toThrow(/abort/i);
-    await time.pass(0);
-    self.behave = WORKS;
-    await work();
-  });
-
-  it('is back with the first call that is answered', async () => {
-    const { self, service, work, failFiveTimes } = open();
-    await failFiveTimes();
-    self.behave = WORKS;
-    self.offset += 2000;
-    await work();
-    await work();
-    expect(service.count()).toBe(7);
-  });
-
-  it.each([
-    ['an hour', 3_600_000],
-    ['a year', 365 * 24 * 3_600_000],
-  ])('rests no longer when the clock is set back by %s', async (_name, step) => {
-    const { self, service, fail, work, failFiveTimes } = open();
-    await failFiveTimes();
-    self.offset -= step;
-    expect(await fail()).toMatchObject({ retryAfter: 2 });
-    self.behave = WORKS;
-    self.offset += 2000;
-    await work();
-    expect(service.count()).toBe(6);
-  });
-
-  it('is left open by answers between the failures', async () => {
-    const { self, service, fail, work } = open();
-    for (let i = 0; i < 12; i++) {
-      self.behave = i % 4 === 3 ? WORKS : FAILS;
-      await (i % 4 === 3 ? work() : fail());
+  it('stays closed where answers, or calls whose caller left, come between failures', () => {
+    const { breaker, call, fail } = open();
+    for (let i = 0; i < 3; i++) {
+      fail(4);
+      call('answered');
     }
-    expect(service.count()).toBe(12);
+    fail(4);
+    call('unknown');
+    expect(breaker.isOpen).toBe(false);
+    fail(1);
+    expect(breaker.isOpen).toBe(true);
   });
 });
 
@@ -145,16 +86,18 @@ it('pages and refusals are answers: they come at once, and say what is wrong', a
   expect(upstream.requests).toHaveLength(8);
 });
 
-it('the login has a breaker of its own', async () => {
+it('the login has a breaker of its own, which a clock that is set back does not keep open', async () => {
+  let now = 1_800_000_000_000;
   const upstream = await startUpstream((_request, res) => page(res, 500));
   const loginApi = new LoginApi({
-    authUrl: upstream.url,
-    appId: 'a',
-    appSecret: 's',
-    clock: () => 0,
+    ...{ authUrl: upstream.url, appId: 'a', appSecret: 's', clock: () => now },
   });
   onTestFinished(() => loginApi.close());
   for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
+  now -= 365 * 24 * 3_600_000;
   expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
   expect(upstream.requests).toHaveLength(5);
+  now += 2000;
+  await rejection(loginApi.exchange('k10'));
+  expect(upstream.requests).toHaveLength(6);
 });

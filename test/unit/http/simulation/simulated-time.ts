@@ -6,31 +6,23 @@ import { loadReader } from '../../../../src/clients/login-api.js';
 await Promise.all([loadReaders(), loadReader()]);
 
 interface Timer {
-  readonly id: number;
+  readonly due: number;
   readonly run: () => void;
-  delay: number;
-  due: number;
-  /** Where it stands among those that are due at the same time. */
-  order: number;
-  repeats: boolean;
-  active: boolean;
+  isActive: boolean;
 }
 
 /**
- * Time that passes only when the test says so: timers, `performance.now` and `Date.now` of the whole
+ * Time that passes only when the test says so: timeouts, `performance.now` and `Date.now` of the whole
  * process live by it, so an hour of a service's outage is over in a moment.
  *
- * Our own and not vitest's fake timers: those look through every timer for the next one, and wait a
- * real millisecond between two, which is minutes for the tens of thousands of calls here.
+ * Not vitest's fake timers: those look through every timer for the next one, and wait a real
+ * millisecond between two, which is minutes for the tens of thousands of calls here.
  */
 export class SimulatedTime {
   /** Epoch milliseconds. */
   #now = 1_800_000_000_000;
-  #ids = 0;
-  #orders = 0;
-  /** A binary heap: what is due first is first. */
-  readonly #heap: { due: number; order: number; timer: Timer }[] = [];
-  readonly #timers = new Map<number, Timer>();
+  /** What is due first is last. */
+  readonly #timers: Timer[] = [];
 
   readonly now = (): number => this.#now;
 
@@ -38,14 +30,10 @@ export class SimulatedTime {
   static begin(): SimulatedTime {
     const time = new SimulatedTime();
     const started = time.#now;
-    vi.stubGlobal('setTimeout', (run: () => void, delay = 0, ...args: unknown[]) =>
-      time.#start(run, delay, args, false),
-    );
-    vi.stubGlobal('setInterval', (run: () => void, delay = 0, ...args: unknown[]) =>
-      time.#start(run, delay, args, true),
-    );
-    vi.stubGlobal('clearTimeout', (handle: unknown) => time.#stop(handle));
-    vi.stubGlobal('clearInterval', (handle: unknown) => time.#stop(handle));
+    vi.stubGlobal('setTimeout', time.#start);
+    vi.stubGlobal('clearTimeout', (timer: Timer | undefined) => {
+      if (timer !== undefined) timer.isActive = false;
+    });
     vi.spyOn(performance, 'now').mockImplementation(() => time.#now - started);
     vi.spyOn(Date, 'now').mockImplementation(time.now);
     return time;
@@ -57,17 +45,12 @@ export class SimulatedTime {
     vi.restoreAllMocks();
   }
 
-  /** Timers that are still to fire: what would hold the process. */
-  get pending(): number {
-    return this.#timers.size;
-  }
-
   /** Lets so many milliseconds pass, with all that falls due in them. */
   async pass(milliseconds: number): Promise<void> {
     const until = this.#now + milliseconds;
     await settle();
-    for (let next = this.#first(); next !== undefined && next.due <= until; next = this.#first()) {
-      this.#fire(next);
+    for (let next = this.#next(until); next !== undefined; next = this.#next(until)) {
+      next.run();
       await settle();
     }
     this.#now = until;
@@ -82,108 +65,44 @@ export class SimulatedTime {
     promise.then(done, done);
     await settle();
     while (!isSettled) {
-      const next = this.#first();
+      const next = this.#next(Number.POSITIVE_INFINITY);
       if (next === undefined) throw new Error('it hangs: no timer is left that could settle it');
-      this.#fire(next);
+      next.run();
       await settle();
     }
     return promise;
   }
 
-  #fire(timer: Timer): void {
-    this.#now = Math.max(this.#now, timer.due);
-    if (timer.repeats) this.#plan(timer);
-    else this.#forget(timer);
-    timer.run();
-  }
-
-  #start(run: (...args: unknown[]) => void, delay: number, args: unknown[], repeats: boolean) {
-    const timer: Timer = {
-      id: ++this.#ids,
+  readonly #start = (run: (...args: unknown[]) => void, delay = 0, ...args: unknown[]): Timer => {
+    // As Node has it.
+    const wait = delay >= 1 && delay < 2 ** 31 ? Math.trunc(delay) : 1;
+    const timer = {
+      due: this.#now + wait,
       run: () => run(...args),
-      // As Node has it.
-      delay: delay >= 1 && delay < 2 ** 31 ? Math.trunc(delay) : 1,
-      due: 0,
-      order: 0,
-      repeats,
-      active: true,
+      isActive: true,
+      unref: () => timer,
     };
-    this.#timers.set(timer.id, timer);
-    this.#plan(timer);
-    const handle = {
-      ref: () => handle,
-      unref: () => handle,
-      hasRef: () => true,
-      refresh: () => {
-        timer.active = true;
-        this.#timers.set(timer.id, timer);
-        this.#plan(timer);
-        return handle;
-      },
-      close: () => this.#forget(timer),
-      [Symbol.toPrimitive]: () => timer.id,
-      [Symbol.dispose]: () => this.#forget(timer),
-    };
-    return handle;
-  }
-
-  #stop(handle: unknown): void {
-    const timer = handle == null ? undefined : this.#timers.get(Number(handle));
-    if (timer !== undefined) this.#forget(timer);
-  }
-
-  #forget(timer: Timer): void {
-    timer.active = false;
-    this.#timers.delete(timer.id);
-  }
-
-  #plan(timer: Timer): void {
-    timer.due = this.#now + timer.delay;
-    timer.order = ++this.#orders;
-    const heap = this.#heap;
-    let at = heap.push({ due: timer.due, order: timer.order, timer }) - 1;
-    for (let up = (at - 1) >> 1; at > 0 && this.#isBefore(at, up); up = (at - 1) >> 1) {
-      this.#swap(at, up);
-      at = up;
+    // Most are due last, but for the deadlines, which are cleared before that.
+    let [low, high] = [0, this.#timers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#timers[middle]?.due ?? 0) > timer.due) low = middle + 1;
+      else high = middle;
     }
-  }
+    this.#timers.splice(low, 0, timer);
+    return timer;
+  };
 
-  /** The timer that is due next. Entries of timers that were stopped or planned anew are thrown out. */
-  #first(): Timer | undefined {
-    for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
-      if (top.timer.active && top.timer.order === top.order) return top.timer;
-      this.#dropFirst();
+  /** Takes out the timer that is due next, and moves the time to it. */
+  #next(until: number): Timer | undefined {
+    for (let timer = this.#timers.at(-1); timer !== undefined; timer = this.#timers.at(-1)) {
+      if (timer.isActive && timer.due > until) return undefined;
+      this.#timers.pop();
+      if (!timer.isActive) continue;
+      this.#now = Math.max(this.#now, timer.due);
+      return timer;
     }
     return undefined;
-  }
-
-  #dropFirst(): void {
-    const heap = this.#heap;
-    this.#swap(0, heap.length - 1);
-    heap.pop();
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      let least = at;
-      if (left < heap.length && this.#isBefore(left, least)) least = left;
-      if (right < heap.length && this.#isBefore(right, least)) least = right;
-      if (least === at) return;
-      this.#swap(at, least);
-      at = least;
-    }
-  }
-
-  #isBefore(a: number, b: number): boolean {
-    const [x, y] = [this.#heap[a], this.#heap[b]];
-    if (x === undefined || y === undefined) return false;
-    return x.due === y.due ? x.order < y.order : x.due < y.due;
-  }
-
-  #swap(a: number, b: number): void {
-    const [x, y] = [this.#heap[a], this.#heap[b]];
-    if (x === undefined || y === undefined) return;
-    this.#heap[a] = y;
-    this.#heap[b] = x;
   }
 }
 

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
-import { KeyApi } from 'marketgate';
+import { KeyApi, LoginApi } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KEY } from '../../support/wire.js';
-import { SimulatedService } from './simulation/simulated-service.js';
+import { type Behaviour, SimulatedService } from './simulation/simulated-service.js';
 import { breakIt, DEAD, openShop, visits } from './simulation/simulated-shop.js';
 import { SimulatedTime } from './simulation/simulated-time.js';
 
 /** Three requests a caller would be three times the bound: a thousand tell that as well as more. */
 const CALLERS = 1000;
+const LOGINS = 600;
 
 let time: SimulatedTime;
 beforeEach(() => {
@@ -229,5 +230,76 @@ describe('a service that fails now and then', () => {
       expect(purchase).not.toBeNull();
     }
     expect(service.count()).toBe(450);
+  });
+});
+
+describe('a service that asks to be left alone', () => {
+  it('gets no request in it, from however many callers, and no storm after it', async () => {
+    const shop = openShop(time);
+    shop.behave = { answer: '429', after: 10, retryAfter: 30 };
+    shop.visit();
+    await time.pass(10);
+    shop.behave = { answer: 'yes', after: 10 };
+    const before = shop.service.count();
+    await visits(shop, 290, 100);
+    expect(shop.service.count()).toBe(before);
+    await time.pass(1000);
+    await visits(shop, 100, 10);
+    await time.pass(1000);
+    expect(shop.service.count() - before).toBe(100);
+  });
+
+  it('also from those who were waiting to try again', async () => {
+    const shop = openShop(time);
+    shop.behave = { answer: '500', after: 1 };
+    await visits(shop, 3);
+    await time.pass(2);
+    shop.behave = { answer: '429', after: 1, retryAfter: 60 };
+    await visits(shop, 1);
+    await time.pass(5);
+    const before = shop.service.count();
+    await time.pass(30_000);
+    expect(shop.service.count()).toBe(before);
+    expect(shop.ends).toHaveLength(4);
+  });
+});
+
+describe('logging in during an outage', () => {
+  const open = (behave: Behaviour) => {
+    const service = new SimulatedService(time.now, () => behave);
+    const loginApi = new LoginApi({
+      authUrl: 'https://simulated.test',
+      appId: 'app',
+      appSecret: 'secret-of-the-app',
+      clock: time.now,
+      dispatcher: service,
+    });
+    return { service, loginApi };
+  };
+
+  it.each(DEAD)('%s: each auth_key is sent once at most', async (_name, behave) => {
+    const { service, loginApi } = open(behave);
+    let ended = 0;
+    for (let n = 0; n < LOGINS; n++) {
+      const done = (): void => void ended++;
+      loginApi.exchange(`auth-key-${n}`).then(done, done);
+      if (n % 20 === 19) await time.pass(250);
+    }
+    await time.pass(60_000);
+    expect(ended).toBe(LOGINS);
+    expect(service.count()).toBeLessThanOrEqual(LOGINS);
+  });
+
+  it.each(DEAD)('%s: user info asks at most 1.1 times a caller', async (_name, behave) => {
+    const { service, loginApi } = open(behave);
+    let ended = 0;
+    for (let n = 0; n < LOGINS; n++) {
+      const done = (): void => void ended++;
+      loginApi.getUser(`token-${n}`).then(done, done);
+      if (n % 60 === 59) await time.pass(100);
+    }
+    await time.pass(60_000);
+    expect(ended).toBe(LOGINS);
+    expect(service.count() / LOGINS).toBeLessThanOrEqual(1.1);
   });
 });
