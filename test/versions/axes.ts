@@ -49,6 +49,13 @@ export const FLOORS: { readonly node: string; readonly setups: readonly Setup[] 
   ],
 };
 
+/** The versions of undici whose dispatchers are taken, with the oldest Node that each runs on. */
+export const UNDICIS = [
+  { version: '6', node: 20 },
+  { version: '7', node: 20 },
+  { version: '8', node: 22 },
+] as const;
+
 /** Compilers; the last is whatever npm calls the newest. */
 export const TYPESCRIPTS = ['5.4', '5.6', '5.8', '5.9', '6', 'latest'] as const;
 

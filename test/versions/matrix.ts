@@ -13,9 +13,10 @@ import {
   type Setup,
   TYPED_EXPRESS,
   TYPESCRIPTS,
+  UNDICIS,
 } from './axes.js';
 import { makeProject, nodeProgram, type Outcome, pack, run, versionOf } from './project.js';
-import { type Failure, type Table, toMarkdown } from './results.js';
+import { type Failure, NONE, type Table, toMarkdown } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const failures: Failure[] = [];
@@ -94,6 +95,33 @@ async function bareTable(workplace: string, tarball: string): Promise<Table> {
   return { title: 'Without redis, ioredis and keyv', head, rows: [row] };
 }
 
+async function dispatcherTable(workplace: string, tarball: string): Promise<Table> {
+  const rows: string[][] = [];
+  for (const { version, node: oldest } of UNDICIS) {
+    const packages = {
+      marketgate: tarball,
+      express: '^5',
+      passport: '^0.7',
+      undici: `^${version}`,
+    };
+    const project = await makeProject(workplace, `undici ${version}`, packages);
+    await cp(here('./programs'), join(project, 'programs'), { recursive: true });
+    const row = [`undici ${await versionOf(project, 'undici')}`];
+    for (const wanted of NODES) {
+      if (Number(wanted) < oldest) {
+        row.push(NONE);
+        continue;
+      }
+      const node = await nodeProgram(wanted, workplace);
+      const outcome = await run(node, ['dispatcher.mjs'], { cwd: join(project, 'programs') });
+      row.push(cell(`dispatcher of undici ${version}, Node ${wanted}`, [outcome]));
+    }
+    rows.push(row);
+  }
+  const head = ['with', ...NODES.map((version) => `Node ${version}`)];
+  return { title: 'Through a dispatcher', head, rows };
+}
+
 async function typesTable(workplace: string, tarball: string): Promise<Table> {
   const rows: string[][] = [];
   for (const wanted of TYPESCRIPTS) {
@@ -149,6 +177,7 @@ try {
   const wanted = process.argv.slice(2);
   const all = {
     bare: () => bareTable(workplace, tarball),
+    dispatcher: () => dispatcherTable(workplace, tarball),
     floor: () => floorTable(workplace, tarball, redis.url),
     types: () => typesTable(workplace, tarball),
     runtime: () => runtimeTable(workplace, tarball, redis.url),

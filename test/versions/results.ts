@@ -11,6 +11,9 @@ export interface Failure {
   readonly output: string;
 }
 
+/** Instead of a mark, where there is nothing to try. */
+export const NONE = '–';
+
 /** Printed output is cut: the first complaints are the ones that count. */
 const MOST_LINES = 20;
 
@@ -21,7 +24,9 @@ const tableText = ({ title, head, rows }: Table): string =>
 
 /** The matrix as a page, without the paths of the machine that it ran on. */
 export function toMarkdown(tables: readonly Table[], failures: readonly Failure[]): string {
-  const cells = tables.flatMap(({ rows }) => rows.flatMap((row) => row.slice(1)));
+  const cells = tables
+    .flatMap(({ rows }) => rows.flatMap((row) => row.slice(1)))
+    .filter((mark) => mark !== NONE);
   const count = cells.filter((mark) => mark === 'ok').length;
   const broken = failures.map(({ name, output }) =>
     [`### ${name}`, '', '```', ...output.split('\n').slice(0, MOST_LINES), '```'].join('\n'),
