@@ -2,20 +2,20 @@ import { channel } from 'node:diagnostics_channel';
 import type { MarketgateErrorCode } from './errors.js';
 
 const HOUR = 3_600_000;
-/** Kinds that are remembered at most: a service that makes up names must not fill the memory. */
+/** The most kinds that are remembered: a service that makes up names must not fill the memory. */
 const MOST = 1000;
 
-/** Lets each kind of message through once an hour, so that a listener is told and not flooded. */
+/** Lets each kind of message through once an hour, so that listeners are not flooded. */
 export class Hourly {
   readonly #clock: () => number;
-  /** When each kind was let through, the longest ago first. */
+  /** When each kind was sent last, the oldest first. */
   readonly #last = new Map<string, number>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Whether this kind is due; if so, it is taken for told. Ask only when somebody listens. */
+  /** Whether this kind is due; if so, it is marked as sent. Call it only when somebody listens. */
   isDue(kind: string): boolean {
     const now = this.#clock();
     const last = this.#last.get(kind);
@@ -31,7 +31,7 @@ export class Hourly {
   }
 }
 
-/** Message of `marketgate:request`: one request to the service is over. Each retry is one of its own. */
+/** Message of `marketgate:request`: one request to the service has ended. Each retry is a request. */
 export interface RequestMessage {
   /** As in the specification, or as `validationEncoding` and `authorizeMethod` have it. */
   readonly method: 'GET' | 'POST';
@@ -39,25 +39,25 @@ export interface RequestMessage {
   readonly endpoint: string;
   /** 0 for the first, 1 for the first retry, and so on. */
   readonly attempt: number;
-  /** The code of the error that it ended in; absent when it was answered. */
+  /** The code of the error that it ended in; absent when there was an answer. */
   readonly code?: MarketgateErrorCode;
-  /** Milliseconds from sending to the judged answer. */
+  /** Milliseconds from sending to the parsed answer. */
   readonly durationMs: number;
 }
 
 /** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */
 export const requestChannel = channel('marketgate:request');
 
-/** Message of `marketgate:lookup`: an answer of interface A was wanted. */
+/** Message of `marketgate:lookup`: the key API was asked, or its cache. */
 export interface LookupMessage {
-  /** What was wanted: the account, the list of items, one item, or the purchase of a code. */
+  /** The account, the list of items, one item, or the purchase of a code. */
   readonly what: 'account' | 'items' | 'item' | 'purchase';
   /**
-   * Where the answer came from: `cache`; `stale`, from the cache and refreshed behind; `shared`, from
-   * another process; `service`; `last-resort`, an old yes while the service could not answer.
+   * Where the answer came from: `cache`; `stale`, the cache, which refreshes it in the background;
+   * `shared`, the shared cache; `service`; `last-resort`, an old positive answer in an outage.
    */
   readonly source: 'cache' | 'stale' | 'shared' | 'service' | 'last-resort';
-  /** `failed` when there was none. */
+  /** `yes` for a positive answer, `no` for a negative one, `failed` when there was none. */
   readonly outcome: 'yes' | 'no' | 'failed';
   /** The code of the error, when it failed. */
   readonly code?: MarketgateErrorCode;
@@ -91,8 +91,8 @@ export interface LoginMessage {
 export const loginChannel = channel('marketgate:login');
 
 /**
- * Message of `marketgate:drift`: the service answered otherwise than documented, and it was coped
- * with. Names where, never what: values can be secret. Each client tells of one kind (the same
+ * Message of `marketgate:drift`: the service answered otherwise than documented, and the answer could
+ * still be used. It says where, never what: values can be secret. Each client sends a kind (the same
  * endpoint, kind and path, whichever element of a list it was) once an hour.
  */
 export interface DriftMessage {
@@ -111,14 +111,13 @@ export interface DriftMessage {
 
 const drift = channel('marketgate:drift');
 
-/** Whether anybody listens: making the message can be saved otherwise. */
+/** Whether anybody listens: without a listener no message needs to be made. */
 export const driftIsHeard = (): boolean => drift.hasSubscribers;
 
-/** What one client has to say on `marketgate:drift`. Nothing is remembered while nobody listens. */
+/** What one client reports on `marketgate:drift`. Nothing is remembered while nobody listens. */
 export class DriftReports {
   readonly #hourly: Hourly;
 
-  /** @param clock the client's: it says when an hour is over. */
   constructor(clock: () => number) {
     this.#hourly = new Hourly(clock);
   }
@@ -139,9 +138,8 @@ export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   /** The store and its method, as in `EncryptedTokenStore.get`. */
   readonly endpoint: string;
   /**
-   * `unreadable`: what was stored makes no sense, was tampered with, or no key fits it; it was taken for
-   * no row at all. `not-counted`: Redis could not count a failed attempt, and each process counts for
-   * itself.
+   * `unreadable`: what was stored makes no sense, was tampered with, or no key opens it; it counts as
+   * absent. `not-counted`: Redis could not count a failed attempt, so each process counts alone.
    */
   readonly kind: 'unreadable' | 'not-counted';
 }
@@ -166,14 +164,14 @@ function report(store: object, message: StoreDriftMessage): void {
   if (!drift.hasSubscribers) return;
   let hourly = hourlyOf.get(store);
   if (hourly === undefined) {
-    // Not every store has a clock of its own; rows are not judged by this one.
+    // Not every store has a clock.
     hourly = new Hourly(() => Date.now());
     hourlyOf.set(store, hourly);
   }
   if (hourly.isDue(message.endpoint)) drift.publish(message);
 }
 
-/** Mistakes of a setup that nothing else shows: each is a warning once per process. */
+/** Mistakes of a setup that nothing else shows: each is warned of once per process. */
 export const WARNINGS = {
   MARKETGATE_UNEXPECTED_X_FORWARDED_FOR:
     'a request came with X-Forwarded-For, but Express\'s "trust proxy" is not set: all visitors behind the proxy count as one for the guess limit; set app.set("trust proxy", …) to what stands in front of the app',

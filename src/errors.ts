@@ -1,8 +1,8 @@
-// A registered symbol, because an app can hold the ESM and the CommonJS build at once and
-// `instanceof` knows only its own.
+// A registered symbol: an app can load the ESM and the CommonJS build at once, and `instanceof` knows
+// only its own.
 const BRAND = Symbol.for('marketgate.error');
 
-/** What a {@link MarketgateError} may be given beside its code and message. */
+/** What a {@link MarketgateError} can have besides its code and message. */
 export interface MarketgateErrorOptions {
   /** What went wrong underneath; must already be free of secrets. */
   cause?: unknown;
@@ -28,11 +28,9 @@ export interface MarketgateErrorJson {
 
 /**
  * The one error class of the package. `code` says which case it is, `status` which HTTP status it
- * stands for, `help` where to read more. The message is for the operator: what happened and what to
- * do, in one sentence, and never with a secret in it.
- *
- * Every code has a page of its own that says what happened, why and what to do; it is in the package,
- * and `help` is the command that prints it. Messages that are only for the operator end in it too.
+ * stands for. The message is for the operator: what happened and what to do, in one sentence, without
+ * secrets. `help` is the command that prints the page about the code; messages that visitors never see
+ * end in it.
  */
 export class MarketgateError extends Error {
   /** The same in every build, also a minified one. */
@@ -80,7 +78,7 @@ export class MarketgateError extends Error {
   }
 }
 
-/** An error that is made anew from another's message already leads to its page. */
+/** An error that is made from another's message leads to its page already. */
 function withHelp(message: string, help: string): string {
   const hint = ` (${help})`;
   return message.endsWith(hint) ? message : message + hint;
@@ -95,7 +93,7 @@ export function isMarketgateError(error: unknown): error is MarketgateError {
 
 /**
  * Every code that a {@link MarketgateError} can carry, with the HTTP status it stands for and what
- * may be said to a visitor. `title` and `detail` are safe to show: they name no system and no secret.
+ * a visitor is shown: `title` and `detail` name no system and no secret.
  */
 export const ERROR_CODES = {
   // What the package could not find out.
@@ -211,9 +209,9 @@ export const ERROR_CODES = {
 export type MarketgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * An error that Express and passport take for one. `next(undefined)`, `next(null)` and `next('')` mean
- * "go on", and `next('route')` skips the rest of the route: what an app's own function throws without
- * an Error must not open a guard.
+ * What was thrown, as an error for `next`. `next(undefined)`, `next(null)` and `next('')` mean "go on",
+ * and `next('route')` skips the rest of the route: an app's function that throws no Error must not open
+ * a guard.
  */
 export function asError(thrown: unknown): object {
   if (typeof thrown === 'object' && thrown !== null) return thrown;

@@ -39,5 +39,5 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
   return new Html(text);
 }
 
-/** Marks a constant of ours (a style sheet, an inline picture) as HTML. Never for anything that came in. */
+/** Marks a constant (a style sheet, an inline picture) as HTML. Never for input. */
 export const trusted = (text: string): Html => new Html(text);

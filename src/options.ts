@@ -1,14 +1,14 @@
 /**
- * Options are checked once, when a client or a middleware is made, so that a typing error shows at
- * start and not with the first customer. Every complaint is a `TypeError` that names the option.
+ * The error of every check here: a `TypeError` that names the option. Options are checked when a client
+ * or a middleware is made, so that a typing error shows at start and not with the first customer.
  */
 export function wrongOption(owner: string, name: string, expected: string): TypeError {
   return new TypeError(`${owner}: option "${name}" ${expected}`);
 }
 
 /**
- * The options as an object whose every key is known. An unknown key is refused and not ignored: a
- * guard that overlooks `licenceType` would let strangers in.
+ * The options, when every key is known. An unknown key is refused: a guard that ignores `licenceType`
+ * would let strangers in.
  */
 export function knownOptions<T extends object>(
   owner: string,
@@ -36,10 +36,10 @@ export function textOption(owner: string, name: string, value: unknown): string 
   return value;
 }
 
-/** Characters that a secret of the app's choosing has at least. */
+/** The fewest characters of a secret that the app chooses. */
 const SHORTEST_SECRET = 32;
 
-/** A secret of the app's choosing. The error never shows it. */
+/** A secret that the app chooses. The error never shows it. */
 export function secretOption(owner: string, name: string, value: unknown): string {
   if (typeof value !== 'string' || value.trim().length < SHORTEST_SECRET) {
     throw wrongOption(
@@ -75,7 +75,7 @@ export function countOption(owner: string, name: string, value: unknown, fallbac
   return value;
 }
 
-/** True or false, and not something truthy: `"false"` from an environment variable is refused. */
+/** True or false; `"false"` from an environment variable is refused. */
 export function flagOption(owner: string, name: string, value: unknown, fallback = false): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw wrongOption(owner, name, 'must be true or false');
@@ -110,7 +110,7 @@ export function functionOption<T>(
   return value;
 }
 
-/** An object that has the named methods: a client or store is known by its shape, not its class. */
+/** An object that has the named methods: clients and stores are known by their shape, not their class. */
 export function shapedOption<T extends object>(
   owner: string,
   name: string,

@@ -37,9 +37,9 @@ export interface ClientOptions {
    */
   dispatcher?: DispatcherLike | undefined;
   /**
-   * A function to send with instead of undici: `globalThis.fetch` under msw or nock, on Bun or an edge
-   * runtime, or one that traces. Deadline, size cap (of decoded bytes) and the refusal of redirects stay.
-   * Not together with `dispatcher`.
+   * A function to send with instead of undici: for msw, nock, Bun and edge runtimes. Deadline, size cap
+   * (of decoded bytes) and the refusal of redirects stay. What replaces the global `fetch` later is seen
+   * by `(url, init) => fetch(url, init)`. Not together with `dispatcher`.
    */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */

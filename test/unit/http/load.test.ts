@@ -99,7 +99,7 @@ describe('an outage of any course', () => {
       callers: fc.integer({ min: 1, max: 100 }),
       gap: fc.constantFrom(0, 0, 1, 7, 40),
       behave: fc.record({
-        answer: fc.constantFrom(...(['500', 'reset', 'hang', 'trickle'] as const)),
+        answer: fc.constantFrom(...(['500', 'reset', 'hang'] as const)),
         after: fc.integer({ min: 0, max: 3000 }),
       }),
       pause: fc.integer({ min: 0, max: 20_000 }),

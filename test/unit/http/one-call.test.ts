@@ -83,7 +83,7 @@ describe('one call, whatever the service does', () => {
         const ended = await end(keyApiOn(service, given).validatePurchase(CODE));
         expect(ended.took).toBeLessThanOrEqual(given.timeout);
         expect(service.count(VALIDATION)).toBeLessThanOrEqual(given.retries + 1);
-        const answers = service.seen.map(
+        const answers = service.requests.map(
           (_request, n) => given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
         );
         if (ended.value === null) expect(answers).toContain('no');
@@ -116,7 +116,7 @@ describe('one call, whatever the service does', () => {
         const { value } = await end(keyApiOn(service, given).validatePurchase(CODE));
         if (value !== null) return;
         nulls++;
-        const said = service.seen.map(({ path }, n) => ({
+        const said = service.requests.map(({ path }, n) => ({
           path,
           answer: given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
         }));
@@ -134,10 +134,10 @@ describe('one call, whatever the service does', () => {
         const service = serve(given);
         const { code } = await end(keyApiOn(service, given).getAccount());
         expect(code).toBe('service_unavailable');
-        for (let n = 1; n < service.seen.length; n++) {
-          const [before, after] = [service.seen[n - 1], service.seen[n]];
+        for (let n = 1; n < service.requests.length; n++) {
+          const [before = 0, after = 0] = [service.times[n - 1], service.times[n]];
           const answered = given.schedule[Math.min(n - 1, given.schedule.length - 1)]?.after ?? 0;
-          const waited = (after?.at ?? 0) - (before?.at ?? 0) - answered;
+          const waited = after - before - answered;
           const longest = Math.min(100 * 2 ** (n - 1), 2000);
           // A timer is a whole number of milliseconds.
           expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
@@ -153,8 +153,8 @@ describe('one call, whatever the service does', () => {
       fc.asyncProperty(onlyFailures, async (given) => {
         const service = serve(given);
         const { took } = await end(keyApiOn(service, given).getAccount());
-        const tried = service.seen.length;
-        const answering = service.seen.at(-1)?.aborted === false;
+        const tried = service.requests.length;
+        const answering = service.requests.at(-1)?.isAborted === false;
         // It ended with an answer, or with the deadline that cut the last try off.
         expect(answering || took === given.timeout).toBe(true);
         expect(tried).toBeGreaterThanOrEqual(1);

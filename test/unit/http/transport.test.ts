@@ -5,7 +5,7 @@ import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { type Answerer, json, page, startUpstream } from '../../support/upstream.js';
+import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
 
 /** A dispatcher as undici 6 has it: it calls the handler's old methods, and those alone. */
@@ -370,10 +370,4 @@ it.each<[string, object, string]>([
       new Client({ ...url, ...(name === 'KeyApi' ? { apiKey } : app), ...options } as never);
     expect(make).toThrow(new TypeError(`${name}: ${message}`));
   }
-});
-
-it('a body with an HTML page is named', async () => {
-  const upstream = await startUpstream((_request, res) => page(res));
-  const error = await rejection(client(upstream.url).getAccount());
-  expect(error.message).toContain('got an HTML page (HTTP 200)');
 });

@@ -2,9 +2,7 @@ import fc from 'fast-check';
 import type { Behaviour } from './simulated-service.js';
 
 const behaviour: fc.Arbitrary<Behaviour> = fc.record({
-  answer: fc.constantFrom(
-    ...(['yes', 'no', '500', 'reset', 'hang', 'page', '429', 'trickle'] as const),
-  ),
+  answer: fc.constantFrom(...(['yes', 'no', '500', 'reset', 'hang', 'page', '429'] as const)),
   after: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 12_000 })),
   retryAfter: fc.integer({ min: 0, max: 20 }),
 });

@@ -68,5 +68,4 @@ export const DEAD: [string, Behaviour][] = [
   ['answers 500 after a while', { answer: '500', after: 700 }],
   ['cuts the connection', { answer: 'reset', after: 5 }],
   ['never answers', { answer: 'hang', after: 0 }],
-  ['sends headers and no more', { answer: 'trickle', after: 5 }],
 ];
