@@ -57,9 +57,6 @@ export class InFlight<T> {
 
 /** A lookup that has begun and has no answer yet; callers join it. */
 export class Lookup<T> extends InFlight<T> {
-  readonly key: string;
-  readonly variant: string;
-  readonly isFresh: boolean;
   /** Where it looks at present, and so where its answer or failure comes from. */
   source: LookupMessage['source'] = 'service';
   /** When it asked the service, in the order of this process's requests; infinite before that. */
@@ -70,15 +67,12 @@ export class Lookup<T> extends InFlight<T> {
   isSuperseded = false;
 
   constructor(
-    key: string,
-    variant: string,
-    isFresh: boolean,
+    readonly key: string,
+    readonly variant: string,
+    readonly isFresh: boolean,
     answer: (lookup: Lookup<T>) => Promise<T>,
   ) {
     // Begins in the next turn, when the cache knows of it.
     super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
-    this.key = key;
-    this.variant = variant;
-    this.isFresh = isFresh;
   }
 }

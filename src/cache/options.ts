@@ -9,47 +9,47 @@ import {
 } from '../options.js';
 import type { SharedCache } from './shared-cache.js';
 
-/** How {@link KeyApi} keeps answers. */
+/** How {@link KeyApi} caches answers. */
 export interface CacheOptions {
-  /** Purchases, and likewise items, that are kept at most. Default 5,000 each. */
+  /** Purchases, and likewise items, that are cached at most. Default 5,000 each. */
   max?: number | undefined;
   /** Milliseconds that an answer is served without asking. Default 5 minutes. */
   ttl?: number | undefined;
   /**
-   * Milliseconds after `ttl` in which the old answer is still served, and refreshed behind. Past
-   * them a caller waits for a new one. Default 1 hour.
+   * Milliseconds after `ttl` in which the stale answer is still served, and refreshed in the background.
+   * Later, a caller waits for a new one. Default 1 hour.
    */
   staleWhileRevalidate?: number | undefined;
   /**
-   * Milliseconds, counted from when the service gave it, for which the last real *yes* serves while
-   * the service cannot answer. Default 24 hours.
+   * Milliseconds from its request in which the last positive answer is served while the service cannot
+   * answer. Default 24 hours.
    */
   staleIfError?: number | undefined;
   /**
-   * Milliseconds that a *no* is served without asking. Short, for a fresh purchase can be unknown to
-   * the service for a while. Default 30 seconds.
+   * Milliseconds that a negative answer is served without asking. Short, because the service can be a
+   * while behind with new purchases. Default 30 seconds.
    */
   invalidTtl?: number | undefined;
   /**
-   * Codes (and likewise items) the service said *no* to that are kept at most, in a space of their
-   * own: guesses cannot push out a customer's entry. Default 1,000.
+   * Negative answers about codes (and likewise items) that are cached at most. They are separate: guesses
+   * cannot evict a customer's entry. Default 1,000.
    */
   maxInvalid?: number | undefined;
   /**
-   * A cache that the processes of a fleet share, as `RedisCache` of `marketgate/redis`: a code asked in
-   * every process costs one call, and `invalidate` reaches them all. What is put there is sealed. When
-   * it fails, it is done without. Default: none.
+   * A cache that the processes of a fleet share, such as `RedisCache` of `marketgate/redis`: a code that
+   * every process looks up costs one request, and `invalidate` reaches them all. Values there are sealed.
+   * A shared cache that fails is skipped. Default: none.
    */
   shared?: SharedCache | undefined;
   /**
-   * What seals the shared answers, 32 characters or more; the same in every process. Default: the
-   * api_key. Give one to keep sharing while an api_key is being rotated; it takes a `scope` with it.
+   * What seals the shared answers: 32 characters or more, the same in every process. Default: the
+   * api_key. With a secret, processes go on sharing while an api_key is rotated. It needs a `scope`.
    */
   secret?: string | undefined;
   /**
-   * A name of your choosing for the account, the same in every process: two accounts that share a
-   * Redis and a `secret` never read each other's answers. Required with `secret`; without one, the
-   * api_key tells accounts apart.
+   * A name of your choosing for the account, the same in every process, so that two accounts with one
+   * Redis and one `secret` never read each other's answers. Required with `secret`; without a secret, the
+   * api_key distinguishes accounts.
    */
   scope?: string | undefined;
 }
@@ -96,28 +96,19 @@ export function checkCacheOptions(
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(owner, 'cache', 'must be an object of options, or false');
   }
-  const given = knownOptions(`${owner}: cache`, option ?? {}, [
-    ...NAMES,
-    'shared',
-    'secret',
-    'scope',
-  ]);
+  const known = [...NAMES, 'shared', 'secret', 'scope'] as const;
+  const given = knownOptions(`${owner}: cache`, option ?? {}, known);
   const limits = { ...DEFAULTS };
   for (const name of NAMES) {
     limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
-  }
-  for (const name of ['max', 'maxInvalid'] as const) {
-    if (limits[name] === 0) {
+    if (limits[name] === 0 && name.startsWith('max')) {
       throw wrongOption(owner, `cache.${name}`, 'must be 1 or more (cache: false turns it off)');
     }
   }
   const { shared, secret, scope } = given;
   if (secret !== undefined && scope === undefined) {
-    throw wrongOption(
-      owner,
-      'cache.scope',
-      'must be given with "cache.secret": a name for the account, the same in every process',
-    );
+    const expected = 'a name for the account, the same in every process';
+    throw wrongOption(owner, 'cache.scope', `must be given with "cache.secret": ${expected}`);
   }
   return {
     limits,

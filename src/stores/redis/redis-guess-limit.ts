@@ -50,10 +50,10 @@ return redis.call('DEL', KEYS[1])`;
 const EVERYBODY = 'all';
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** One that was taken in Redis, or was not. */
+/** What Redis answers. */
 interface Taken {
   readonly key: string;
-  /** How many there are now; 0: none was taken. */
+  /** How many there are now; 0: none was left. */
   readonly count: number;
   /** Milliseconds until the window ends. */
   readonly life: number;
@@ -68,7 +68,7 @@ interface Taken {
  *
  * Each process counts its own attempts in memory as well, and the stricter count holds. While Redis
  * cannot count, that count goes on: no customer is refused for an outage, and no attempt goes uncounted. A
- * warning says so once, and `marketgate:drift` each hour. Keys are hashes of who is counted, so that no
+ * warning says so once, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no
  * address is seen by chance; they do not stop somebody who tries all addresses.
  */
 export class RedisGuessLimit implements GuessLimit {
@@ -108,20 +108,15 @@ export class RedisGuessLimit implements GuessLimit {
     };
     try {
       const { limit } = this.#settings;
-      const mine = await this.#take(this.#key(client), limit);
-      if (mine.count > 0) taken.push(mine);
-      // A client without a failed attempt is admitted whatever others do.
-      const all =
-        mine.count === 0
-          ? mine
-          : await this.#take(
-              `${this.#prefix}${EVERYBODY}`,
-              mine.count === 1 ? NO_LIMIT : limit * TOTAL,
-            );
-      if (all.count > 0) taken.push(all);
-      if (taken.length < 2) {
+      let last = await this.#take(taken, this.#key(client), limit);
+      if (last.count > 0) {
+        // A client without a failed attempt is admitted, whatever others have.
+        const most = last.count === 1 ? NO_LIMIT : limit * TOTAL;
+        last = await this.#take(taken, `${this.#prefix}${EVERYBODY}`, most);
+      }
+      if (last.count === 0) {
         await refund();
-        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(all.life / 1000)) };
+        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(last.life / 1000)) };
       }
     } catch {
       // The count of this process holds, and what Redis did count is given back with it.
@@ -131,20 +126,21 @@ export class RedisGuessLimit implements GuessLimit {
     return { isAllowed: true, refund };
   }
 
-  async #take(key: string, limit: number): Promise<Taken> {
-    return this.#redis.call('reserve', async (redis, deadline) => {
+  /** Takes one, unless there are as many as the limit; adds it to those that a refund gives back. */
+  async #take(taken: Taken[], key: string, limit: number): Promise<Taken> {
+    const one = await this.#redis.call('reserve', async (redis, deadline) => {
       const reply = await redis.run(TAKE, key, [String(this.#window), String(limit)]);
-      const [count = Number.NaN, life = Number.NaN] = Array.isArray(reply)
-        ? reply.map((each) => Number(String(each)))
-        : [];
+      const [count, life] = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       if (!Number.isFinite(count) || !Number.isFinite(life)) {
         throw new TypeError('a reply that is no count');
       }
-      const taken = { key, count, life, endsAt: performance.now() + life };
-      // Nobody waits for it any more, so nobody would give it back.
-      if (deadline.ended && count > 0) await redis.run(GIVE_BACK, key, []);
-      return taken;
+      const counted = { key, count: count as number, life: life as number };
+      // Its caller waits no more, and would never give it back.
+      if (deadline.ended && counted.count > 0) await redis.run(GIVE_BACK, key, []);
+      return { ...counted, endsAt: performance.now() + counted.life };
     });
+    if (one.count > 0) taken.push(one);
+    return one;
   }
 
   /** Nothing is left to give back when the window has ended, and the next one must not lose a count. */
