@@ -1,5 +1,15 @@
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
+export type { GuessLimitOption } from './check/guess-gate.js';
+export {
+  type CheckPurchaseOptions,
+  checkPurchase,
+  type Decision,
+  type Denial,
+  type PurchaseCheckOptions,
+  type PurchaseConditions,
+  type PurchaseValidator,
+} from './check/purchase-check.js';
 export type { ApiKeyOption } from './clients/api-key.js';
 export type { CodesInvalidMessage } from './clients/code-alarm.js';
 export { type CallOptions, KeyApi, type KeyApiOptions } from './clients/key-api.js';
@@ -21,6 +31,33 @@ export {
   type MarketgateErrorOptions,
 } from './errors.js';
 export {
+  accountOf,
+  itemOf,
+  itemsOf,
+  type MarketplaceContext,
+  type Middleware,
+  purchaseOf,
+  userOf,
+  type Verdict,
+} from './express/context.js';
+export {
+  type ErrorHandlerOptions,
+  type ErrorMiddleware,
+  errorHandler,
+  type Problem,
+  problemOf,
+} from './express/error-handler.js';
+export { type LoadItemOptions, loadAccount, loadItem, loadItems } from './express/load.js';
+export {
+  type LoadUserOptions,
+  loadUser,
+  type RequireAccessTokenOptions,
+  type RequireLoginOptions,
+  requireAccessToken,
+  requireLogin,
+  type UserIdSource,
+} from './express/login.js';
+export {
   type CodeSource,
   firstOf,
   fromBody,
@@ -28,24 +65,11 @@ export {
   fromParams,
   fromQuery,
   fromSession,
-} from './express/code-sources.js';
-export { type ErrorHandlerOptions, errorHandler, type Problem } from './express/error-handler.js';
-export type { GuessLimitOption } from './express/guess-limit/guess-gate.js';
-export { loadAccount } from './express/load-account.js';
-export { type LoadItemOptions, loadItem } from './express/load-item.js';
-export { loadItems } from './express/load-items.js';
-export { loadPurchase } from './express/load-purchase.js';
-export { type LoadUserOptions, loadUser } from './express/load-user.js';
-export type { UserIdSource } from './express/login-gate.js';
-export type { MarketplaceContext, Verdict } from './express/marketplace-context.js';
-export type { PurchaseConditions } from './express/purchase-conditions.js';
-export type { PurchaseLookupOptions, PurchaseValidator } from './express/purchase-lookup.js';
-export {
-  type RequireAccessTokenOptions,
-  requireAccessToken,
-} from './express/require-access-token.js';
-export { type RequireLoginOptions, requireLogin } from './express/require-login.js';
-export { type RequirePurchaseOptions, requirePurchase } from './express/require-purchase.js';
+  type LoadPurchaseOptions,
+  loadPurchase,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from './express/purchase-guard.js';
 export { returnTo } from './express/return-to.js';
 export type { ClientOptions, DispatcherLike } from './http/client-options.js';
 export type { AccessToken } from './model/access-token.js';
@@ -83,7 +107,7 @@ export type {
   GuessLimit,
   GuessLimitOptions,
   Reservation,
-} from './stores/guess-limit/guess-limit.js';
-export { MemoryGuessLimit } from './stores/guess-limit/memory-guess-limit.js';
+} from './stores/guess-limit.js';
+export { MemoryGuessLimit } from './stores/guess-limit.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';

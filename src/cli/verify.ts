@@ -1,6 +1,6 @@
+import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
-import { isSupported } from '../express/purchase-conditions.js';
 import { wasUnreadable } from '../model/fields.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
 import { colorsOf, type Io, printable, table, UsageError } from './io.js';

@@ -1,9 +1,11 @@
-import type { ErrorRequestHandler, Request, Response } from 'express';
-import { ERROR_CODES, isMarketgateError, type MarketgateError } from '../errors.js';
-import { knownOptions } from '../options.js';
-import { ERROR_PAGE_POLICY, errorPage } from './error-page.js';
-import { loginPathOption, sendToLogin } from './login-gate.js';
-import { prefersHtml } from './navigation.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import { asError, ERROR_CODES, isMarketgateError, type MarketgateError } from '../errors.js';
+import { html, trusted } from '../html.js';
+import { functionOption, knownOptions } from '../options.js';
+import { contextOf, noStore, varyOn } from './context.js';
+import { loginPathOption, sendToLogin } from './login.js';
+import { prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -12,6 +14,17 @@ export interface ErrorHandlerOptions {
    * to where it was; without it, it gets a page that says so.
    */
   loginPath?: string | undefined;
+  /**
+   * Logs an error of status 500 and above: its message is for the operator, and ends in where to read
+   * on (`help`). Default `console.error`; `false` for no log.
+   */
+  log?: ((error: MarketgateError) => void) | false | undefined;
+  /**
+   * Answers a visitor who prefers HTML, with a page of your own. Status and headers are set already. Such
+   * a page may be rendered later; when it fails, the error goes to `next`. Default: a small page in
+   * English.
+   */
+  render?: ((problem: Problem, req: Request, res: Response) => unknown) | undefined;
 }
 
 /** An answer by RFC 9457, with the package's own `code` added. */
@@ -26,49 +39,118 @@ export interface Problem {
   detail: string;
   /** The `code` of the error. */
   code: string;
+  /** Whole seconds after which a new try makes sense, as in the header `Retry-After`. */
+  retryAfter?: number;
+}
+
+/** A middleware for errors. It goes behind the routes. */
+export type ErrorMiddleware = (
+  error: unknown,
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/**
+ * What {@link errorHandler} answers to an error of this package, for an answer of your own: without
+ * secrets and without anything for the operator alone. `undefined` for any other error.
+ */
+export function problemOf(error: unknown): Problem | undefined {
+  if (!isMarketgateError(error)) return undefined;
+  const { code, retryAfter } = error;
+  const { status, title, detail } = ERROR_CODES[code];
+  const problem = { type: `urn:marketgate:error:${code}`, title, status, detail, code };
+  return retryAfter === undefined ? problem : { ...problem, retryAfter: Math.ceil(retryAfter) };
+}
+
+/**
+ * Answers the errors of this package with `application/problem+json`, or with a small page for visitors
+ * who prefer HTML. All others go on to the app's own handler. The answer is meant for visitors; the
+ * error's message is for the operator, and goes to the log.
+ *
+ * Apps with error pages of their own do not need it: see {@link problemOf}.
+ *
+ * @throws TypeError that names the wrong option, when it is made.
+ */
+export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
+  const owner = 'errorHandler';
+  const given = knownOptions(owner, options, ['loginPath', 'log', 'render']);
+  const loginPath = loginPathOption(owner, given.loginPath);
+  const log =
+    given.log === false
+      ? () => {}
+      : (functionOption(owner, 'log', given.log) ?? ((error) => console.error(error)));
+  const render = functionOption(owner, 'render', given.render);
+
+  return (error, req, res, next) => {
+    const problem = problemOf(error);
+    if (problem === undefined || res.headersSent) return next(error);
+    contextOf(req, res);
+    // Nobody waits for the answer any more where the visitor has left.
+    if (problem.status >= 500 && !res.closed) log(error as MarketgateError);
+    const needsLogin = NEED_LOGIN.has(problem.code);
+    const answer = (): void => {
+      noStore(res);
+      res.statusCode = problem.status;
+      res.setHeader('X-Content-Type-Options', 'nosniff');
+      if (problem.retryAfter !== undefined) res.setHeader('Retry-After', problem.retryAfter);
+      varyOn(res, ['Accept']);
+      if (!prefersHtml(req)) {
+        res.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
+        res.end(JSON.stringify(problem));
+      } else if (render !== undefined) {
+        (async () => render(problem, req as Request, res as Response))().catch((failure: unknown) =>
+          next(asError(failure)),
+        );
+      } else {
+        res.setHeader('Content-Type', 'text/html; charset=utf-8');
+        res.setHeader('Content-Security-Policy', PAGE_POLICY);
+        res.end(page(problem, needsLogin ? loginPath : undefined));
+      }
+    };
+    // Where a redirect does not fit, or where the visitor was cannot be kept, the answer says so.
+    if (needsLogin) sendToLogin(error as MarketgateError, loginPath, req, res, answer);
+    else answer();
+  };
 }
 
 const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token_expired']);
 
-/**
- * Answers the errors of this package: `application/problem+json`, or a small page for who prefers
- * HTML. All others go on to the app's own handler. What is said is meant for visitors; the error's
- * message is for the operator, and stays inside.
- *
- * Goes behind the routes. Apps with their own error pages need none of it: `err.code` and
- * `err.status` say everything.
- *
- * @throws TypeError that names the wrong option, when it is made.
- */
-export function errorHandler(options: ErrorHandlerOptions = {}): ErrorRequestHandler {
-  const given = knownOptions('errorHandler', options, ['loginPath']);
-  const loginPath = loginPathOption('errorHandler', given.loginPath);
-  return (error: unknown, req, res, next) => {
-    if (!isMarketgateError(error) || res.headersSent) return next(error);
-    // A 401 must not be kept for the visitor who has logged in since, nor any other refusal.
-    res.setHeader('Cache-Control', 'no-store');
-    res.setHeader('X-Content-Type-Options', 'nosniff');
-    if (!NEED_LOGIN.has(error.code)) return answer(error, req, res, undefined);
-    // Where a redirect does not fit, or where one stopped cannot be kept, the answer says so.
-    sendToLogin(error, loginPath, req, res, () => answer(error, req, res, loginPath));
-  };
+const STYLE = trusted(`<style>
+:root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#e3e6eb}
+@media(prefers-color-scheme:dark){:root{--ink:#eef0f4;--soft:#a5adba;--ground:#14161a;--card:#1d2026;--line:#30343c}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
+main{max-width:30rem;width:100%;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
+h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3}
+p{margin:.5rem 0;color:var(--soft)}
+a{color:inherit;text-underline-offset:.2em}
+small{color:var(--soft)}
+</style>`);
+
+/** A small page for a person: what happened and what to do. No script, nothing from elsewhere. */
+function page({ title, detail, code }: Problem, loginPath: string | undefined): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+${STYLE}
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${detail}</p>
+${loginPath && html`<p><a href="${loginPath}">Log in</a></p>`}
+<p><small>Code: ${code}</small></p>
+</main>
+</body>
+</html>
+`.toString();
 }
 
-function answer(
-  error: MarketgateError,
-  req: Request,
-  res: Response,
-  loginPath: string | undefined,
-): void {
-  const { code, retryAfter } = error;
-  const { status, title, detail } = ERROR_CODES[code];
-  if (retryAfter !== undefined) res.setHeader('Retry-After', String(Math.ceil(retryAfter)));
-  res.vary('Accept').status(status);
-  if (prefersHtml(req)) {
-    res.setHeader('Content-Security-Policy', ERROR_PAGE_POLICY);
-    res.type('html').send(errorPage({ title, detail, code, loginPath }));
-    return;
-  }
-  const problem: Problem = { type: `urn:marketgate:error:${code}`, title, status, detail, code };
-  res.type('application/problem+json').send(JSON.stringify(problem));
-}
+/** The page needs its own style sheet and nothing else. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -81,3 +81,54 @@ export function setCookie(
 /** Deletes a cookie that {@link setCookie} has set. */
 export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: string): void =>
   setCookie(req, res, name, '', 0);
+
+/** Sends the browser to a path on this site. */
+export function redirect(res: ServerResponse, path: string): void {
+  res.statusCode = 302;
+  // A header holds ASCII only.
+  res.setHeader('Location', path.replace(/[^!-~]+/g, encodeURI));
+  res.end();
+}
+
+/**
+ * Whether a browser goes to a page, so that a redirect is the right answer. What a script fetches, and
+ * what prefers JSON, gets a status and a problem instead.
+ */
+export function isNavigation(req: IncomingMessage): boolean {
+  if (isPrefetch(req)) return false;
+  if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+  const mode = req.headers['sec-fetch-mode'];
+  // Node's own fetch says "cors" of everything and cannot be told otherwise; its Accept decides.
+  const isNode = /^(node|undici)\b/.test(req.headers['user-agent'] ?? '');
+  if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
+  if (req.headers['x-requested-with'] === 'XMLHttpRequest') return false;
+  return prefersHtml(req);
+}
+
+/** Whether the browser fetches a page before a click: such a request must begin and spend nothing. */
+export const isPrefetch = (req: IncomingMessage): boolean =>
+  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /prefetch|prerender|preview/i.test(String(req.headers?.[name] ?? '')),
+  );
+
+/** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */
+export function prefersHtml(req: IncomingMessage): boolean {
+  const ranges = (req.headers.accept ?? '*/*').split(',').map((part) => {
+    const [name = '', ...parameters] = part.toLowerCase().split(';');
+    const q = parameters.map((text) => text.trim()).find((text) => text.startsWith('q='));
+    return { name: name.trim(), q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
+  });
+  // The most specific range decides about a type. The higher q wins, then what is named more
+  // specifically, then what is named first.
+  const weigh = (type: string): number => {
+    for (const [generality, name] of [type, type.replace(/\/.*/, '/*'), '*/*'].entries()) {
+      const order = ranges.findIndex((range) => range.name === name);
+      const { q = 0 } = ranges[order] ?? {};
+      if (order !== -1) return q === 0 ? 0 : q * 1e8 - generality * 1e4 - order;
+    }
+    return 0;
+  };
+  return (
+    weigh('text/html') > Math.max(weigh('application/problem+json'), weigh('application/json'))
+  );
+}

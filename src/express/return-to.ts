@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
-import type { Request, Response } from 'express';
 import { clearCookie, pathOf, setCookie } from './plain-http.js';
 import { saveSession, sessionOf } from './session.js';
 
@@ -51,7 +51,7 @@ const LIFETIME = 10 * 60_000;
  * without one in a cookie. The cookie is not signed, for the value is checked when it is read, and
  * says nothing that the visitor could not type.
  */
-export async function saveReturnTo(req: Request, res: Response): Promise<void> {
+export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
   if (path === undefined) return;
   const session = sessionOf(req);
@@ -64,7 +64,7 @@ export async function saveReturnTo(req: Request, res: Response): Promise<void> {
 }
 
 /** Takes the page out again; the session is written with the attempt that it goes into. */
-export function takeSavedReturnTo(req: Request): string | undefined {
+export function takeSavedReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
   if (session !== undefined) {
     const path = safeReturnTo(session[KEY]);
@@ -72,7 +72,7 @@ export function takeSavedReturnTo(req: Request): string | undefined {
     return path;
   }
   const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
-  const { res } = req as { res?: Response };
+  const { res } = req as { res?: ServerResponse };
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   return safeReturnTo(path);
 }

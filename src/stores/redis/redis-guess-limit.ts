@@ -3,14 +3,14 @@ import type { Request } from 'express';
 import { reportNotCounted, warnOnce } from '../../diagnostics.js';
 import { knownOptions, positiveOption, textOption } from '../../options.js';
 import {
+  AttemptLog,
   checkGuessLimitOptions,
   type GuessLimit,
   type GuessLimitOptions,
   type GuessLimitSettings,
   type Reservation,
   TOTAL,
-} from '../guess-limit/guess-limit.js';
-import { LocalGuessLimit } from '../guess-limit/memory-guess-limit.js';
+} from '../guess-limit.js';
 import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisGuessLimit}. */
@@ -76,7 +76,7 @@ export class RedisGuessLimit implements GuessLimit {
   readonly #window: number;
   readonly #prefix: string;
   readonly #redis: RedisConnection;
-  readonly #own: LocalGuessLimit;
+  readonly #own = new AttemptLog();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisGuessLimitOptions) {
@@ -90,7 +90,6 @@ export class RedisGuessLimit implements GuessLimit {
       timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
       waits: false,
     });
-    this.#own = new LocalGuessLimit(this.#settings);
   }
 
   /** Who is counted. */
@@ -100,7 +99,7 @@ export class RedisGuessLimit implements GuessLimit {
 
   /** Takes one attempt of a client, if there is one left in the fleet. */
   async reserve(client: string): Promise<Reservation> {
-    const own = await this.#own.reserve(client);
+    const own = this.#own.reserve(client, this.#settings);
     if (!own.isAllowed) return own;
     const taken: Taken[] = [];
     const refund = async (): Promise<void> => {

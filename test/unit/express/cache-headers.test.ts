@@ -31,7 +31,7 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
         : loadPurchase(shop.keyApi, options),
     );
     app.use((_req, res) => void res.send('the file'));
-    app.use(errorHandler());
+    app.use(errorHandler({ log: false }));
     return { ...shop, app };
   }
   const get = (app: Express, code?: string) => {

@@ -1,6 +1,13 @@
-import { errorHandler, MarketgateError, type MarketgateErrorCode } from 'marketgate';
+import { inspect } from 'node:util';
+import {
+  type ErrorHandlerOptions,
+  errorHandler,
+  MarketgateError,
+  type MarketgateErrorCode,
+  problemOf,
+} from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ERROR_CODES } from '../../../src/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 
@@ -33,15 +40,21 @@ it('the table holds no other code', () => {
   expect(Object.keys(ERROR_CODES).sort()).toEqual(Object.keys(STATUSES).sort());
 });
 
+it('problemOf an error of somebody else is none', () => {
+  for (const error of [new Error('mine'), { code: 'login_required' }, undefined]) {
+    expect(problemOf(error)).toBeUndefined();
+  }
+});
+
 describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
-  function appThat(error: unknown, options?: { loginPath?: string }) {
+  function appThat(error: unknown, options?: ErrorHandlerOptions) {
     const app = express();
     app.all('/', (_req, _res, next) => next(error));
     app.get('/begun', (_req, res, next) => {
       res.write('begun');
       next(error);
     });
-    app.use(errorHandler(options));
+    app.use(errorHandler({ log: false, ...options }));
     return app;
   }
 
@@ -84,7 +97,66 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
 
   it('says when to come back', async () => {
     const error = new MarketgateError('service_unavailable', 'x', { retryAfter: 12.2 });
-    expect((await request(appThat(error)).get('/')).headers['retry-after']).toBe('13');
+    const answer = await request(appThat(error)).get('/');
+    expect(answer.headers['retry-after']).toBe('13');
+    expect(answer.body.retryAfter).toBe(13);
+  });
+
+  it.each(codes)('%s is logged where it is 500 or more', async (code, status) => {
+    const log = vi.fn();
+    const error = new MarketgateError(code, 'for the operator only');
+    await request(appThat(error, { log })).get('/').expect(status);
+    expect(log.mock.calls).toEqual(status >= 500 ? [[error]] : []);
+  });
+
+  it('is logged with its message and where to read on, by console.error unless told otherwise', async () => {
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => print.mockRestore());
+    const error = new MarketgateError('service_unavailable', 'the operator reads this');
+    await request(appThat(error, { log: undefined }))
+      .get('/')
+      .expect(503);
+    const printed = inspect(print.mock.calls);
+    expect(printed).toContain('the operator reads this');
+    expect(printed).toContain('npx marketgate explain service_unavailable');
+    await request(appThat(error, { log: false }))
+      .get('/')
+      .expect(503);
+    expect(print).toHaveBeenCalledTimes(1);
+  });
+
+  describe('render', () => {
+    const error = new MarketgateError('too_many_attempts', 'x', { retryAfter: 3 });
+
+    it('is the page of the app, for visitors who prefer one', async () => {
+      const app = appThat(error, {
+        render: (problem, req, res) => void res.send(`<h1>${req.path} ${problem.code}</h1>`),
+      });
+      const page = await request(app).get('/').set('accept', BROWSER).expect(429);
+      expect(page.text).toBe('<h1>/ too_many_attempts</h1>');
+      expect(page.type).toBe('text/html');
+      expect(page.headers).toMatchObject({ 'retry-after': '3', 'cache-control': 'no-store' });
+      const problem = await request(app).get('/').expect(429);
+      expect(problem.body).toEqual(problemOf(error));
+    });
+
+    it.each([
+      ['throws', () => raise()],
+      ['rejects', async () => raise()],
+    ])('that %s passes its own error on', async (_name, render) => {
+      const app = appThat(error, { render });
+      const failed = vi.fn();
+      app.use((failure: unknown, _req: object, res: { end(): void }, _next: object) => {
+        failed(failure);
+        res.end();
+      });
+      await request(app).get('/').set('accept', BROWSER);
+      expect(failed).toHaveBeenCalledExactlyOnceWith(new Error('template'));
+    });
+
+    const raise = (): never => {
+      throw new Error('template');
+    };
   });
 
   it.each(['login_required', 'access_token_expired'] as const)(

@@ -1,54 +1,35 @@
 import express from 'express';
 import {
   errorHandler,
-  type GuessLimit,
   KeyApi,
   loadPurchase,
+  MemoryGuessLimit,
   type RequirePurchaseOptions,
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { clientName } from '../../../src/stores/guess-limit/client-name.js';
+import { expressVersions } from '../../support/express-versions.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
+import { hearWarnings } from '../../support/warnings.js';
 
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status);
+const count = (answers: { status: number }[], status: number): number =>
+  statuses(answers).filter((each) => each === status).length;
 
-describe('who is counted together', () => {
-  it.each([
-    ['10.1.2.3', '10.1.2.3'],
-    ['::ffff:10.1.2.3', '10.1.2.3'],
-    ['2001:db8:1:2ff::1', '20010db8000102/56'],
-    ['2001:db8:1:200:ffff::9', '20010db8000102/56'],
-    ['2001:db8:1:300::1', '20010db8000103/56'],
-    ['customer-7', 'customer-7'],
-    ['012', '012'],
-    ['0xa', '0xa'],
-    ['', 'unknown'],
-    [undefined, 'unknown'],
-    [7, '7'],
-  ])('%j is %j', (client, name) => {
-    expect(clientName(client)).toBe(name);
-  });
-
-  it.each([[null], [Promise.resolve('anna')], [{}], [true]])('%j is no name', (client) => {
-    expect(() => clientName(client)).toThrow('"keyGenerator" must return a string');
-  });
-});
-
-describe('guesses', () => {
+describe('failed attempts', () => {
   async function open(options: RequirePurchaseOptions = {}, shopOptions: object = {}) {
     const shop = await openShop(shopOptions);
     const app = express();
     app.set('trust proxy', 1);
     app.get('/', requirePurchase(shop.keyApi, options), (_req, res) => void res.json({ ok: true }));
-    app.use(errorHandler());
+    app.use(errorHandler({ log: false }));
     const ask = (code: string, from = '10.0.0.1') =>
       request(app).get('/').set('x-purchase-code', code).set('x-forwarded-for', from);
     return { ...shop, app, ask };
   }
-  const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status);
 
   it('over the limit are 429 with Retry-After, without a call', async () => {
     const { ask, asked } = await open({ guessLimit: { limit: 3, windowMs: 60_000 } });
@@ -134,7 +115,7 @@ describe('guesses', () => {
       requirePurchase(first.keyApi, { guessLimit: { limit: 1 } }),
       (_req, res) => void res.end(),
     );
-    app.use(errorHandler());
+    app.use(errorHandler({ log: false }));
     const ask = (code: string) => request(app).get('/').set('x-purchase-code', code);
     await ask(guess(1)).expect(403);
     await ask(guess(2)).expect(403);
@@ -186,88 +167,144 @@ describe('guesses', () => {
     await ask(guess(2), '10.1.0.2').expect(429);
     await ask(guess(2), '10.2.0.2').expect(403);
   });
+});
 
-  it('a counter of the app’s own that fails refuses no customer', async () => {
-    const broken: GuessLimit = {
-      keyGenerator: () => 'x',
-      reserve: async () => Promise.reject(new Error('down')),
-    };
-    const { ask, code } = await open({ guessLimit: broken });
-    await ask(code('supported')).expect(200);
-    await ask(guess(1)).expect(403);
-  });
-
-  it('onDenied hears of them, and onUnknown "allow" does not let them in', async () => {
-    const { ask } = await open({
-      guessLimit: { limit: 1 },
-      onUnknown: 'allow',
-      onDenied: (denial, _req, res) => res.status(denial.status).json({ own: denial.code }),
-    });
-    await ask(guess(1)).expect(403);
-    expect((await ask(guess(2)).expect(429)).body).toEqual({ own: 'too_many_attempts' });
-  });
-
-  describe('loadPurchase', () => {
-    async function load(
-      prepare: (shop: Shop) => unknown,
-      code: (shop: Shop) => string | undefined,
-    ) {
-      const shop = await openShop();
-      await prepare(shop);
-      const app = express();
-      app.use(loadPurchase(shop.keyApi, { item: 1042, guessLimit: { limit: 1 } }));
-      app.use((req, res) => void res.json(req.marketplace));
-      const asked = request(app).get('/');
-      const sent = code(shop);
-      return (await (sent ? asked.set('x-purchase-code', sent) : asked).expect(200)).body;
+describe.each(expressVersions)('one count for each KeyApi, on %s', (_version, express) => {
+  function serve({ keyApi }: Pick<Shop, 'keyApi'>, guards: RequirePurchaseOptions[]) {
+    const app = express();
+    app.set('trust proxy', 1);
+    for (const [i, options] of guards.entries()) {
+      app.get(`/${i}`, requirePurchase(keyApi, options), (_req, res) => void res.end());
     }
-    const nothing = (): void => {};
+    app.use(errorHandler({ log: false }));
+    return (i: number, code: string, from = '10.0.0.1') =>
+      request(app).get(`/${i}`).set('x-purchase-code', code).set('x-forwarded-for', from).then();
+  }
 
-    it('says valid, with the purchase', async () => {
-      expect(await load(nothing, (shop) => shop.code('supported'))).toMatchObject({
-        verdict: 'valid',
-        purchase: { item: { id: 1042 } },
-      });
-    });
+  it('eight guarded routes allow no more than one', async () => {
+    const shop = await openShop();
+    const ask = serve(shop, [{}, {}, {}, {}, { item: 1042 }, {}, {}, { supported: true }]);
+    const answers = [];
+    for (let n = 0; n < 24; n++) answers.push(await ask(n % 8, guess(n)));
+    expect(count(answers, 403)).toBe(10);
+    expect(count(answers, 429)).toBe(14);
+    expect(shop.asked(VALIDATION)).toBe(10);
+  });
 
-    it.each<[string, (shop: Shop) => unknown, (shop: Shop) => string | undefined]>([
-      ['absent', nothing, () => undefined],
-      ['absent', nothing, () => ' '],
-      ['invalid', nothing, () => guess(1)],
-      ['invalid', nothing, () => 'x y z'],
-      ['invalid', nothing, (shop) => shop.code('other-item')],
-      ['unknown', (shop) => shop.sandbox.close(), (shop) => shop.code('supported')],
-    ])('says %s, and blocks nobody', async (verdict, prepare, code) => {
-      expect(await load(prepare, code)).toEqual({ verdict });
-    });
+  it('nor do they at once', async () => {
+    const shop = await openShop();
+    const ask = serve(shop, Array(8).fill({}));
+    const all = Array.from({ length: 80 }, (_, n) => ask(n % 8, guess(n)));
+    expect(count(await Promise.all(all), 403)).toBe(10);
+    expect(shop.asked(VALIDATION)).toBe(10);
+  });
 
-    it('says unknown of who guessed too often', async () => {
-      const shop = await openShop();
-      const app = express();
-      app.use(loadPurchase(shop.keyApi, { guessLimit: { limit: 1 } }));
-      app.use((req, res) => void res.json(req.marketplace));
-      await request(app).get('/').set('x-purchase-code', guess(1));
-      const answer = await request(app).get('/').set('x-purchase-code', guess(2)).expect(200);
-      expect(answer.body).toEqual({ verdict: 'unknown' });
-    });
+  it('one wrong code at two guards at once is one attempt', async () => {
+    const shop = await openShop({ cache: false });
+    const ask = serve(shop, Array(2).fill({ guessLimit: { limit: 2 } }));
+    await Promise.all([ask(0, guess(1)), ask(1, guess(1))]);
+    expect(shop.asked(VALIDATION)).toBe(1);
+    expect((await ask(0, guess(2))).status).toBe(403);
+    expect((await ask(1, guess(3))).status).toBe(429);
+  });
 
-    it('passes on an error of the app’s own', async () => {
-      const shop = await openShop();
-      const app = express();
-      app.use(
-        loadPurchase(shop.keyApi, {
-          code: () => {
-            throw new Error('mine');
-          },
-        }),
-      );
-      const seen = vi.fn();
-      app.use((error: unknown, _req: unknown, res: { end(): void }, _next: unknown) => {
-        seen(error);
-        res.end();
-      });
-      await request(app).get('/');
-      expect(String(seen.mock.lastCall)).toBe('Error: mine');
+  it('the stricter guard stops at its own limit, whatever the other has seen', async () => {
+    const shop = await openShop();
+    const ask = serve(shop, [
+      { guessLimit: { limit: 5 } },
+      { guessLimit: { limit: 2, windowMs: 30_000 } },
+    ]);
+    await ask(0, guess(1));
+    await ask(0, guess(2));
+    expect((await ask(1, guess(3))).status).toBe(429);
+    expect((await ask(0, guess(3))).status).toBe(403);
+  });
+
+  it('guards of two services count for themselves', async () => {
+    const [one, other] = [await openShop(), await openShop()];
+    const askOne = serve(one, [{ guessLimit: { limit: 1 } }]);
+    const askOther = serve(other, [{ guessLimit: { limit: 1 } }]);
+    await askOne(0, guess(1));
+    expect((await askOne(0, guess(2))).status).toBe(429);
+    expect((await askOther(0, guess(2))).status).toBe(403);
+  });
+
+  it('guards of two services that are given one limit count together', async () => {
+    const guessLimit = new MemoryGuessLimit({ limit: 1 });
+    const askOne = serve(await openShop(), [{ guessLimit }]);
+    const askOther = serve(await openShop(), [{ guessLimit }]);
+    await askOne(0, guess(1));
+    expect((await askOther(0, guess(2))).status).toBe(429);
+  });
+
+  it('a guard made for each request counts all the same, and that is said', async () => {
+    const warnings = hearWarnings();
+    const shop = await openShop();
+    const app = express();
+    app.get(
+      '/',
+      (req, res, next) => requirePurchase(shop.keyApi)(req, res, next),
+      (_req, res) => void res.end(),
+    );
+    app.use(errorHandler({ log: false }));
+    const answers = [];
+    for (let n = 0; n < 12; n++) {
+      answers.push(await request(app).get('/').set('x-purchase-code', guess(n)));
+    }
+    expect(count(answers, 403)).toBe(10);
+    expect(count(answers, 429)).toBe(2);
+    expect(warnings).toEqual(['MARKETGATE_CREATED_IN_HANDLER']);
+  });
+
+  it('loadPurchase counts with them', async () => {
+    const shop = await openShop();
+    const app = express();
+    app.get('/', loadPurchase(shop.keyApi), (req, res) => void res.json(req.marketplace));
+    app.get('/guarded', requirePurchase(shop.keyApi), (_req, res) => void res.end());
+    app.use(errorHandler({ log: false }));
+    const ask = (path: string, code: string) =>
+      request(app).get(path).set('x-purchase-code', code).then();
+    for (let n = 0; n < 10; n++) await ask('/', guess(n));
+    expect((await ask('/guarded', guess(10))).status).toBe(429);
+    expect((await ask('/', guess(10))).body).toMatchObject({ verdict: 'unknown' });
+  });
+
+  it('seven addresses leave the service to the next new customer', async () => {
+    // As a service that allows sixty requests a minute.
+    const shop = await openShop();
+    const ask = serve(shop, [{}]);
+    const tries = [];
+    for (let n = 0; n < 70; n++) tries.push(await ask(0, guess(n), `10.0.0.${n % 7}`));
+    expect(shop.asked(VALIDATION)).toBe(30);
+    expect(count(tries, 403)).toBe(30);
+    expect(count(tries, 429)).toBe(40);
+    expect((await ask(0, shop.code('supported'), '192.0.2.1')).status).toBe(200);
+    // Another new one who mistypes is told so, and not that there were too many.
+    expect((await ask(0, guess(99), '192.0.2.2')).status).toBe(403);
+  });
+
+  it('seven addresses at once do no better', async () => {
+    const shop = await openShop();
+    const ask = serve(shop, [{}]);
+    await Promise.all(Array.from({ length: 70 }, (_, n) => ask(0, guess(n), `10.0.0.${n % 7}`)));
+    expect(shop.asked(VALIDATION)).toBeLessThanOrEqual(30);
+    expect((await ask(0, shop.code('supported'), '192.0.2.1')).status).toBe(200);
+  });
+
+  it('an answer that never comes holds nobody up but those who would be too many', async () => {
+    const shop = await openShop();
+    const leaving = new KeyApi({
+      baseUrl: shop.baseUrl,
+      apiKey: shop.apiKey,
+      retries: 0,
+      clock: shop.sandbox.clock,
     });
+    onTestFinished(() => leaving.close());
+    shop.sandbox.faults.hang = true;
+    const ask = serve({ keyApi: leaving }, [{ guessLimit: { limit: 1 } }]);
+    const held = ask(0, guess(1));
+    const waiting = ask(0, guess(2));
+    await leaving.close();
+    expect(statuses(await Promise.all([held, waiting]))).toEqual([503, 503]);
   });
 });

@@ -34,7 +34,7 @@ describe.each(expressVersions)('on %s', (_version, express) => {
   }
   const close = (app: App): App => {
     app.use((req, res) => void res.json({ ok: true, user: req.marketplace?.user }));
-    app.use(errorHandler({ loginPath: '/login' }));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
     return app;
   };
 

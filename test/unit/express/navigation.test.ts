@@ -11,7 +11,7 @@ describe.each(expressVersions)('who is sent to the login, on %s', (_version, exp
     const app = express();
     if (withSession) app.use(session({ secret: 's', resave: false, saveUninitialized: false }));
     app.use(requireLogin(loginPath === undefined ? {} : { loginPath }));
-    app.use(errorHandler());
+    app.use(errorHandler({ log: false }));
     return app;
   }
   const go = (headers: Record<string, string> = {}, app = appWith()) =>

@@ -41,7 +41,7 @@ async function openShop(make: typeof express = express, limit = 3) {
       res.json({ ok: true });
     });
     app.get('/items', loadItems(keyApi), (req, res) => void res.json(req.marketplace?.items));
-    app.use(errorHandler());
+    app.use(errorHandler({ log: false }));
   });
   return { service, keyApi, open, visit };
 }

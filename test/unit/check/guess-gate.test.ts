@@ -1,0 +1,195 @@
+import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
+
+/** Lets all promises go on that wait for nothing else. */
+const settle = () => new Promise(setImmediate);
+
+/** A gate before a limit of so many, and what was refunded to it. */
+function openGate(most: number) {
+  let count = 0;
+  const refund = vi.fn(async () => void count--);
+  const reserve = vi.fn(async (): Promise<Reservation> => {
+    if (count >= most) return { isAllowed: false, retryAfter: 0 };
+    count++;
+    return { isAllowed: true, refund };
+  });
+  return { ...gateOf(reserve), reserve, refund };
+}
+
+function gateOf(reserve: GuessLimit['reserve']) {
+  const limit: GuessLimit = { keyGenerator: () => 'x', reserve };
+  const gate = guessGate('test', limit, {}) as GuessGate;
+  return {
+    attempt: <T>(code: string, validate: () => Promise<T | null>) =>
+      gate.attempt('anna', code, validate),
+    gate,
+  };
+}
+
+/** A question that is answered when the test says so. */
+function question<T = string | null>() {
+  let answer = (_value: T): void => {};
+  let fail = (_error: unknown): void => {};
+  const promise = new Promise<T>((resolve, reject) => {
+    answer = resolve;
+    fail = reject;
+  });
+  return { validate: vi.fn(() => promise), answer, fail };
+}
+const questions = (count: number) => Array.from({ length: count }, () => question());
+const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch((e: unknown) => e);
+const TOO_MANY = expect.objectContaining({ code: 'too_many_attempts' });
+
+describe('the attempts of one client', () => {
+  it('are refused when none is left, and name a time that is not zero', async () => {
+    const { attempt } = openGate(0);
+    const { validate } = question();
+    const error = await outcome(attempt('a', validate));
+    expect(error).toBeInstanceOf(MarketgateError);
+    expect(error).toMatchObject({ code: 'too_many_attempts', retryAfter: 1 });
+    expect(validate).not.toHaveBeenCalled();
+  });
+
+  it('wait while one in progress can still be given back, and go on when it is', async () => {
+    const { attempt, refund } = openGate(2);
+    const asked = questions(4);
+    const answers = asked.map(({ validate }, i) => outcome(attempt(`${i}`, validate)));
+    const calls = () => asked.map(({ validate }) => validate.mock.calls.length);
+    await settle();
+    expect(calls()).toEqual([1, 1, 0, 0]);
+    asked[0]?.answer('purchase');
+    await settle();
+    expect(calls()).toEqual([1, 1, 1, 0]);
+    asked[2]?.fail(new Error('down'));
+    await settle();
+    expect(calls()).toEqual([1, 1, 1, 1]);
+    for (const { answer } of asked) answer('purchase');
+    expect(await Promise.all(answers)).toEqual([
+      'purchase',
+      'purchase',
+      new Error('down'),
+      'purchase',
+    ]);
+    await settle();
+    expect(refund).toHaveBeenCalledTimes(4);
+  });
+
+  it('that wait are all refused with the last negative answer, and the limit is not asked again', async () => {
+    const { attempt, reserve } = openGate(2);
+    const asked = questions(50);
+    const answers = asked.map(({ validate }, i) => outcome(attempt(`${i}`, validate)));
+    await settle();
+    for (const { answer } of asked) answer(null);
+    expect(await Promise.all(answers)).toEqual([null, null, ...Array(48).fill(TOO_MANY)]);
+    expect(reserve).toHaveBeenCalledTimes(50);
+  });
+
+  it('are refused together when none is in progress', async () => {
+    const { attempt } = openGate(0);
+    const answers = [1, 2, 3].map((n) => outcome(attempt(`${n}`, vi.fn())));
+    expect(await Promise.all(answers)).toEqual(Array(3).fill(TOO_MANY));
+  });
+
+  it('are not refused while one that is slower to reserve can still be given back', async () => {
+    const allowed: Reservation = { isAllowed: true, refund: async () => {} };
+    const slow = question<Reservation>();
+    const reserve = vi
+      .fn<GuessLimit['reserve']>()
+      .mockImplementationOnce(slow.validate)
+      .mockResolvedValueOnce({ isAllowed: false, retryAfter: 0 })
+      .mockResolvedValue(allowed);
+    const { attempt } = gateOf(reserve);
+    const answers = ['a', 'b'].map((code) => attempt(code, async () => 'purchase'));
+    await settle();
+    slow.answer(allowed);
+    expect(await Promise.all(answers)).toEqual(['purchase', 'purchase']);
+  });
+
+  it('with one code are one attempt and one question, until it is answered', async () => {
+    const { attempt, reserve } = openGate(1);
+    const { validate, answer } = question();
+    const answers = [1, 2, 3].map(() => attempt('a', validate));
+    await settle();
+    answer(null);
+    expect(await Promise.all(answers)).toEqual([null, null, null]);
+    expect(reserve).toHaveBeenCalledTimes(1);
+    expect(validate).toHaveBeenCalledTimes(1);
+    expect(await outcome(attempt('a', validate))).toEqual(TOO_MANY);
+  });
+
+  it('that another process has counted are given back', async () => {
+    const { gate, refund } = openGate(1);
+    for (const code of ['a', 'b']) {
+      const answer = gate.attempt('anna', code, async ({ onShared }) => {
+        onShared?.();
+        return null;
+      });
+      expect(await answer).toBeNull();
+    }
+    expect(refund).toHaveBeenCalledTimes(2);
+  });
+
+  it('are counted where the visitor left, but the same code goes on with its attempt', async () => {
+    const { gate, reserve } = openGate(1);
+    const leave = async (code: string) => {
+      const leaving = new AbortController();
+      const answer = outcome(
+        gate.attempt(
+          'anna',
+          code,
+          ({ signal }) =>
+            new Promise((_resolve, reject) => {
+              signal?.addEventListener('abort', () => reject(signal.reason));
+            }),
+          leaving.signal,
+        ),
+      );
+      await settle();
+      leaving.abort(new Error('left'));
+      await answer;
+      await settle();
+    };
+    for (let reload = 0; reload < 3; reload++) await leave('a');
+    expect(reserve).toHaveBeenCalledTimes(1);
+    expect(await outcome(gate.attempt('anna', 'b', vi.fn()))).toEqual(TOO_MANY);
+    expect(await gate.attempt('anna', 'a', async () => 'purchase')).toBe('purchase');
+  });
+});
+
+describe('a limit', () => {
+  const fail = async () => Promise.reject(new Error('down'));
+  const throwing = () => {
+    throw new Error('down');
+  };
+
+  it.each<[string, GuessLimit['reserve']]>([
+    ['rejects', fail],
+    ['throws', throwing],
+    ['cannot take one back', async () => ({ isAllowed: true, refund: fail })],
+    ['throws when it takes one back', async () => ({ isAllowed: true, refund: throwing })],
+    ['has no refund', async () => ({ isAllowed: true, refund: undefined as never })],
+    [
+      'never takes it back: no customer waits for that',
+      async () => ({ isAllowed: true, refund: () => new Promise<void>(() => {}) }),
+    ],
+  ])('that %s refuses no customer', async (_name, reserve) => {
+    const { attempt } = gateOf(reserve);
+    for (let i = 0; i < 3; i++) expect(await attempt(`${i}`, async () => 1)).toBe(1);
+    await settle();
+  });
+
+  it('of two services never takes the answer of one for that of the other', async () => {
+    const limit = new MemoryGuessLimit();
+    const gates = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    const answers = gates.map((gate, i) => gate.attempt('anna', 'a', async () => i));
+    expect(await Promise.all(answers)).toEqual([0, 1]);
+  });
+
+  it.each(['keyGenerator', 'reserve'] as const)('must have "%s"', (method) => {
+    const whole = { keyGenerator: () => 'x', reserve: vi.fn() };
+    expect(() => guessGate('test', whole, {})).not.toThrow();
+    const broken = { ...whole, [method]: undefined } as unknown as GuessLimit;
+    expect(() => guessGate('test', broken, {})).toThrow(/^test: guessLimit: /);
+  });
+});

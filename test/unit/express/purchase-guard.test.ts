@@ -1,0 +1,486 @@
+import type { Express } from 'express';
+import {
+  errorHandler,
+  firstOf,
+  fromBody,
+  fromHeader,
+  fromParams,
+  fromQuery,
+  fromSession,
+  type GuessLimit,
+  type LoadPurchaseOptions,
+  loadItem,
+  loadPurchase,
+  MarketgateError,
+  type MarketgateErrorCode,
+  type MarketplaceContext,
+  type Middleware,
+  type Purchase,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { fakeResponse } from '../../support/fake-response.js';
+import { hear } from '../../support/hear.js';
+import { countEndings, openShop, type Shop, VALIDATION } from '../../support/shop.js';
+import { CODE, purchase } from '../../support/wire.js';
+
+const HEADER = 'x-purchase-code';
+const WRONG = '00000000-0000-4000-8000-000000000000';
+type Kind = Parameters<Shop['code']>[0];
+
+/** What a guard does with a request, without a server. */
+async function drive(guard: Middleware, sent: unknown = CODE) {
+  const req: { marketplace?: MarketplaceContext } = { headers: { [HEADER]: sent } } as object;
+  const res = fakeResponse();
+  const error = await new Promise((resolve) => guard(req as never, res, resolve));
+  return { error, context: req.marketplace, locals: res.locals.marketplace };
+}
+const holding = (found: object | null) => ({
+  validatePurchase: async () => found as Purchase | null,
+});
+const failing = (code: MarketgateErrorCode) => ({
+  validatePurchase: () => Promise.reject(new MarketgateError(code, 'for the operator')),
+});
+const denied = (code: string) => expect.objectContaining({ code });
+
+/** Keeps what the app and the package log out of the report. */
+function quiet() {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  onTestFinished(() => log.mockRestore());
+}
+
+describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
+  async function open(options: RequirePurchaseOptions = {}, shopOptions = {}) {
+    const shop = await openShop(shopOptions);
+    const app = express();
+    app.use(express.json(), express.urlencoded({ extended: true }));
+    app.use('/guarded/:id', requirePurchase(shop.keyApi, options));
+    const endings = countEndings(app);
+    app.use(errorHandler({ log: false }));
+    return { ...shop, app, endings };
+  }
+  const ask = (app: Express, code?: string, path = '/guarded/1042') =>
+    request(app)
+      .get(path)
+      .set(code === undefined ? {} : { [HEADER]: code });
+
+  it('lets a customer in, with the purchase at req.marketplace and in the locals', async () => {
+    const { app, code, endings } = await open({ item: (req) => Number(req.params.id) });
+    const { body } = await ask(app, code('supported')).expect(200);
+    expect(body.marketplace).toMatchObject({
+      verdict: 'valid',
+      purchase: { purchase_code: code('supported'), item: { id: 1042 } },
+    });
+    expect(body.locals).toEqual(body.marketplace);
+    expect(endings).toEqual({ errors: [], handled: 1 });
+  });
+
+  it.each<[string, RequirePurchaseOptions, string | undefined, number, string]>([
+    ['no code', {}, undefined, 402, 'purchase_required'],
+    ['a blank code', {}, '  ', 402, 'purchase_required'],
+    ['a wrong code', {}, WRONG, 403, 'purchase_code_invalid'],
+    ['what cannot be a code', {}, 'x y z', 403, 'purchase_code_invalid'],
+    ['a refunded purchase', {}, 'refunded', 403, 'purchase_code_invalid'],
+    ['a cancelled purchase', {}, 'cancelled', 403, 'purchase_code_invalid'],
+    ["another author's code", {}, 'other-workspace', 403, 'purchase_code_invalid'],
+    ['another item', { item: [1042, 9] }, 'other-item', 403, 'purchase_item_mismatch'],
+    ['what is no item', { item: () => Number('x') }, 'supported', 400, 'item_id_invalid'],
+    ['another licence', { licenseType: 'Extended' }, 'supported', 403, 'license_type_mismatch'],
+    ['support that has expired', { supported: true }, 'support-over', 403, 'support_expired'],
+    ['support never bought', { supported: true }, 'unsupported', 403, 'support_expired'],
+    ['the app', { accept: async () => false }, 'supported', 403, 'purchase_not_accepted'],
+  ])('refuses for %s', async (_name, options, kindOrCode, status, code) => {
+    const shop = await open(options);
+    const isKind = shop.sandbox.codes.some(({ kind }) => kind === kindOrCode);
+    const sent = isKind ? shop.code(kindOrCode as Kind) : kindOrCode;
+    const answer = await ask(shop.app, sent).expect(status);
+    expect(answer.type).toBe('application/problem+json');
+    expect(answer.body).toMatchObject({ code, status });
+    expect(answer.text).not.toContain(sent ?? 'no code');
+    expect(shop.endings).toEqual({ errors: [denied(code)], handled: 0 });
+  });
+
+  it.each<[Kind, RequirePurchaseOptions]>([
+    ['supported', { supported: true }],
+    ['deleted-item', {}],
+  ])('lets in with a purchase of the kind "%s"', async (kind, options) => {
+    const { app, code } = await open(options);
+    await ask(app, code(kind)).expect(200);
+  });
+
+  it('compares support with the present, and not with when it was cached', async () => {
+    const { app, code, sandbox } = await open({ supported: true });
+    sandbox.dialect.supportedUntilPast = true;
+    await ask(app, code('supported')).expect(200);
+    sandbox.clock.advance(20 * 365 * 86_400_000);
+    await ask(app, code('supported')).expect(403);
+  });
+
+  it.each<
+    [string, RequirePurchaseOptions['code'], (code: string) => [string, Record<string, string>?]]
+  >([
+    ['the query', fromQuery('c'), (code) => [`/guarded/1?c=${code}`]],
+    ['the parameters', fromParams('id'), (code) => [`/guarded/${code}`]],
+    [
+      'several places',
+      firstOf(fromHeader('x-other'), fromQuery()),
+      (code) => [`/guarded/1?purchase_code=${code}`],
+    ],
+    [
+      'a function, later',
+      async (req) => req.headers.authorization?.slice(5),
+      (code) => ['/guarded/1', { authorization: `Code ${code}` }],
+    ],
+  ])('finds the code in %s', async (_name, source, build) => {
+    const { app, code } = await open({ code: source });
+    const [path, headers = {}] = build(code('supported'));
+    await request(app).get(path).set(headers).expect(200);
+  });
+
+  it('finds the code in the body of a form, by default', async () => {
+    const { app, code } = await open();
+    const form = request(app).post('/guarded/1').type('form');
+    await form.send({ purchase_code: ` ${code('supported')}` }).expect(200);
+  });
+
+  it('finds the code in the session', async () => {
+    const { keyApi, code } = await openShop();
+    const app = express();
+    app.use((req, _res, next) => {
+      Object.assign(req, { session: { purchase_code: code('supported') } });
+      next();
+    });
+    app.use(requirePurchase(keyApi, { code: fromSession() }), (_req, res) => void res.end());
+    await request(app).get('/').expect(200);
+  });
+
+  it('does not read the query unless it is told to', async () => {
+    const { app, code } = await open();
+    await ask(app, undefined, `/guarded/1?purchase_code=${code('supported')}`).expect(402);
+  });
+
+  it('a source finds own fields only, not what every object has', async () => {
+    const { app } = await open({ code: fromBody('constructor') });
+    await request(app).post('/guarded/1').send({}).expect(402);
+  });
+
+  it.each([['a list', ['a', 'b']] as const, ['an object', { a: 1 }], ['a number', 12345678]])(
+    '%s in the body is a wrong code, without a call',
+    async (_name, purchase_code) => {
+      const { app, asked } = await open();
+      const answer = await request(app).post('/guarded/1').send({ purchase_code }).expect(403);
+      expect(answer.body.code).toBe('purchase_code_invalid');
+      expect(asked(VALIDATION)).toBe(0);
+    },
+  );
+
+  it('gives what res.render can write into', async () => {
+    const { keyApi, code } = await openShop();
+    const app = express();
+    app.engine('txt', (_path: string, options: object, done: (e: null, text: string) => void) =>
+      done(null, Object.keys(options).join()),
+    );
+    app.set('views', new URL('.', import.meta.url).pathname);
+    app.get('/', requirePurchase(keyApi), (req, res) => {
+      res.render('page.txt', req.marketplace?.purchase);
+    });
+    app.get('/:id', loadItem(keyApi), (req, res) => res.render('page.txt', req.marketplace?.item));
+    const answer = await ask(app, code('supported'), '/').expect(200);
+    expect(answer.text).toContain('purchase_code');
+    expect((await request(app).get('/1042').expect(200)).text).toContain('name');
+  });
+
+  it('says when to come back also without an error handler', async () => {
+    quiet();
+    const { keyApi, sandbox, code } = await openShop();
+    sandbox.faults.rateLimit = 17;
+    const app = express().get('/', requirePurchase(keyApi));
+    const answer = await ask(app, code('supported'), '/').expect(503);
+    expect(answer.headers['retry-after']).toBe('17');
+  });
+
+  describe('onDenied', () => {
+    it('answers in place of next', async () => {
+      const { app, endings } = await open({
+        onDenied: (denial, _req, res) => res.status(418).json({ own: denial.code }),
+      });
+      expect((await ask(app).expect(418)).body).toEqual({ own: 'purchase_required' });
+      expect(endings).toEqual({ errors: [], handled: 0 });
+    });
+
+    it('can let the visitor on, and is not called twice when it fails afterwards', async () => {
+      const { app, endings } = await open({
+        onDenied: async (_denial, _req, _res, next) => {
+          next();
+          throw new Error('too late');
+        },
+      });
+      await ask(app).expect(200);
+      expect(endings).toEqual({ errors: [], handled: 1 });
+    });
+  });
+
+  describe('when the service cannot be asked', () => {
+    const fault = (faults: object) => (shop: Shop) => Object.assign(shop.sandbox.faults, faults);
+    const breaks: [string, (shop: Shop) => unknown, number, string][] = [
+      ['stopped', (shop) => shop.sandbox.close(), 503, 'service_unavailable'],
+      ['failing', fault({ errorRate: 1 }), 503, 'service_unavailable'],
+      ['an HTML page', fault({ html: true }), 502, 'unexpected_response'],
+      ['cut in the middle', fault({ reset: true }), 503, 'service_unavailable'],
+      ['limiting', fault({ rateLimit: true }), 503, 'service_unavailable'],
+      [
+        'switched off',
+        ({ sandbox }) => Object.assign(sandbox.dialect, { apiDisabled: true }),
+        502,
+        'unexpected_response',
+      ],
+    ];
+
+    it.each(breaks)('%s: an error, never "invalid"', async (_name, breakIt, status, code) => {
+      const onDenied = vi.fn();
+      const shop = await open({ onDenied });
+      await breakIt(shop);
+      const answer = await ask(shop.app, shop.code('supported')).expect(status);
+      expect(answer.body.code).toBe(code);
+      expect(answer.text).not.toMatch(/invalid|not valid/i);
+      expect(shop.endings.handled).toBe(0);
+      expect(onDenied).not.toHaveBeenCalled();
+    });
+
+    it.each(breaks)(
+      '%s, with onUnknown "allow": in, without a purchase',
+      async (_name, breakIt) => {
+        const shop = await open({ onUnknown: 'allow', item: 1042, supported: true });
+        await breakIt(shop);
+        const answer = await ask(shop.app, shop.code('supported')).expect(200);
+        // What the operator reads is not in the JSON of an app.
+        expect(answer.body.marketplace).toEqual({ verdict: 'unknown' });
+        for (const none of ['', ' ', 'short', 'x y z 1 2 3', 'ä'.repeat(20)]) {
+          expect((await ask(shop.app, encodeURI(none))).status).toBeGreaterThanOrEqual(400);
+        }
+      },
+    );
+
+    it('a key that the service does not know is a fault of the site', async () => {
+      const { app, code } = await open({}, { apiKey: 'f'.repeat(64) });
+      const answer = await ask(app, code('supported')).expect(500);
+      expect(answer.body.code).toBe('api_key_rejected');
+      expect(answer.text).not.toContain('ffffffff');
+    });
+  });
+});
+
+describe('an error of the app’s own', () => {
+  const MINE = [
+    new Error('mine'),
+    // With codes that the guard itself refuses with, or lets in for.
+    new MarketgateError('service_unavailable', 'mine'),
+    new MarketgateError('support_expired', 'mine'),
+    new MarketgateError('item_id_invalid', 'mine'),
+  ];
+  const failures = (mine: Error): [string, RequirePurchaseOptions][] => {
+    const fail = (): never => {
+      throw mine;
+    };
+    const reject = async () => fail();
+    return [
+      ['code', { code: fail }],
+      ['code, later', { code: reject }],
+      ['item', { item: fail }],
+      ['accept', { accept: fail }],
+      ['accept, later', { accept: reject }],
+      ['fresh', { fresh: fail }],
+      ['keyGenerator', { guessLimit: { keyGenerator: fail } }],
+    ];
+  };
+
+  it.each(MINE)('%s is no denial and no outage: it goes to next', async (mine) => {
+    for (const [, options] of failures(mine)) {
+      const onDenied = vi.fn();
+      const guard = requirePurchase(holding(purchase), {
+        ...options,
+        onUnknown: 'allow',
+        onDenied,
+      });
+      expect((await drive(guard)).error).toBe(mine);
+      expect((await drive(loadPurchase(holding(purchase), options))).error).toBe(mine);
+      expect(onDenied).not.toHaveBeenCalled();
+    }
+  });
+
+  it.each(['onDenied', 'onDenied, later'])('from %s goes to next', async (name) => {
+    const [mine] = MINE;
+    const onDenied = () => {
+      if (name === 'onDenied') throw mine;
+      return Promise.reject(mine);
+    };
+    expect((await drive(requirePurchase(holding(null), { onDenied }))).error).toBe(mine);
+  });
+});
+
+describe('what a guard leaves at req.marketplace', () => {
+  const makers = [
+    ['requirePurchase', requirePurchase],
+    ['loadPurchase', loadPurchase],
+  ] as const;
+  const NONE_LEFT: GuessLimit = {
+    keyGenerator: () => 'x',
+    reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
+  };
+
+  it.each(makers)('%s: a purchase', async (_name, make) => {
+    const { error, context, locals } = await drive(make(holding(purchase)));
+    expect(error).toBeUndefined();
+    expect(context).toEqual({ verdict: 'valid', purchase });
+    expect(locals).toBe(context);
+  });
+
+  const CASES: [verdict: string, LoadPurchaseOptions, object | null, unknown, string][] = [
+    ['absent', {}, purchase, null, 'purchase_required'],
+    ['invalid', {}, null, CODE, 'purchase_code_invalid'],
+    ['invalid', { item: 7 }, purchase, CODE, 'purchase_item_mismatch'],
+    ['invalid', { item: () => Number.NaN }, purchase, CODE, 'item_id_invalid'],
+    ['unknown', { guessLimit: NONE_LEFT }, purchase, CODE, 'too_many_attempts'],
+  ];
+  it.each(CASES)('%s, and the denial: %j', async (verdict, options, found, sent, code) => {
+    for (const [name, make] of makers) {
+      const { error, context, locals } = await drive(make(holding(found), options), sent);
+      expect(context).toEqual({ verdict, denial: denied(code) });
+      expect(locals).toBe(context);
+      expect(error).toBe(name === 'requirePurchase' ? context?.denial : undefined);
+      const other = (context?.denial as { purchase?: Purchase } | undefined)?.purchase;
+      expect(other?.purchase_code).toBe(code === 'purchase_item_mismatch' ? CODE : undefined);
+    }
+  });
+
+  it.each(['api_key_rejected', 'service_unavailable', 'service_refused'] as const)(
+    'unknown, and why: %s',
+    async (code) => {
+      for (const [, make] of makers) {
+        const { context } = await drive(make(failing(code)));
+        expect(context).toMatchObject({ verdict: 'unknown', denial: { code } });
+        expect(JSON.stringify(context)).toBe('{"verdict":"unknown"}');
+      }
+    },
+  );
+
+  it('the last guard of a route counts', async () => {
+    const req = { headers: { [HEADER]: CODE } } as { marketplace?: MarketplaceContext };
+    const pass = (guard: Middleware) =>
+      new Promise((resolve) => guard(req as never, fakeResponse(), resolve));
+    await pass(loadPurchase(holding(purchase), { item: 7 }));
+    await pass(requirePurchase(holding(purchase)));
+    expect(req.marketplace).toEqual({ verdict: 'valid', purchase });
+    await pass(requirePurchase(holding(purchase), { item: 7 }));
+    expect(req.marketplace).toEqual({
+      verdict: 'invalid',
+      denial: denied('purchase_item_mismatch'),
+    });
+  });
+
+  it('is there also when something fails', async () => {
+    const code = () => {
+      throw new Error('mine');
+    };
+    for (const [, make] of makers) {
+      expect((await drive(make(holding(purchase), { code }))).context).toEqual({});
+    }
+  });
+});
+
+describe('a guard', () => {
+  it('refuses for too many failed attempts: onDenied is called, and "allow" does not let in', async () => {
+    const onDenied = vi.fn((_denial, _req, _res, next) => next('mine'));
+    const guessLimit: GuessLimit = {
+      keyGenerator: () => 'x',
+      reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
+    };
+    const options = { guessLimit, onDenied, onUnknown: 'allow' } as const;
+    expect((await drive(requirePurchase(holding(purchase), options))).error).toBe('mine');
+    expect(onDenied.mock.lastCall?.[0]).toMatchObject({ code: 'too_many_attempts' });
+  });
+
+  it('lets nobody in where a condition needs a field that cannot be read', async () => {
+    const unreadable = { ...purchase, supported_until: 'for ever' };
+    for (const onUnknown of ['deny', 'allow'] as const) {
+      const guard = requirePurchase(holding(unreadable), { supported: true, onUnknown });
+      const { error, context } = await drive(guard);
+      expect(error).toMatchObject({ code: 'unexpected_response', status: 502 });
+      expect(context).toEqual({ verdict: 'unknown' });
+    }
+  });
+
+  it('with "fresh" asks the service whatever the cache knows', async () => {
+    const keyApi = {
+      validatePurchase: vi.fn(async () => purchase as Purchase),
+      peekPurchase: () => null,
+    };
+    const fresh = vi.fn((req: { headers: object }) => req.headers !== undefined);
+    for (const make of [requirePurchase, loadPurchase]) {
+      expect((await drive(make(keyApi, { fresh }))).context?.verdict).toBe('valid');
+      expect((await drive(make(keyApi, { fresh: true }))).context?.verdict).toBe('valid');
+      expect((await drive(make(keyApi, { fresh: () => false }))).context?.verdict).toBe('invalid');
+    }
+    expect(keyApi.validatePurchase).toHaveBeenCalledTimes(4);
+    expect(keyApi.validatePurchase).toHaveBeenCalledWith(
+      CODE,
+      expect.objectContaining({ fresh: true }),
+    );
+  });
+
+  it('takes what the service answers as long as it must: "accept" can be later', async () => {
+    const peekPurchase = () => purchase as Purchase;
+    for (const accepted of [true, false]) {
+      const guard = requirePurchase(
+        { validatePurchase: vi.fn(), peekPurchase },
+        { accept: async () => accepted },
+      );
+      expect((await drive(guard)).context?.verdict).toBe(accepted ? 'valid' : 'invalid');
+    }
+  });
+});
+
+describe('marketgate:guard', () => {
+  it.each<[string, object, RequirePurchaseOptions, object]>([
+    ['a customer', holding(purchase), {}, { allowed: true }],
+    ['a wrong code', holding(null), {}, { allowed: false, code: 'purchase_code_invalid' }],
+    [
+      'a code for another item',
+      holding(purchase),
+      { item: 7 },
+      { allowed: false, code: 'purchase_item_mismatch' },
+    ],
+    [
+      'a service that is down',
+      failing('service_unavailable'),
+      {},
+      { allowed: false, code: 'service_unavailable' },
+    ],
+    [
+      'a service that is down, with onUnknown "allow"',
+      failing('service_unavailable'),
+      { onUnknown: 'allow' },
+      { allowed: true, code: 'service_unavailable' },
+    ],
+    [
+      'a refusal that the app’s own onDenied overrules',
+      holding(null),
+      { onDenied: (_denial, _req, _res, next) => next() },
+      { allowed: false, code: 'purchase_code_invalid' },
+    ],
+  ])('reports %s', async (_name, keyApi, options, message) => {
+    const messages = hear('guard');
+    await drive(requirePurchase(keyApi as ReturnType<typeof holding>, options));
+    expect(messages).toStrictEqual([message]);
+  });
+
+  it('does not report an error of the app’s own, which is no decision', async () => {
+    const messages = hear('guard');
+    const accept = () => Promise.reject(new Error('mine'));
+    await drive(requirePurchase(holding(purchase), { accept }));
+    expect(messages).toEqual([]);
+  });
+});

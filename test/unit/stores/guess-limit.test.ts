@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AttemptLog, checkGuessLimitOptions, clientKey } from '../../../src/stores/guess-limit.js';
+
+const NOON = 1_900_000_000_000;
+const MINUTE = 60_000;
+
+describe('a log of attempts', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOON }));
+  afterEach(() => void vi.useRealTimers());
+
+  const three = { limit: 3, windowMs: MINUTE };
+  /** Whether the client may try, or else the seconds to wait. */
+  const take = (log: AttemptLog, client: string, settings = three): true | number => {
+    const reservation = log.reserve(client, settings);
+    return reservation.isAllowed || reservation.retryAfter;
+  };
+
+  it('allows so many, and says when there will be another', () => {
+    const log = new AttemptLog();
+    expect(take(log, 'a')).toBe(true);
+    vi.setSystemTime(NOON + 500);
+    expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
+    expect(take(log, 'a')).toBe(60);
+    expect(take(log, 'b')).toBe(true);
+    vi.setSystemTime(NOON + 59_999);
+    expect(take(log, 'a')).toBe(1);
+    // Only the first of the three is a minute old.
+    vi.setSystemTime(NOON + MINUTE);
+    expect([take(log, 'a'), take(log, 'a')]).toEqual([true, 1]);
+  });
+
+  it('does not count what was refused, nor what was given back', async () => {
+    const log = new AttemptLog();
+    const first = log.reserve('a', three);
+    expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
+    for (let i = 0; i < 5; i++) expect(take(log, 'a')).toBe(60);
+    if (first.isAllowed) await first.refund();
+    expect([take(log, 'a'), take(log, 'a')]).toEqual([true, 60]);
+  });
+
+  it('gives back nothing of a later minute', async () => {
+    const log = new AttemptLog();
+    const late = log.reserve('a', three);
+    vi.setSystemTime(NOON + MINUTE);
+    for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
+    if (late.isAllowed) await late.refund();
+    expect(take(log, 'a')).toBe(60);
+  });
+
+  it('is one count for guards of different limits and windows', () => {
+    const log = new AttemptLog();
+    const hour = { limit: 4, windowMs: 60 * MINUTE };
+    for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
+    expect([take(log, 'a', hour), take(log, 'a', hour)]).toEqual([true, 3600]);
+    expect(take(log, 'a')).toBe(60);
+    vi.setSystemTime(NOON + MINUTE);
+    expect(take(log, 'a')).toBe(true);
+    expect(take(log, 'a', hour)).toBe(3540);
+  });
+
+  it('is not extended by a clock that steps back', () => {
+    const log = new AttemptLog();
+    for (let i = 0; i < 3; i++) take(log, 'a');
+    vi.setSystemTime(NOON - 60 * MINUTE);
+    expect(take(log, 'a')).toBe(60);
+    vi.setSystemTime(NOON - 59 * MINUTE);
+    expect(take(log, 'a')).toBe(true);
+  });
+
+  it('leaves a client without a failed attempt its turn when all others together had too many', () => {
+    const log = new AttemptLog();
+    const isIn = (client: string) => take(log, client) === true;
+    const attackers = Array.from({ length: 7 }, (_, i) => `attacker ${i}`);
+    const tries = [1, 2, 3].flatMap(() => attackers.map(isIn));
+    // Three times the limit, of 21 that they have by their own counts.
+    expect(tries.filter(Boolean)).toHaveLength(9);
+    expect(isIn('a customer')).toBe(true);
+    // Who mistypes waits as everybody does, and not for ever.
+    expect(take(log, 'a customer')).toBe(60);
+    vi.setSystemTime(NOON + MINUTE);
+    expect(isIn('a customer')).toBe(true);
+  });
+
+  it('does not grow with the clients that come and go', () => {
+    const log = new AttemptLog();
+    for (let i = 0; i < 5000; i++) take(log, `old ${i}`);
+    vi.setSystemTime(NOON + MINUTE);
+    for (let i = 0; i < 6000; i++) take(log, `new ${i}`);
+    expect(log.size).toBeLessThanOrEqual(6000);
+    for (let i = 0; i < 150_000; i++) take(log, `many ${i}`);
+    expect(log.size).toBeLessThanOrEqual(100_000);
+    expect(take(log, 'many 149999')).not.toBe(true);
+  });
+
+  it('forgets a client whose attempts were all given back', async () => {
+    const log = new AttemptLog();
+    const one = log.reserve('a', three);
+    if (one.isAllowed) await one.refund();
+    expect(log.size).toBe(0);
+  });
+});
+
+describe('the settings', () => {
+  it('are ten a minute when nothing is said, by address', () => {
+    const settings = checkGuessLimitOptions('x', {});
+    expect(settings).toMatchObject({ limit: 10, windowMs: MINUTE });
+    const headers = {};
+    expect(settings.keyGenerator({ headers, ip: '::ffff:10.0.0.1' } as never)).toBe('10.0.0.1');
+    const socket = { remoteAddress: '10.0.0.2' };
+    expect(settings.keyGenerator({ headers, socket } as never)).toBe('10.0.0.2');
+  });
+});
+
+describe('the key of a client', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2ff::1', '20010db8000102/56'],
+    ['2001:db8:1:200:ffff::9', '20010db8000102/56'],
+    ['2001:db8:1:300::1', '20010db8000103/56'],
+    ['customer-7', 'customer-7'],
+    ['012', '012'],
+    ['0xa', '0xa'],
+    ['', 'unknown'],
+    [undefined, 'unknown'],
+    [7, '7'],
+  ])('%j is %j', (client, name) => {
+    expect(clientKey(client)).toBe(name);
+  });
+
+  it.each([[null], [Promise.resolve('anna')], [{}], [true]])('%j is none', (client) => {
+    expect(() => clientKey(client)).toThrow('"keyGenerator" must return a string');
+  });
+});
