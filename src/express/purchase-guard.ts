@@ -15,6 +15,7 @@ import { asError, type MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption } from '../options.js';
 import { contextOf, type MarketplaceContext, type Middleware, noStore, varyOn } from './context.js';
 import { loader, whileThere } from './load.js';
+import { queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and what {@link requirePurchase} has in common with it. */
 export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request> {
@@ -253,10 +254,7 @@ export function fromBody(name = 'purchase_code'): CodeSource {
 /** The code in the query. Nothing reads from there by default, because URLs are logged and shared. */
 export function fromQuery(name = 'purchase_code'): CodeSource {
   textOption('fromQuery', 'name', name);
-  return ({ query, url }) =>
-    query === undefined
-      ? (new URLSearchParams(url.split('?')[1]).get(name) ?? undefined)
-      : field(query, name);
+  return (req) => field(queryOf(req), name);
 }
 
 /** The code in a route parameter. It stands in the URL, as with {@link fromQuery}. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
-import { clearCookie, pathOf, setCookie } from './plain-http.js';
+import type { Request } from 'express';
+import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
 import { saveSession, sessionOf } from './session.js';
 
 const LONGEST = 2048;
@@ -72,7 +73,7 @@ export function takeSavedReturnTo(req: IncomingMessage): string | undefined {
     return path;
   }
   const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
-  const { res } = req as { res?: ServerResponse };
+  const res = responseOf(req as Request);
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   return safeReturnTo(path);
 }

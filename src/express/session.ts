@@ -12,7 +12,7 @@ export interface Session extends Record<string, unknown> {
 const SESSION_TIMEOUT = 5000;
 
 /** The session of a request, if a session middleware has run. */
-export function sessionOf(req: Request): Session | undefined {
+export function sessionOf(req: object): Session | undefined {
   const session: unknown = Reflect.get(req, 'session');
   return typeof session === 'object' && session !== null ? (session as Session) : undefined;
 }

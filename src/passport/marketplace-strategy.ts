@@ -10,8 +10,7 @@ import {
   MarketgateError,
   type MarketgateErrorCode,
 } from '../errors.js';
-import { isPrefetch } from '../express/plain-http.js';
-import { queryOf, responseOf } from '../express/plain-http.js';
+import { isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { leaveReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
