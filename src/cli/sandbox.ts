@@ -28,6 +28,7 @@ interface SandboxFlags {
   readonly host: string;
   readonly redirectUrl: string;
   readonly saveEnv?: string;
+  readonly state?: string;
   readonly seed?: string;
   readonly dialect?: readonly string[];
   readonly fault?: readonly string[];
@@ -65,6 +66,7 @@ export function addSandboxCommand(
     .option('--redirect-url <url>', "your app's callback", DEFAULT_REDIRECT)
     .option('--save-env <file>', 'add the settings, and a SESSION_SECRET, to this file')
     .option('--seed <file>', 'JSON file with users, workspaces, apps, items, purchases')
+    .option('--state <file>', 'keep purchases, keys, users and switches in this file')
     .option('--dialect <switch...>', `differences of real deployments: ${SWITCH}`)
     .option('--fault <switch...>', `what goes wrong: ${SWITCH}`)
     .option('--console-host <name...>', 'host names that may open the console, behind a proxy')
@@ -127,6 +129,7 @@ async function startSandbox(
   const sandbox = createSandbox({
     redirectUrl: flags.redirectUrl,
     ...(flags.seed !== undefined && { seed: readSeed(flags.seed) }),
+    ...(flags.state !== undefined && { state: flags.state }),
     ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
   });
   setSwitches(sandbox.dialect, 'dialect', flags.dialect);

@@ -8,8 +8,10 @@ import { listCodes, type SandboxCode } from './data/codes.js';
 import type { SandboxData } from './data/sandbox-data.js';
 import type { SandboxDialect } from './dialect.js';
 import type { SandboxFaults } from './faults.js';
+import { callbackUrl } from './login-api/oauth.js';
 import { checkOptions, type SandboxOptions } from './options.js';
 import type { SandboxRequest } from './record.js';
+import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
 
 /** What a client needs to talk to a sandbox that is listening. */
 export interface SandboxListening {
@@ -45,6 +47,18 @@ export interface Sandbox {
   readonly codes: readonly SandboxCode[];
   /** The first app's registered redirect URL. `undefined`: `/callback` where the browser came from. */
   redirectUrl: string | undefined;
+  /**
+   * Accepts a login in a user's name, as after the consent page, for tests of routes behind a login. Gives the
+   * address to which the browser goes then: the app's callback, with a new auth_key.
+   *
+   * @param options - `appId`: the app; by default the first.
+   * @throws TypeError where there is no such user or app, or the app has no redirect URL.
+   */
+  acceptLogin(userId: string, options?: { appId?: string | undefined }): string;
+  /** The data and the switches as they are now, as JSON. Not in it: the clock, logins, requests. */
+  snapshot(): SandboxSnapshot;
+  /** Puts the data and the switches of a snapshot back. A TypeError names what is wrong with it. */
+  restore(snapshot: SandboxSnapshot): void;
   /** Forgets the requests so far. */
   clearRequests(): void;
   /**
@@ -74,8 +88,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const context = createContext(options);
   const { data, clock, dialect, faults, record } = context;
   const app = createApp(context);
-  const firstAppId = data.apps[0]?.app_id ?? '';
-  if (options.redirectUrl !== undefined) data.setRedirectUrl(firstAppId, options.redirectUrl);
+  const firstAppId = () => data.apps[0]?.app_id ?? '';
+  if (options.redirectUrl !== undefined) data.setRedirectUrl(firstAppId(), options.redirectUrl);
 
   let server: Server | undefined;
   const close = async () => {
@@ -106,7 +120,23 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return data.apps[0]?.redirect_url;
     },
     set redirectUrl(url: string | undefined) {
-      data.setRedirectUrl(firstAppId, url);
+      data.setRedirectUrl(firstAppId(), url);
+    },
+    acceptLogin(userId, { appId = firstAppId() } = {}) {
+      const app = data.apps.find(({ app_id }) => app_id === appId);
+      if (!app) throw new TypeError('acceptLogin: there is no such app');
+      if (!data.users.some(({ user_id }) => user_id === userId)) {
+        throw new TypeError('acceptLogin: there is no such user');
+      }
+      if (app.redirect_url === undefined) {
+        throw new TypeError('acceptLogin: the app has no redirect URL; give redirectUrl');
+      }
+      return callbackUrl(context, appId, app.redirect_url, userId);
+    },
+    snapshot: () => snapshotOf(context),
+    restore(snapshot) {
+      restoreSnapshot(context, snapshot);
+      context.changed();
     },
     clearRequests: () => record.clear(),
     async listen(port = 0, host = '127.0.0.1') {
@@ -127,7 +157,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         baseUrl: origin,
         authUrl: origin,
         apiKey: data.workspaces[0]?.api_key ?? '',
-        appId: firstAppId,
+        appId: firstAppId(),
         appSecret: data.apps[0]?.app_secret ?? '',
         close,
       };

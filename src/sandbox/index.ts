@@ -15,3 +15,4 @@ export type { SandboxDialect } from './dialect.js';
 export type { FaultScope, RateLimitFault, RedirectFault, SandboxFaults } from './faults.js';
 export type { SandboxOptions } from './options.js';
 export type { SandboxInterface, SandboxRequest } from './record.js';
+export type { SandboxSnapshot } from './state.js';

@@ -18,9 +18,14 @@ export interface SandboxOptions {
    * such a name.
    */
   consoleHosts?: readonly string[];
+  /**
+   * A file in which purchases, keys, users and switches outlive a restart: read at the start, if it exists, in
+   * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
+   */
+  state?: string;
 }
 
-const NAMES = ['seed', 'clock', 'dialect', 'redirectUrl', 'consoleHosts'];
+const NAMES = ['seed', 'clock', 'dialect', 'redirectUrl', 'consoleHosts', 'state'];
 
 /** Checks what the parts do not check themselves; throws a TypeError that names the option. */
 export function checkOptions(options: SandboxOptions): void {
@@ -30,7 +35,7 @@ export function checkOptions(options: SandboxOptions): void {
   for (const name of Object.keys(options)) {
     if (!NAMES.includes(name)) throw new TypeError(`createSandbox: there is no option ${name}`);
   }
-  const { clock, redirectUrl, consoleHosts } = options;
+  const { clock, redirectUrl, consoleHosts, state } = options;
   if (clock !== undefined && (typeof clock !== 'function' || !Number.isFinite(clock()))) {
     throw new TypeError('clock: expected a function that gives epoch milliseconds');
   }
@@ -38,6 +43,9 @@ export function checkOptions(options: SandboxOptions): void {
     Array.isArray(consoleHosts) && consoleHosts.every((name) => typeof name === 'string');
   if (consoleHosts !== undefined && !isNames) {
     throw new TypeError('consoleHosts: expected an array of host names');
+  }
+  if (state !== undefined && (typeof state !== 'string' || state === '')) {
+    throw new TypeError('state: expected the path of a file');
   }
   if (redirectUrl !== undefined) parsed(redirectUrlSchema, redirectUrl, 'redirectUrl');
 }

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox } from '../../../src/sandbox/index.js';
+import { authKeyOf, CALLBACK, exchange, start, userInfo } from './support.js';
+
+describe('snapshot and restore', () => {
+  it('put data and switches back, also through JSON', async () => {
+    const running = await start({ dialect: { nulls: true } });
+    const { sandbox } = running;
+    const { data, faults, dialect } = sandbox;
+    const code = running.code('supported');
+    Object.assign(faults, { latency: 1, only: '/api/none' });
+    const snapshot = JSON.parse(JSON.stringify(sandbox.snapshot()));
+    data.refundPurchase(code);
+    data.addPurchase({ item_id: 1042 });
+    data.removeUser('3001');
+    data.revokeApiKey('northlight');
+    sandbox.redirectUrl = undefined;
+    Object.assign(faults, { latency: 0, only: undefined, bom: true });
+    dialect.nulls = false;
+    expect((await running.validate(code)).status).toBe(404);
+
+    sandbox.restore(snapshot);
+    expect(sandbox.snapshot()).toEqual(snapshot);
+    expect((await running.validate(code)).status).toBe(200);
+    expect({ ...faults }).toMatchObject({ latency: 1, only: '/api/none', bom: false });
+    expect([dialect.nulls, data.purchases.length, sandbox.redirectUrl]).toEqual([
+      true,
+      12,
+      CALLBACK,
+    ]);
+    // A snapshot is a copy: what comes later does not change it.
+    data.refundPurchase(code);
+    expect(snapshot.seed.purchases[0]).not.toHaveProperty('void');
+  });
+
+  it.each([
+    [null, /expected an object/],
+    [{}, /expected an object/],
+    [{ seed: { users: 5 }, switches: {} }, /seed\.users/],
+    [{ seed: {}, switches: { faults: { latancy: 1 } } }, /faults\.latancy/],
+  ])('%j is refused, and changes nothing', (snapshot, message) => {
+    const sandbox = createSandbox();
+    const before = sandbox.snapshot();
+    expect(() => Reflect.apply(sandbox.restore, sandbox, [snapshot])).toThrow(message);
+    expect(sandbox.snapshot()).toEqual(before);
+  });
+});
+
+describe('a state file', () => {
+  function newFile(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    return join(folder, 'state.json');
+  }
+
+  it('lets purchases, keys, users and switches outlive a restart', async () => {
+    const state = newFile();
+    const first = await start({ state });
+    const { data, faults } = first.sandbox;
+    const { purchase_code } = data.addPurchase({ item_id: 1046 });
+    const key = data.rotateApiKey('northlight');
+    data.removeUser('3005');
+    faults.errorRate = 0.5;
+    await first.sandbox.close();
+
+    const second = await start({ state, dialect: { microseconds: true } });
+    expect(second.apiKey).toBe(key);
+    expect(second.sandbox.data.users).toHaveLength(4);
+    expect(second.sandbox.faults.errorRate).toBe(0.5);
+    // What the file says counts, not what a new sandbox would start with.
+    expect(second.sandbox.dialect.microseconds).toBe(false);
+    second.sandbox.faults.clear();
+    expect((await second.validate(purchase_code)).status).toBe(200);
+    expect(JSON.parse(readFileSync(state, 'utf8')).switches.faults.errorRate).toBe(0);
+    expect(statSync(state).mode & 0o077).toBe(0);
+  });
+
+  it('that cannot be read is named', () => {
+    const state = newFile();
+    writeFileSync(state, '{"seed":');
+    expect(() => createSandbox({ state })).toThrow(`state: ${state} cannot be read as JSON`);
+    writeFileSync(state, '{"seed":{"users":[{}]}}');
+    expect(() => createSandbox({ state })).toThrow('seed.users[0].user_id');
+    expect(() => Reflect.apply(createSandbox, undefined, [{ state: 5 }])).toThrow('state');
+  });
+});
+
+describe('acceptLogin', () => {
+  it('gives the callback URL with an auth_key of that user and app', async () => {
+    const running = await start();
+    const { sandbox } = running;
+    const url = sandbox.acceptLogin('3002');
+    expect(url).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+    const { body } = await exchange(running, authKeyOf(url));
+    const info = await userInfo(running, String(body.access_token));
+    expect(info.body).toMatchObject({ user_info: { user_id: '3002' } });
+
+    const other = String(sandbox.data.apps[1]?.app_id);
+    expect(() => sandbox.acceptLogin('3001', { appId: other })).toThrow('redirect URL');
+    sandbox.data.setRedirectUrl(other, 'http://localhost:5/in');
+    expect(sandbox.acceptLogin('3001', { appId: other })).toContain(
+      'http://localhost:5/in?auth_key=',
+    );
+    expect(() => sandbox.acceptLogin('9')).toThrow('no such user');
+    expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('no such app');
+  });
+});
