@@ -54,9 +54,6 @@ export function createContext(options: SandboxOptions): SandboxContext {
     hosts: new ConsoleHosts(options.consoleHosts),
     changed,
   };
-  if (options.state !== undefined) {
-    save = keepState(context, options.state);
-    save();
-  }
+  if (options.state !== undefined) save = keepState(context, options.state);
   return context;
 }

@@ -56,10 +56,10 @@ export function restoreSnapshot(context: StateContext, snapshot: SandboxSnapshot
 }
 
 /**
- * Reads a state file, if it exists, and gives a function that writes it. Written at once and as a whole, so
+ * Reads a state file, if it exists, writes it, and gives a function that writes it again. Written at once and as a whole, so
  * that nothing is lost however the process ends; only its owner can read it, because it holds keys.
  *
- * @throws TypeError when the file cannot be read.
+ * @throws TypeError when the file cannot be read or written.
  */
 export function keepState(context: StateContext, file: string): () => void {
   if (existsSync(file)) {
@@ -71,9 +71,17 @@ export function keepState(context: StateContext, file: string): () => void {
     }
     restoreSnapshot(context, snapshot);
   }
-  return () => {
+  const save = () => {
     const fresh = `${file}.new`;
     writeFileSync(fresh, `${JSON.stringify(snapshotOf(context), null, 2)}\n`, { mode: 0o600 });
     renameSync(fresh, file);
   };
+  try {
+    save();
+  } catch (error) {
+    throw new TypeError(
+      `state: ${file} cannot be written (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  return save;
 }

@@ -78,12 +78,13 @@ describe('a state file', () => {
     expect(statSync(state).mode & 0o077).toBe(0);
   });
 
-  it('that cannot be read is named', () => {
+  it('that cannot be read or written is named', () => {
     const state = newFile();
     writeFileSync(state, '{"seed":');
     expect(() => createSandbox({ state })).toThrow(`state: ${state} cannot be read as JSON`);
     writeFileSync(state, '{"seed":{"users":[{}]}}');
     expect(() => createSandbox({ state })).toThrow('seed.users[0].user_id');
+    expect(() => createSandbox({ state: join(state, 'x') })).toThrow('cannot be written (ENOTDIR)');
     expect(() => Reflect.apply(createSandbox, undefined, [{ state: 5 }])).toThrow('state');
   });
 });
