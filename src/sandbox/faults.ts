@@ -11,7 +11,11 @@ const redirectFault = z.strictObject({
   status: z.literal([301, 302, 303, 307, 308]).optional(),
 });
 
-/** Where a redirect fault leads, and with which status. */
+/**
+ * Where a redirect fault leads, and with which status.
+ *
+ * @interface
+ */
 export type RedirectFault = z.infer<typeof redirectFault>;
 
 const rateLimitFault = z.strictObject({
@@ -21,13 +25,15 @@ const rateLimitFault = z.strictObject({
   form: z.enum(['seconds', 'http-date']).optional(),
 });
 
-/** How long a 429 answer asks to wait, and how its header says so. */
+/**
+ * How long a 429 answer asks to wait, and how its header says so.
+ *
+ * @interface
+ */
 export type RateLimitFault = z.infer<typeof rateLimitFault>;
 
-const scope = z.union([z.enum(['key-api', 'login-api']), z.templateLiteral(['/', z.string()])]);
-
 /** Where faults hit: one interface, or the path of one endpoint such as `/api/items/item`. */
-export type FaultScope = z.infer<typeof scope>;
+export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
 
 const ENDPOINTS = [
   '/api/account/details',
@@ -41,7 +47,7 @@ const ENDPOINTS = [
 const only: Switch<FaultScope | undefined> = {
   about: 'Where all of these hit',
   initial: undefined,
-  schema: scope,
+  schema: z.union([z.enum(['key-api', 'login-api']), z.templateLiteral(['/', z.string()])]),
   expected: "'key-api', 'login-api' or a path",
   choices: [
     { label: 'everywhere', value: undefined },

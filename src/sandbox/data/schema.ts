@@ -12,132 +12,216 @@ export const redirectUrl = z
   .refine((url) => URL.canParse(url) && /^[\x21-\x7e]+$/.test(url), 'expected an absolute URL');
 
 const user = z.strictObject({
+  /** A number in the default seed, as text. */
   user_id: filled,
+  /** The name to log in with. */
   user_name: filled,
+  /** An address; not verified. */
   user_email: filled,
+  /** First name. */
   user_firstname: text.optional(),
+  /** Last name. */
   user_lastname: text.optional(),
+  /** Any word. */
   user_gender: text.optional(),
+  /** `YYYY-MM-DD`. */
   user_birthdate: day.optional(),
+  /** URL; by default a picture that the sandbox draws. */
   user_picture: text.optional(),
+  /** URL; by default a picture that the sandbox draws. */
   user_cover: text.optional(),
+  /** `YYYY-MM-DD`. */
   user_registered: day,
+  /** `"1"` means verified. */
   user_verified: text,
+  /** Any word. */
   user_relationship: text.optional(),
+  /** Any text. */
   user_biography: text.optional(),
+  /** URL. */
   user_website: text.optional(),
 });
 
 /**
- * A person who can log in with an app: the User info of the login API (spec, "User info"). What is left out
- * is sent as an empty string, because all fields are strings; pictures that are left out are drawn by the
- * sandbox. Dates are `YYYY-MM-DD`; a `user_verified` of `"1"` means verified.
+ * A person who can log in with an app: the User info of the login API (spec, "User info"). What is left
+ * out is sent as an empty string, because all fields are strings.
+ *
+ * @interface
  */
 export type SeedUser = z.infer<typeof user>;
 
 const workspace = z.strictObject({
+  /** The sandbox's own name for it; items point here. Not on the wire. */
   id: filled,
+  /** The one key of the key API, 64 hex characters in the default seed. Absent: it was revoked. */
   api_key: filled.optional(),
-  name: z.strictObject({ firstname: text, lastname: text, full_name: text }),
-  username: filled,
-  email: filled,
-  balance: z.number(),
-  currency: filled,
-  profile: z.strictObject({
-    heading: text,
-    description: text,
-    contact: z.strictObject({ email: text }),
-    social_links: z.record(z.string(), text),
-    media: z.strictObject({ avatar: text.optional(), cover: text.optional() }).optional(),
+  /** Who owns the account. */
+  name: z.strictObject({
+    /** First name. */
+    firstname: text,
+    /** Last name. */
+    lastname: text,
+    /** Both, as shown. */
+    full_name: text,
   }),
+  /** The name on the marketplace. */
+  username: filled,
+  /** Where the marketplace writes to. */
+  email: filled,
+  /** In units of `currency`. */
+  balance: z.number(),
+  /** A currency code, as in "USD". */
+  currency: filled,
+  /** What the account shows of itself. */
+  profile: z.strictObject({
+    /** One line above the profile. */
+    heading: text,
+    /** Text of the profile. */
+    description: text,
+    /** How to write to the author. */
+    contact: z.strictObject({
+      /** An address. */
+      email: text,
+    }),
+    /** From the name of a network to a link. */
+    social_links: z.record(z.string(), text),
+    /** URLs; by default pictures that the sandbox draws. */
+    media: z
+      .strictObject({
+        /** A small square picture. */
+        avatar: text.optional(),
+        /** A wide picture. */
+        cover: text.optional(),
+      })
+      .optional(),
+  }),
+  /** ISO 8601, UTC. */
   registered_at: instant,
 });
 
 /**
- * A workspace with the account that owns it (spec, "Account"). Not on the wire: `id`, the sandbox's own name
- * for it, and `api_key`, the one key of the key API (64 hex characters in the default seed); without one, it
- * was revoked. `registered_at` is ISO 8601, UTC. Pictures that are left out are drawn by the sandbox.
+ * A workspace with its API key and the account that owns it (spec, "Account").
+ *
+ * @interface
  */
 export type SeedWorkspace = z.infer<typeof workspace>;
 
 const app = z.strictObject({
+  /** What the app calls itself, in public. */
   app_id: filled,
+  /** What the app proves itself by. */
   app_secret: filled,
+  /** Shown on the consent page. */
   name: filled,
+  /** Where accepted logins go. Absent: `/callback` on the loopback origin that sent the browser. */
   redirect_url: redirectUrl.optional(),
 });
 
 /**
- * An app of the login API (spec, "App credentials"), with the name that its consent page shows. Accepted
- * logins go to `redirect_url`; without one, to `/callback` on the loopback origin that sent the browser.
+ * An app of the login API (spec, "App credentials").
+ *
+ * @interface
  */
 export type SeedApp = z.infer<typeof app>;
 
-const mediaKind = z.enum(['image', 'video', 'audio']);
-
-/** Which previews an item has (spec, "media fields"). */
-export type MediaKind = z.infer<typeof mediaKind>;
-
 const item = z.strictObject({
+  /** A positive integer. */
   id: z.int().positive(),
+  /** The `id` of the workspace that sells it. Not on the wire. */
   workspace: filled,
-  kind: mediaKind,
+  /** Decides which of the media fields exist. Not on the wire. */
+  kind: z.enum(['image', 'video', 'audio']),
+  /** What it is sold as. */
   name: filled,
+  /** What it is. */
   description: text,
+  /** Name of its category. */
   category: filled,
+  /** Name of the category below that. */
   sub_category: text,
+  /** What comes with it. */
   options: z.array(text),
+  /** Three numeric parts. */
   version: z.string().regex(/^\d+\.\d+\.\d+$/, 'expected three numeric parts, such as 1.0.0'),
+  /** By default the sandbox's own page of the item. */
   demo_link: text.optional(),
+  /** Words to find it by. */
   tags: z.array(text),
+  /** How many screenshots it has; 0 leaves the field out. */
   screenshots: z.int().min(0).max(50),
-  price: z.strictObject({ regular: price, extended: price }),
+  /** In units of `currency`. */
+  price: z.strictObject({
+    /** With the regular licence. */
+    regular: price,
+    /** With the extended licence. */
+    extended: price,
+  }),
+  /** A currency code, as in "USD". */
   currency: filled,
+  /** ISO 8601, UTC. */
   published_at: instant,
+  /** Removed from the catalogue: only purchases still show it. Not on the wire. */
   deleted: z.boolean().optional(),
 });
 
 /**
- * An item of the catalogue (spec, "Item"). Not on the wire: `workspace`, the `id` of the workspace that sells
- * it; `kind`, which decides about the media fields, whose URLs are the sandbox's own; `deleted`, for one that
- * only purchases still show. `screenshots` is how many it has, `demo_link` by default the sandbox's own page of
- * the item, `published_at` ISO 8601, UTC.
+ * An item of the catalogue (spec, "Item"). Its media URLs are the sandbox's own.
+ *
+ * @interface
  */
 export type SeedItem = z.infer<typeof item>;
 
+/** Which previews an item has (spec, "media fields"). */
+export type MediaKind = SeedItem['kind'];
+
 /** Also checks what tests add while the sandbox runs. */
 export const purchase = z.strictObject({
+  /** A UUID in the default seed. */
   purchase_code: filled,
+  /** A label for tests and for the list of codes to try, such as `supported`. Not on the wire. */
   kind: filled,
+  /** The item it is for. */
   item_id: z.int().positive(),
+  /** A label for the kind of licence, as in "Regular". */
   license_type: text,
+  /** What was paid, in units of `currency`. */
   price,
+  /** A currency code, as in "USD". */
   currency: filled,
+  /** ISO 8601, UTC. Absent: support is disabled or the purchase is not supported. */
   supported_until: instant.optional(),
+  /** Whether it was downloaded from the marketplace. */
   downloaded: z.boolean(),
+  /** ISO 8601, UTC. */
   date: instant,
+  /** Validation then answers "Invalid purchase code". Not on the wire. */
   void: z.enum(['refunded', 'cancelled']).optional(),
 });
 
 /**
- * A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item. Not on the wire:
- * `kind`, a label for tests and for the list of codes to try, such as `supported`; `void`, with which validation
- * answers "Invalid purchase code". Dates are ISO 8601, UTC; without `supported_until`, it is not supported.
+ * A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item.
+ *
+ * @interface
  */
 export type SeedPurchase = z.infer<typeof purchase>;
 
 const seed = z.strictObject({
+  /** Who can log in. */
   users: z.array(user),
+  /** Accounts with their keys; the first one's is the `apiKey` that `listen` gives. */
   workspaces: z.array(workspace).min(1),
+  /** Apps that users can log in with; `listen` gives the credentials of the first. */
   apps: z.array(app).min(1),
+  /** The catalogues of all workspaces. */
   items: z.array(item),
+  /** Codes, also refunded ones. */
   purchases: z.array(purchase),
 });
 
 /**
- * Everything that a sandbox starts with: who can log in, the accounts with their keys, the apps, the
- * catalogues of all workspaces, and purchases, also refunded ones. `listen` gives the credentials of the
- * first workspace and of the first app.
+ * Everything that a sandbox starts with.
+ *
+ * @interface
  */
 export type SandboxSeed = z.infer<typeof seed>;
 
