@@ -1,39 +1,25 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { type Running, start } from './support.js';
 
-interface Asked {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** Asks with exactly these headers: fetch would not send a Host or Sec-Fetch-Site of ours. */
-const ask = (
+async function ask(
   running: Running,
   path: string,
   headers: Record<string, string>,
   form?: Record<string, string>,
-): Promise<Asked> =>
-  new Promise((resolve, reject) => {
-    const asked = httpRequest(
-      running.baseUrl + path,
-      {
-        method: form ? 'POST' : 'GET',
-        headers: {
-          ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
-          ...headers,
-        },
-      },
-      async (response) => {
-        let text = '';
-        for await (const chunk of response) text += String(chunk);
-        resolve({ status: response.statusCode ?? 0, text });
-      },
-    );
-    asked.once('error', reject);
-    asked.end(form && new URLSearchParams(form).toString());
+) {
+  const type = { 'content-type': 'application/x-www-form-urlencoded' };
+  const asked = httpRequest(running.baseUrl + path, {
+    method: form ? 'POST' : 'GET',
+    headers: { ...(form && type), ...headers },
   });
+  asked.end(form && new URLSearchParams(form).toString());
+  const [response] = await once(asked, 'response');
+  return { status: response.statusCode, text: (await response.toArray()).join('') };
+}
 
 const rotate = (running: Running, headers: Record<string, string>) =>
   ask(running, '/sandbox/console/rotate', headers, { workspace: 'northlight' });

@@ -53,19 +53,17 @@ describe('each fault', () => {
     if ('contentType' in faults) expect(body.status).toBe('success');
   });
 
-  it('bom: bytes EF BB BF ahead of the JSON', async () => {
+  it.each<[Partial<SandboxFaults>, string]>([
+    [{ bom: true }, '\uFEFF'],
+    [{ warnings: true }, '<br />\n<b>Warning</b>'],
+    [{ bom: true, warnings: true, latency: 5, contentType: true }, '\uFEFF<br />\n<b>Warning</b>'],
+  ])('%j: %j ahead of the JSON', async (faults, ahead) => {
     const running = await start();
-    running.sandbox.faults.bom = true;
-    const bytes = Buffer.from(await (await fetch(running.baseUrl + path(running))).arrayBuffer());
-    expect(bytes.subarray(0, 4).toString('hex')).toBe('efbbbf7b');
-  });
-
-  it('warnings: text ahead of the JSON', async () => {
-    const running = await start();
-    running.sandbox.faults.warnings = true;
-    const { text } = await ask(running);
-    expect(text).toMatch(/^<br \/>\n<b>Warning<\/b>/);
-    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+    Object.assign(running.sandbox.faults, faults);
+    const bytes = await (await fetch(running.baseUrl + path(running))).arrayBuffer();
+    // Response.text() would drop the byte order mark that is to be seen.
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    expect(text.startsWith(ahead)).toBe(true);
     expect(JSON.parse(text.slice(text.indexOf('{'))).status).toBe('success');
   });
 
@@ -74,10 +72,7 @@ describe('each fault', () => {
     const { text: whole } = await ask(running);
     running.sandbox.faults.truncated = true;
     const { status, text } = await ask(running);
-    expect(status).toBe(200);
-    expect(text.length).toBeGreaterThan(0);
-    expect(whole.startsWith(text)).toBe(true);
-    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+    expect([status, text]).toEqual([200, whole.slice(0, Math.floor(whole.length / 2))]);
   });
 
   it('oversize: valid JSON of exactly so many bytes, without a Content-Length', async () => {
@@ -176,14 +171,6 @@ describe('where faults hit', () => {
     Object.assign(running.sandbox.faults, { reset: true, times: 1 });
     await expect(exchange(running, lost)).rejects.toThrow();
     expect((await exchange(running, lost)).body.error).toBe(true);
-  });
-
-  it('combine: latency, a byte order mark and a wrong content type', async () => {
-    const running = await start();
-    Object.assign(running.sandbox.faults, { latency: 5, bom: true, contentType: true });
-    const response = await fetch(running.baseUrl + path(running));
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(Buffer.from(await response.arrayBuffer())[0]).toBe(0xef);
   });
 
   it('clear() ends them all', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSandbox, type SandboxDialect } from '../../../src/sandbox/index.js';
-import { at, type Json, type Running, start } from './support.js';
+import { type Answer, at, type Running, start } from './support.js';
 
 const NOW = Date.UTC(2027, 0, 1);
 
@@ -29,80 +29,67 @@ describe('interface A', () => {
     ]);
   });
 
-  it('capitalisation: No Items Found', async () => {
-    const running = await speaking({ capitalisation: true });
-    expect((await running.get('/api/items/all?api_key=x')).body.msg).toBe('No Items Found');
+  const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  const URL_OF = (number: number) => expect.stringMatching(`screenshot-${number}\\.svg$`);
+  const LOCALISED = {
+    tr: ['başarılı', 'hata', 'Geçersiz satın alma kodu', 'Genişletilmiş'],
+    de: ['erfolgreich', 'Fehler', 'Ungültiger Kaufcode', 'Erweitert'],
+  };
+  const nothing = (running: Running) => running.get('/api/items/all?api_key=x');
+  const code = (kind: string) => (running: Running) => running.validate(running.code(kind));
+  const otherAccount = (running: Running) =>
+    running.get(`/api/account/details?api_key=${running.sandbox.data.workspaces[1]?.api_key}`);
+
+  it.each<[Partial<SandboxDialect>, (running: Running) => Promise<Answer>, string, unknown]>([
+    [{ capitalisation: true }, nothing, 'msg', 'No Items Found'],
+    [{ validationEnvelope: 'item' }, code('supported'), 'item.item.id', 1042],
+    [{ validationEnvelope: 'item' }, code('supported'), 'data', undefined],
+    [{ tagsAsString: true }, item, 'item.tags', 'fjord,dawn,landscape,norway'],
+    [{ tagsAsString: true }, code('supported'), 'data.purchase.item.tags', expect.any(String)],
+    [{ nulls: true }, item, 'item.options', null],
+    [{ nulls: true }, item, 'item.version', null],
+    [{ nulls: true }, item, 'item.demo_link', null],
+    [{ nulls: true }, item, 'item.sub_category', null],
+    [{ nulls: true }, item, 'item.name', 'Fjord Light'],
+    [{ nulls: true }, account, 'data.profile.heading', null],
+    [{ nulls: true }, account, 'data.profile.description', null],
+    [{ nulls: true }, account, 'data.profile.contact', { email: null }],
+    [{ nulls: true }, account, 'data.profile.social_links', null],
+    [{ nulls: true }, otherAccount, 'data.profile.social_links', { soundcloud: null }],
+    [
+      { screenshotsAsObject: true },
+      item,
+      'item.media.screenshots',
+      { 0: URL_OF(1), 1: URL_OF(2), 2: URL_OF(3), 3: URL_OF(4) },
+    ],
+    [{ screenshotsAsObject: true }, (of) => item(of, 1048), 'item.media.screenshots', null],
+    [{ microseconds: true }, account, 'data.registered_at', TIME],
+    [{ microseconds: true }, item, 'item.published_at', TIME],
+    [{ microseconds: true }, code('supported'), 'data.purchase.date', TIME],
+    [{ microseconds: true }, code('supported'), 'data.purchase.supported_until', TIME],
+    [{ numericStrings: true }, account, 'data.balance', '4318.75'],
+    [{ numericStrings: true }, item, 'item.price', { regular: '24.00', extended: '180.00' }],
+    [{ numericStrings: true }, code('supported'), 'data.purchase.price', '24.00'],
+  ])('%j: in the answer of %o, %s is %j', async (dialect, ask, path, expected) => {
+    const { body } = await ask(await speaking(dialect));
+    expect(body).toHaveProperty('status');
+    expect(at(body, path)).toEqual(expected);
   });
 
   it.each([
-    [true, 'başarılı', 'hata', 'Geçersiz satın alma kodu', 'Genişletilmiş'],
-    ['tr', 'başarılı', 'hata', 'Geçersiz satın alma kodu', 'Genişletilmiş'],
-    ['de', 'erfolgreich', 'Fehler', 'Ungültiger Kaufcode', 'Erweitert'],
-  ] as const)(
-    'localised %s: status, msg and license_type',
-    async (localised, yes, no, msg, license) => {
-      const running = await speaking({ localised });
-      const good = await running.validate(running.code('extended'));
-      expect([good.status, good.body.status]).toEqual([200, yes]);
-      expect(at(good.body, 'data.purchase.license_type')).toBe(license);
-      const bad = await running.validate('wrong');
-      expect([bad.status, bad.body]).toEqual([404, { status: no, msg }]);
-      const missing = await running.validate('');
-      expect(missing.body.msg).not.toMatch(/required|purchase/);
-    },
-  );
-
-  it("validationEnvelope 'item': {status, item: Purchase}", async () => {
-    const running = await speaking({ validationEnvelope: 'item' });
-    const { body } = await running.validate(running.code('supported'));
-    expect(Object.keys(body)).toEqual(['status', 'item']);
-    expect(at(body, 'item.item.id')).toBe(1042);
-  });
-
-  it('tagsAsString: "a,b,c", also inside a purchase', async () => {
-    const running = await speaking({ tagsAsString: true });
-    const tags = 'fjord,dawn,landscape,norway';
-    expect(at((await item(running)).body, 'item.tags')).toBe(tags);
-    const { body } = await running.validate(running.code('supported'));
-    expect(at(body, 'data.purchase.item.tags')).toBe(tags);
-  });
-
-  it('nulls: every field the notes name', async () => {
-    const running = await speaking({ nulls: true });
-    const nulls = { options: null, version: null, demo_link: null, sub_category: null };
-    expect((await item(running)).body.item).toMatchObject({ ...nulls, name: 'Fjord Light' });
-    const profile = { heading: null, description: null, contact: { email: null } };
-    expect(at((await account(running)).body, 'data.profile')).toMatchObject({
-      ...profile,
-      social_links: null,
-    });
-    const other = running.sandbox.data.workspaces[1]?.api_key;
-    const { body } = await running.get(`/api/account/details?api_key=${other}`);
-    expect(at(body, 'data.profile.social_links')).toEqual({ soundcloud: null });
-  });
-
-  it('screenshotsAsObject: {"0": url, …}, or null where there are none', async () => {
-    const running = await speaking({ screenshotsAsObject: true });
-    const shots = at((await item(running)).body, 'item.media.screenshots') as Json;
-    expect(Array.isArray(shots)).toBe(false);
-    expect(Object.keys(shots)).toEqual(['0', '1', '2', '3']);
-    expect(at((await item(running, 1048)).body, 'item.media.screenshots')).toBeNull();
-  });
-
-  it('microseconds and numericStrings: in every record', async () => {
-    const running = await speaking({ microseconds: true, numericStrings: true });
-    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
-    expect((await account(running)).body.data).toMatchObject({
-      balance: '4318.75',
-      registered_at: time,
-    });
-    expect((await item(running)).body.item).toMatchObject({
-      price: { regular: '24.00', extended: '180.00' },
-      published_at: time,
-    });
-    const { body } = await running.validate(running.code('supported'));
-    const purchase = { price: '24.00', date: time, supported_until: time };
-    expect(at(body, 'data.purchase')).toMatchObject(purchase);
+    [true, LOCALISED.tr],
+    ['tr', LOCALISED.tr],
+    ['de', LOCALISED.de],
+  ] as const)('localised %s: status, msg and license_type', async (localised, words) => {
+    const [yes, no, msg, license] = words;
+    const running = await speaking({ localised });
+    const good = await running.validate(running.code('extended'));
+    expect([good.status, good.body.status]).toEqual([200, yes]);
+    expect(at(good.body, 'data.purchase.license_type')).toBe(license);
+    const bad = await running.validate('wrong');
+    expect([bad.status, bad.body]).toEqual([404, { status: no, msg }]);
+    const missing = await running.validate('');
+    expect(missing.body.msg).not.toMatch(/required|purchase/);
   });
 
   it('supportedUntilPast: present also when already past, absent without support', async () => {

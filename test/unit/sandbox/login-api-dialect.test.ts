@@ -19,29 +19,23 @@ describe('interface B', () => {
   const info = async (running: Running, userId?: string) =>
     (await userInfo(running, await newToken(running, userId))).body.user_info as Json;
 
-  it("errors 'http': the same body with 400, or 401 for a token", async () => {
-    const running = await speaking({ errors: 'http' });
-    const answers = [
-      await exchange(running, 'x', { app_id: 'x' }),
-      await exchange(running, 'x', { app_secret: 'x' }),
-      await exchange(running, 'x'),
-      await userInfo(running, 'x'),
-    ];
-    expect(answers.map(({ status, body }) => [status, body.message])).toEqual([
-      [400, 'Bad Request, invalid app_id'],
-      [400, 'Bad Request, invalid app_secret'],
-      [400, 'Bad Request, invalid auth_key'],
-      [401, 'Bad Request, invalid access_token'],
-    ]);
-  });
-
-  it("errors 'localised': a translated sentence with HTTP 200", async () => {
-    const running = await speaking({ errors: 'localised' });
-    const { status, body } = await exchange(running, 'x');
-    expect([status, body]).toEqual([
-      200,
-      { error: true, message: 'Hatalı istek, geçersiz auth_key' },
-    ]);
+  it.each<[SandboxDialect['errors'], number, number, RegExp]>([
+    ['ok', 200, 200, /^Bad Request, invalid (\w+)$/],
+    ['http', 400, 401, /^Bad Request, invalid (\w+)$/],
+    ['localised', 200, 200, /^Hatalı istek, geçersiz (\w+)$/],
+  ])('errors %j: HTTP %i, %i for a token, %s', async (errors, status, ofToken, message) => {
+    const running = await speaking({ errors });
+    const answers = {
+      app_id: await exchange(running, 'x', { app_id: 'x' }),
+      app_secret: await exchange(running, 'x', { app_secret: 'x' }),
+      auth_key: await exchange(running, 'x'),
+      access_token: await userInfo(running, 'x'),
+    };
+    for (const [name, answer] of Object.entries(answers)) {
+      expect(answer.status).toBe(name === 'access_token' ? ofToken : status);
+      expect(answer.body).toEqual({ error: true, message: expect.stringMatching(message) });
+      expect(message.exec(String(answer.body.message))?.[1]).toBe(name);
+    }
   });
 
   it("authorizeMethod 'get': the exchange is a GET with a query, a form is not read", async () => {
@@ -62,22 +56,17 @@ describe('interface B', () => {
     expect((await userInfo(running, token)).body.message).toContain('expired access_token');
   });
 
-  it('tokenReuse: the same token while it lives, its life not extended', async () => {
+  it('tokenReuse: the same token while it lives, not extended; replaced, it reads invalid', async () => {
     const running = await speaking({ tokenReuse: true });
+    const message = async () => (await userInfo(running, first)).body.message;
     const first = await newToken(running);
     running.sandbox.clock.advance(40 * MINUTE);
     expect(await newToken(running)).toBe(first);
     expect(await newToken(running, '3002')).not.toBe(first);
     running.sandbox.clock.advance(20 * MINUTE);
-    expect((await userInfo(running, first)).body.message).toContain('expired access_token');
-  });
-
-  it('tokenReuse: a lapsed token that was replaced reads invalid, not expired', async () => {
-    const running = await speaking({ tokenReuse: true });
-    const first = await newToken(running);
-    running.sandbox.clock.advance(60 * MINUTE);
+    expect(await message()).toContain('expired access_token');
     expect(await newToken(running)).not.toBe(first);
-    expect((await userInfo(running, first)).body.message).toContain('invalid access_token');
+    expect(await message()).toContain('invalid access_token');
   });
 
   it.each<[Partial<SandboxDialect>, Json]>([

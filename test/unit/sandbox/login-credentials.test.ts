@@ -7,26 +7,20 @@ const NOW = Date.UTC(2027, 0, 1);
 const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4' };
 
 describe('auth_key', () => {
-  it.each([
-    [{ app_id: 'nope' }, 'invalid app_id'],
-    [{ app_id: '' }, 'invalid app_id'],
-    [{ app_secret: 'nope' }, 'invalid app_secret'],
-    [{ auth_key: 'nope' }, 'invalid auth_key'],
-    [{ auth_key: '' }, 'invalid auth_key'],
-  ])('authorize with %j: %s, HTTP 200, and the auth_key is not spent', async (fields, fault) => {
+  it('is not spent by wrong fields nor by another app', async () => {
     const running = await start();
     const authKey = await newAuthKey(running);
-    const { status, body } = await exchange(running, authKey, fields);
-    expect(status).toBe(200);
-    expect(body).toEqual({ error: true, message: `Bad Request, ${fault}` });
-    expect((await exchange(running, authKey)).body).toHaveProperty('access_token');
-  });
-
-  it('of one app is invalid for another, and stays valid for its own', async () => {
-    const running = await start();
-    const authKey = await newAuthKey(running);
-    const { body } = await exchange(running, authKey, OTHER_APP);
-    expect(body.message).toBe('Bad Request, invalid auth_key');
+    for (const [fields, fault] of [
+      [{ app_id: 'nope' }, 'invalid app_id'],
+      [{ app_id: '' }, 'invalid app_id'],
+      [{ app_secret: 'nope' }, 'invalid app_secret'],
+      [{ auth_key: 'nope' }, 'invalid auth_key'],
+      [{ auth_key: '' }, 'invalid auth_key'],
+      [OTHER_APP, 'invalid auth_key'],
+    ] as [Record<string, string>, string][]) {
+      const { status, body } = await exchange(running, authKey, fields);
+      expect([status, body]).toEqual([200, { error: true, message: `Bad Request, ${fault}` }]);
+    }
     expect((await exchange(running, authKey)).body).toHaveProperty('access_token');
   });
 
@@ -51,33 +45,18 @@ describe('auth_key', () => {
   });
 });
 
-describe('access_token', () => {
-  it.each(['', '?access_token=', '?access_token=nope'])(
-    'get_user_info%s is invalid',
-    async (query) => {
-      const running = await start();
-      const { status, body } = await running.get(`/api/get_user_info${query}`);
-      expect(status).toBe(200);
-      expect(body).toEqual({ error: true, message: 'Bad Request, invalid access_token' });
-    },
-  );
-
-  it('can be revoked, and a user who is gone reads as an empty array', async () => {
-    const running = await start();
-    const [revoked, orphan] = [await newToken(running, '3001'), await newToken(running, '3002')];
-    running.sandbox.data.revokeToken(revoked);
-    running.sandbox.data.removeUser('3002');
-    expect((await userInfo(running, revoked)).body.message).toBe(
-      'Bad Request, invalid access_token',
-    );
-    expect((await userInfo(running, orphan)).text).toBe('[]');
-  });
-
-  it('an older token of the same user stays valid for its own hour', async () => {
-    const running = await start();
-    const older = await newToken(running);
-    const newer = await newToken(running);
-    expect(older).not.toBe(newer);
-    expect((await userInfo(running, older)).body).toHaveProperty('user_info');
-  });
+it('an access_token can be missing, revoked, its user gone; others stay valid', async () => {
+  const running = await start();
+  const revoked = await newToken(running, '3001');
+  const [newer, orphan] = [await newToken(running, '3001'), await newToken(running, '3002')];
+  expect(newer).not.toBe(revoked);
+  running.sandbox.data.revokeToken(revoked);
+  running.sandbox.data.removeUser('3002');
+  for (const query of ['', '?access_token=', '?access_token=nope', `?access_token=${revoked}`]) {
+    const { status, body } = await running.get(`/api/get_user_info${query}`);
+    expect(status).toBe(200);
+    expect(body).toEqual({ error: true, message: 'Bad Request, invalid access_token' });
+  }
+  expect((await userInfo(running, orphan)).text).toBe('[]');
+  expect((await userInfo(running, newer)).body).toHaveProperty('user_info');
 });

@@ -93,11 +93,17 @@ describe('the walk, as curl would take it', () => {
 });
 
 describe('where an accepted login goes', () => {
-  it('?auth_key= is appended literally, also to a URL that has a query', async () => {
-    const running = await start({ redirectUrl: 'http://localhost:3999/cb?x=1' });
-    const location = await new Browser(running.authUrl).logIn(running.appId);
-    expect(location).toMatch(/^http:\/\/localhost:3999\/cb\?x=1\?auth_key=[0-9a-f]{32}$/);
-  });
+  it.each([
+    ['http://localhost:3999/cb?x=1', /^http:\/\/localhost:3999\/cb\?x=1\?auth_key=[0-9a-f]{32}$/],
+    ['https://app.example/in', /^https:\/\/app\.example\/in\?auth_key=[0-9a-f]{32}$/],
+  ])(
+    'to %s, as it stands while it runs; ?auth_key= is appended literally',
+    async (url, expected) => {
+      const running = await start();
+      running.sandbox.redirectUrl = url;
+      expect(await new Browser(running.authUrl).logIn(running.appId)).toMatch(expected);
+    },
+  );
 
   it('echoes no state and no other parameter', async () => {
     const running = await start();
@@ -106,13 +112,6 @@ describe('where an accepted login goes', () => {
     const query = `app_id=${running.appId}&state=abc&redirect_uri=http://evil.example/`;
     const { location } = await browser.visit(`/api/oauth?${query}`);
     expect(location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
-  });
-
-  it('follows sandbox.redirectUrl while it runs', async () => {
-    const running = await start();
-    running.sandbox.redirectUrl = 'https://app.example/in';
-    const location = await new Browser(running.authUrl).logIn(running.appId);
-    expect(location).toMatch(/^https:\/\/app\.example\/in\?auth_key=/);
   });
 
   describe('without a registered URL', () => {
@@ -150,16 +149,13 @@ describe('where an accepted login goes', () => {
       },
     );
 
-    it('does not take the sandbox itself for the app', async () => {
-      const { browser, running } = await visit();
-      const init = { headers: { referer: `${running.authUrl}/` } };
-      expect((await browser.visit(`/api/oauth?app_id=${running.appId}`, init)).status).toBe(400);
-    });
-
-    it('remembers the place for that login only', async () => {
+    it('remembers that place for one login only, and is never the sandbox itself', async () => {
       const { browser, running } = await visit('http://localhost:3000/');
-      expect((await browser.visit(`/api/oauth?app_id=${running.appId}`)).status).toBe(400);
+      const path = `/api/oauth?app_id=${running.appId}`;
+      expect((await browser.visit(path)).status).toBe(400);
       expect(running.sandbox.redirectUrl).toBeUndefined();
+      const own = { headers: { referer: `${running.authUrl}/` } };
+      expect((await browser.visit(path, own)).status).toBe(400);
     });
   });
 });
@@ -175,35 +171,24 @@ describe('what must not work', () => {
     },
   );
 
-  it('a consent form from another browser', async () => {
-    const running = await start();
-    const { attempt } = await consentPage(running);
-    const stranger = new Browser(running.authUrl);
-    await stranger.logIn(running.appId, '3004');
-    const page = await stranger.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    expect([page.status, page.location]).toEqual([400, '']);
-  });
-
-  it('a consent form without its token, or with a made-up one', async () => {
-    const running = await start();
-    const { browser } = await consentPage(running);
-    for (const attempt of ['', '0'.repeat(32)]) {
-      const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-      expect([page.status, page.location]).toEqual([400, '']);
-    }
-  });
-
-  it('a consent form sent twice', async () => {
+  it('a consent form from another browser, with a made-up token, without one, or sent twice', async () => {
     const running = await start();
     const { browser, attempt } = await consentPage(running);
-    await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    expect([page.status, page.location]).toEqual([400, '']);
+    const stranger = new Browser(running.authUrl);
+    await stranger.logIn(running.appId, '3004');
+    const accept = async (who: Browser, token: string) => {
+      const page = await who.submit('/sandbox/consent', { attempt: token, decision: 'accept' });
+      return [page.status, page.location];
+    };
+    expect(await accept(stranger, attempt)).toEqual([400, '']);
+    for (const token of ['', '0'.repeat(32)])
+      expect(await accept(browser, token)).toEqual([400, '']);
+    expect((await accept(browser, attempt))[0]).toBe(303);
+    expect(await accept(browser, attempt)).toEqual([400, '']);
   });
 
   it('consent before anyone logged in', async () => {
-    const running = await start();
-    const { browser, attempt } = await loginPage(running);
+    const { browser, attempt } = await loginPage(await start());
     const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
     expect(page.location).toBe(`/sandbox/login?attempt=${attempt}`);
   });
