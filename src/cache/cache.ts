@@ -217,7 +217,7 @@ export class Cache<T extends object> {
     const positive = this.#positive.peek(key);
     const isKnown = positive !== undefined || this.#lookups.has(key);
     // A later answer stays. Requests in flight do not: their order is compared when they are shared.
-    if (positive === undefined || positive.order <= order) this.#forget(key);
+    if (!this.#isLater(positive, order)) this.#forget(key);
     return isKnown;
   }
 
@@ -393,7 +393,7 @@ export class Cache<T extends object> {
     const at = clock() - found.age;
     if (!isPositive(found)) {
       // What is here was requested later, and will replace the row.
-      if (own !== undefined && own.order > found.order) return undefined;
+      if (this.#isLater(own, found.order)) return undefined;
       // What is in flight is compared when it is shared.
       this.#positive.delete(key);
       this.#negative.delete(key);
@@ -422,6 +422,11 @@ export class Cache<T extends object> {
     if (!isFresh) return undefined;
     onShared?.(key);
     return this.#positive.peek(key);
+  }
+
+  /** Since messages were missed, orders say nothing: the shared cache can be another one. */
+  #isLater(positive: Positive<T> | undefined, order: number): boolean {
+    return positive?.epoch === this.#epoch && positive.order > order;
   }
 
   /** Forgets a key; of what is in flight, only what was requested earlier. */

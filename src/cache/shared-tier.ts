@@ -101,6 +101,8 @@ export class SharedTier {
   #unsentGeneration: string | undefined;
   readonly #unsent = new Map<string, Invalidation>();
   readonly #tombstones: Tombstones;
+  /** The latest order that this process has seen, in a row or a message of this fleet. */
+  #latestOrder = 0;
   #cancelRetry: (() => void) | undefined;
   #wait = FIRST_RETRY;
   #isSending = false;
@@ -155,13 +157,25 @@ export class SharedTier {
     const name = this.#nameOf(seal, subject);
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
-    const order = orderAfter(row);
+    const order = this.#orderAfter(row);
     // Where an invalidation is still to be sent, the row is not believed.
     if (row.value === undefined || this.#unsent.has(subject)) return { ...NOTHING, order };
     const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
+    else this.#latestOrder = Math.max(answer.order, this.#latestOrder);
     return { ...NOTHING, answer, order };
+  }
+
+  /**
+   * The order of a request that begins now: an even number after all that this process has seen, because
+   * the clock of a shared cache that fails over can step back. A negative answer has the odd number that
+   * follows: of two that began at the same moment, it counts.
+   */
+  #orderAfter({ now, order }: SharedRow): number {
+    const next = Math.max(now, order + 1, this.#latestOrder + 1);
+    this.#latestOrder = Math.max(now, this.#latestOrder);
+    return next + (next % 2);
   }
 
   /** Whether a row is invalid that says nothing of it: the shared cache does not know, or has lost it. */
@@ -214,6 +228,7 @@ export class SharedTier {
     const name = this.#nameOf(seal, subject);
     const sealed = seal.seal(`${name} ${order}`, text);
     const kept = await this.#store.write(name, sealed, Math.ceil(ttl), order);
+    if (kept === true) this.#latestOrder = Math.max(order, this.#latestOrder);
     return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
   }
 
@@ -227,7 +242,7 @@ export class SharedTier {
     order: number | undefined,
     negative: Invalidation['negative'],
   ): Promise<void> {
-    await this.#send({ subject, order, negative });
+    await this.#send({ subject, order: order && order + 1, negative });
   }
 
   /**
@@ -330,7 +345,8 @@ export class SharedTier {
       if (row === UNAVAILABLE) return false;
       const message = { generation };
       isSent =
-        (await this.#writeAndPublish(seal, name, orderAfter(row), generation, message)) && isSent;
+        (await this.#writeAndPublish(seal, name, this.#orderAfter(row), generation, message)) &&
+        isSent;
     }
     if (isSent && this.#unsentGeneration === generation) this.#unsentGeneration = undefined;
     return isSent;
@@ -356,7 +372,7 @@ export class SharedTier {
       if (invalidation.order === undefined) {
         const row = await this.#store.read(name);
         if (row === UNAVAILABLE) return false;
-        invalidation.order = orderAfter(row);
+        invalidation.order = this.#orderAfter(row) + 1;
       }
       const { order } = invalidation;
       const age = negative && this.#options.clock() - negative.at;
@@ -449,6 +465,7 @@ export class SharedTier {
         }
         this.#options.onAllInvalidated(this.#options.clock());
       } else if (subject !== undefined && order !== undefined) {
+        this.#latestOrder = Math.max(order, this.#latestOrder);
         const [kind = '', ...key] = subject.split(' ');
         const isKnown = this.#options.onInvalidated(kind, key.join(' '), order);
         // Where the shared cache knows, only what was here or in flight could come back.
@@ -471,8 +488,6 @@ interface Message {
   /** Whether the shared cache knows too. */
   readonly isStored?: boolean;
 }
-
-const orderAfter = ({ now, order }: SharedRow): number => Math.max(now, order + 1);
 
 const notSent = (): MarketgateError =>
   new MarketgateError(

@@ -290,3 +290,82 @@ describe('a shared cache that is full, and still deletes', () => {
     expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
   });
 });
+
+describe('a negative answer whose order is not after that of the positive one', () => {
+  /** Two processes that hold a positive answer; the shared cache fails over and loses it. */
+  async function failover(step: number) {
+    const service = new KeyApiService();
+    let skew = 0;
+    const shared = new MemorySharedCache(() => service.now + skew);
+    const join = () => service.client({ cache: { shared } });
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await settle();
+    skew = step;
+    shared.rows.clear();
+    return { service, shared, one, two, join };
+  }
+
+  it.each<[string, number]>([
+    ['five minutes behind', -5 * MINUTE],
+    ['an hour ahead', HOUR],
+  ])('counts after a failover to a clock %s', async (_name, step) => {
+    const { service, one, two } = await failover(step);
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await settle();
+    service.now += MINUTE;
+    service.says = 'outage';
+    for (const each of [one, two]) {
+      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    }
+  });
+
+  it.each<[string, boolean]>([
+    ['by its message', true],
+    ['by looking', false],
+  ])('counts when messages were missed, and another process heard it: %s', async (_name, hears) => {
+    const { service, shared, two, join } = await failover(-5 * MINUTE);
+    shared.reconnect();
+    await settle();
+    service.says = 'negative';
+    if (!hears) shared.broken.add('publish');
+    expect(await join().validatePurchase(CODE, { fresh: true })).toBeNull();
+    await settle();
+    shared.broken.clear();
+    service.says = 'outage';
+    const found = await two.validatePurchase(CODE).catch((error) => error.code);
+    expect([null, 'service_unavailable']).toContain(found);
+    service.now += MINUTE;
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it.each([
+    ['the positive one arrives first', [0, 1]],
+    ['the negative one arrives first', [1, 0]],
+  ])('counts when both began at the same moment: %s', async (_name, order) => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.getAccount({ fresh: true });
+    const { read } = MemorySharedCache.prototype;
+    vi.spyOn(shared, 'read').mockImplementation(async (key) => ({
+      ...(await read.call(shared, key)),
+      now: (service.now + HOUR) * 1000,
+    }));
+    service.hold();
+    const positive = one.validatePurchase(CODE, { fresh: true });
+    await settle();
+    service.says = 'negative';
+    const negative = two.validatePurchase(CODE, { fresh: true });
+    await settle();
+    for (const n of order) await service.release(n);
+    await service.release();
+    await Promise.all([positive, negative]);
+    await settle();
+    service.now += MINUTE;
+    service.says = 'outage';
+    for (const each of [one, two, join()]) {
+      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    }
+  });
+});
