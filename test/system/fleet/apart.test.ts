@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import { Bench } from './support/bench.js';
 import { sum } from './support/outcomes.js';
-import { INVALID } from './support/service.js';
 
 const LOCK_LIFE = 2000;
 
@@ -49,27 +48,6 @@ describe.skipIf(redisIsMissing())('one process apart from the others', () => {
     await bench.allShare();
     await bench.ask(0, code);
     expect(service.calls(code)).toBe(2);
-  });
-
-  it('failed attempts are counted over all processes', async () => {
-    const { fleet, service } = bench;
-    const visit = (n: number, visitor: string) =>
-      fleet.workers[n % 4]?.do('visit', { code: `${INVALID}${visitor}-${n}`, visitor });
-    const statuses = [];
-    for (let n = 0; n < 5; n++) statuses.push(await visit(n, 'a-visitor'));
-    expect(statuses).toEqual([403, 403, 403, 403, 403]);
-    const before = service.calls();
-    // Each process, also one that saw a single attempt itself.
-    for (let n = 5; n < 9; n++) expect(await visit(n, 'a-visitor')).toBe(429);
-    expect(service.calls()).toBe(before);
-    expect(await visit(9, 'another-visitor')).toBe(403);
-  });
-
-  it('a claim is granted to one process only', async () => {
-    for (let n = 0; n < 5; n++) {
-      const granted = await bench.fleet.all('claim', { name: `claim-${n}` });
-      expect(granted.filter(Boolean)).toHaveLength(1);
-    }
   });
 
   // The last one, for it ends a process.

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import { Bench } from './support/bench.js';
-import { INVALID } from './support/service.js';
 
 describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
   let bench: Bench;
@@ -26,12 +25,6 @@ describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
     },
   );
 
-  it('a negative answer is shared as well', async () => {
-    const code = `${INVALID}for-all`;
-    expect((await bench.fleet.ask(code, 50)).no).toBe(200);
-    expect(bench.service.calls(code)).toBe(1);
-  });
-
   it('an invalidation in one is obeyed by all', async () => {
     const { fleet, service } = bench;
     for (const [n, worker] of fleet.workers.entries()) {
@@ -43,16 +36,6 @@ describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
       await fleet.ask(code);
       expect(service.calls(code)).toBe(2);
     }
-  });
-
-  it('an invalidation of everything makes the next lookup ask, in all', async () => {
-    const { fleet, service } = bench;
-    const code = 'one-of-everything';
-    await fleet.ask(code);
-    await fleet.workers[0]?.do('invalidate', {});
-    await fleet.all('forgotten', { code });
-    expect((await fleet.ask(code)).yes).toBe(4);
-    expect(service.calls(code)).toBe(2);
   });
 
   it('an answer requested before an invalidation is not shared after it', async () => {

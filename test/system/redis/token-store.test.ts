@@ -58,13 +58,8 @@ describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
     expect(await store.get('anna')).toEqual(token);
   });
 
-  it.each([
-    ['of a newer version', JSON.stringify({ v: 2, jwe: 'x' })],
-    ['of another user', JSON.stringify({ v: 1, user: 'bert', ...tokenOf() })],
-    ['that is no JSON', '{"v":1,'],
-    ['that is null', 'null'],
-    ['without a token', JSON.stringify({ v: 1, user: 'carl' })],
-  ])('takes a row %s for none, reports it, and leaves it', async (_what, row) => {
+  it('takes a row of a newer version for none, reports it, and leaves it', async () => {
+    const row = JSON.stringify({ v: 2, user: 'carl', ...tokenOf() });
     const key = 'marketgate:token:carl';
     const store = new RedisTokenStore({ client: one.client, clock });
     await server.command('SET', key, row);

@@ -105,6 +105,7 @@ describe('options', () => {
     ['ttl', () => new RedisCache({ client, ttl: 5 } as never)],
   ])('a wrong "%s" is a TypeError that names it', (name, make) => {
     expect(make).toThrow(TypeError);
-    expect(make).toThrow(`option "${name}"`);
+    const unit = name === 'timeout' ? ' must be a positive number (milliseconds)' : '';
+    expect(make).toThrow(`option "${name}"${unit}`);
   });
 });

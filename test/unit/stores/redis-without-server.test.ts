@@ -90,20 +90,6 @@ describe('a wrong argument', () => {
     expect(error).toBeInstanceOf(TypeError);
     expect((error as TypeError).message).toContain(message);
   });
-
-  it.each<[string, () => unknown]>([
-    ['RedisCache', () => new RedisCache({ client: new FakeNodeRedis().asClient, timeout: 0 })],
-    [
-      'RedisTokenStore',
-      () => new RedisTokenStore({ client: new FakeNodeRedis().asClient, timeout: 0 }),
-    ],
-    [
-      'RedisGuessLimit',
-      () => new RedisGuessLimit({ client: new FakeNodeRedis().asClient, timeout: 0 }),
-    ],
-  ])('a timeout of %s is said in its unit', (owner, make) => {
-    expect(make).toThrow(`${owner}: option "timeout" must be a positive number (milliseconds)`);
-  });
 });
 
 describe('a client is recognised by its shape', () => {
@@ -203,24 +189,43 @@ describe('commands of node-redis', () => {
 });
 
 describe('a connection to listen with', () => {
-  it.each(['error', 'end'])('of node-redis: "%s" means that it is lost', async (event) => {
-    const [client, double] = [new FakeNodeRedis(), new FakeNodeRedis()];
-    client.double = double;
-    const onLost = vi.fn();
-    await redisCommands('test', client, 5).listener(() => {}, onLost);
-    expect(client.duplicate).toHaveBeenCalledWith({
-      socket: { host: 'redis.example', reconnectStrategy: false },
-      clientSideCache: undefined,
-    });
-    double.emit(event, new Error('away'));
-    expect(onLost).toHaveBeenCalled();
+  const listenTo = async (client: FakeNodeRedis | FakeIoRedis) => {
+    const [onMessage, onLost] = [vi.fn(), vi.fn()];
+    const listener = await redisCommands('test', client, 5).listener(onMessage, onLost);
+    return { listener, onMessage, onLost };
+  };
+
+  it.each([
+    ['node-redis', () => new FakeNodeRedis()],
+    ['ioredis', () => new FakeIoRedis()],
+  ])('of %s: an error or its end means that it is lost', async (_library, make) => {
+    for (const event of ['error', 'end']) {
+      const [client, double] = [make(), make()];
+      client.double = double;
+      const { onLost } = await listenTo(client);
+      expect(onLost).not.toHaveBeenCalled();
+      double.emit(event, new Error('away'));
+      expect(onLost).toHaveBeenCalled();
+    }
   });
 
-  it.each(['error', 'end'])('of ioredis: "%s" means that it is lost', async (event) => {
+  it('of node-redis does not reconnect by itself, also where the client has no options', async () => {
+    const client = new FakeNodeRedis();
+    client.double = new FakeNodeRedis();
+    await listenTo(client);
+    client.options = undefined;
+    await listenTo(client);
+    expect(client.duplicate.mock.calls).toEqual(
+      [{ host: 'redis.example' }, {}].map((socket) => [
+        { socket: { ...socket, reconnectStrategy: false }, clientSideCache: undefined },
+      ]),
+    );
+  });
+
+  it('of ioredis does not reconnect by itself, and passes messages on', async () => {
     const [client, double] = [new FakeIoRedis(), new FakeIoRedis()];
     client.double = double;
-    const [onMessage, onLost] = [vi.fn(), vi.fn()];
-    await redisCommands('test', client, 5).listener(onMessage, onLost);
+    const { onMessage } = await listenTo(client);
     const [overrides] = client.duplicate.mock.calls[0] as [{ retryStrategy(): unknown }];
     expect(overrides).toMatchObject({
       lazyConnect: true,
@@ -231,19 +236,6 @@ describe('a connection to listen with', () => {
     double.emit('message', 'channel', 'said');
     double.emit('message', 'channel');
     expect(onMessage.mock.calls).toEqual([['said'], ['']]);
-    expect(onLost).not.toHaveBeenCalled();
-    double.emit(event, new Error('away'));
-    expect(onLost).toHaveBeenCalled();
-  });
-
-  it('of node-redis is made of a client without options too', async () => {
-    const client = new FakeNodeRedis();
-    Object.assign(client, { options: undefined, double: new FakeNodeRedis() });
-    await redisCommands('test', client, 5).listener(
-      () => {},
-      () => {},
-    );
-    expect(client.duplicate).toHaveBeenCalledOnce();
   });
 
   it.each([
@@ -260,10 +252,7 @@ describe('a connection to listen with', () => {
     const [client, double] = [new FakeNodeRedis(), new FakeNodeRedis()];
     client.double = double;
     const ended = prepare(double);
-    const listener = await redisCommands('test', client, 5).listener(
-      () => {},
-      () => {},
-    );
+    const { listener } = await listenTo(client);
     listener.close();
     await settle();
     expect(ended).toHaveBeenCalledOnce();
@@ -273,17 +262,13 @@ describe('a connection to listen with', () => {
     const nodes = [new FakeIoRedis(), new FakeIoRedis(), new FakeIoRedis()];
     for (const node of nodes) node.double = new FakeIoRedis();
     const cluster = Object.assign(new FakeIoRedis(), { nodes: () => nodes });
-    const commands = redisCommands('test', cluster, 5);
     for (const [random, expected] of [
       [0, 0],
       [0.5, 1],
       [0.999, 2],
     ] as const) {
       vi.spyOn(Math, 'random').mockReturnValue(random);
-      await commands.listener(
-        () => {},
-        () => {},
-      );
+      await listenTo(cluster);
       expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
     }
     expect(cluster.duplicate).not.toHaveBeenCalled();
@@ -302,10 +287,7 @@ describe('a connection to listen with', () => {
     });
     vi.spyOn(Math, 'random').mockReturnValue(0.999);
     for (const client of [cluster, sentinel]) {
-      await redisCommands('test', client, 5).listener(
-        () => {},
-        () => {},
-      );
+      await listenTo(client);
       expect(client.duplicate).not.toHaveBeenCalled();
     }
     expect(nodes.map(({ duplicate }) => duplicate.mock.calls.length)).toEqual([0, 1, 1]);
@@ -313,11 +295,7 @@ describe('a connection to listen with', () => {
 
   it('cannot be made while no node of a cluster is known', async () => {
     const cluster = Object.assign(new FakeIoRedis(), { nodes: () => [] });
-    const listener = redisCommands('test', cluster, 5).listener(
-      () => {},
-      () => {},
-    );
-    await expect(listener).rejects.toThrow('no node of the cluster is known');
+    await expect(listenTo(cluster)).rejects.toThrow('no node of the cluster is known');
   });
 });
 
