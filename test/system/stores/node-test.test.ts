@@ -24,14 +24,14 @@ describe('the contract suite under node:test', () => {
   it('passes a good store', async () => {
     const { code, out } = await runNodeTest({});
     expect(out).toContain('a store under node:test');
-    expect(out).toMatch(/^ +ok \d+ - gives back what was set, exactly$/m);
+    expect(out).toMatch(/^ +ok \d+ - gives back exactly what was set$/m);
     expect(out).toMatch(/^# fail 0$/m);
     expect(code).toBe(0);
   });
 
   it('fails a broken one, and says in words why', async () => {
     const { code, out } = await runNodeTest({ BROKEN_STORE: '1' });
-    expect(out).toMatch(/^ +not ok \d+ - lets the first claim win, and no other/m);
+    expect(out).toMatch(/^ +not ok \d+ - grants the first claim, and no other/m);
     expect(out).toContain('the second claim must give false');
     expect(code).toBe(1);
   });
