@@ -119,7 +119,8 @@ export class Cache<T extends object> {
    * due. Nothing is awaited, copied or hashed here: nearly every request ends here.
    */
   peek(key: string, variant = key): Answer<T> | undefined {
-    const found = this.#servable(key, variant);
+    // Without messages, what is here can be invalid: the shared tier is asked first.
+    const found = this.#parts.shared?.isDeaf ? undefined : this.#servable(key, variant);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
@@ -140,6 +141,7 @@ export class Cache<T extends object> {
   /** A positive answer that is younger than `ttl`; starts no refresh. */
   fresh(key: string): Positive<T> | undefined {
     const positive = this.#positive.get(key);
+    if (this.#parts.shared?.isDeaf) return undefined;
     return positive?.epoch === this.#epoch && this.#ageOf(positive) < this.#parts.limits.ttl
       ? positive
       : undefined;
@@ -316,6 +318,12 @@ export class Cache<T extends object> {
     if (adopted !== undefined) {
       lookup.source = 'shared';
       return lookup.isOutdated ? undefined : adopted;
+    }
+    const own =
+      order === undefined && !lookup.isFresh && this.#servable(lookup.key, lookup.variant);
+    if (own) {
+      lookup.source = 'cache';
+      return own;
     }
     try {
       lookup.signal.throwIfAborted();

@@ -7,6 +7,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { within } from '../deadline.js';
 
 /** Of the format; anything else is not opened. */
 const VERSION = '2.';
@@ -83,5 +84,66 @@ export class Seal {
   /** The text, or `undefined` for what was not sealed with this secret for this name. */
   open(name: string, sealed: string): string | undefined {
     return openText(this.#valueKey, name, sealed);
+  }
+}
+
+/** Secrets under which invalidations are sent: some processes can still use an earlier one. */
+const MOST_SEALS = 3;
+/** What a call waits for a secret where the last one is known, in milliseconds. */
+const A_MOMENT = 1;
+
+/** The seal of the present secret, and those of the secrets before it. */
+export class Seals {
+  /** The present one first. */
+  all: readonly Seal[] = [];
+  readonly #secret: () => string | Promise<string>;
+  readonly #context: string;
+  readonly #onChange: () => void;
+  #asked = 0;
+  #answered = 0;
+
+  /** @param onChange - called when there is a first or a new secret. */
+  constructor(secret: () => string | Promise<string>, context: string, onChange: () => void) {
+    this.#secret = secret;
+    this.#context = context;
+    this.#onChange = onChange;
+  }
+
+  /**
+   * The present one. A secret that takes long is used as soon as it comes; until then the last one is, and
+   * `undefined` stands for none.
+   *
+   * @param patience - milliseconds that the first secret is waited for.
+   */
+  present(patience: number): Seal | Promise<Seal | undefined> {
+    const secret = this.#secret();
+    if (typeof secret === 'string') return this.#use(secret);
+    const used = this.#whenKnown(secret);
+    const wait = this.all.length > 0 ? A_MOMENT : patience;
+    return within(wait, () => used).catch(() => this.all[0]);
+  }
+
+  /** Waits for the present secret, however long it takes. */
+  async refresh(): Promise<void> {
+    await this.#whenKnown(this.#secret());
+  }
+
+  async #whenKnown(secret: string | Promise<string>): Promise<Seal | undefined> {
+    const asked = ++this.#asked;
+    const known = await secret;
+    // A later one can have come first.
+    if (asked < this.#answered) return this.all[0];
+    this.#answered = asked;
+    return this.#use(known);
+  }
+
+  #use(secret: string): Seal {
+    const [present] = this.all;
+    if (present?.secret === secret) return present;
+    const seal = new Seal(secret, this.#context);
+    const others = this.all.filter((each) => each.secret !== secret);
+    this.all = [seal, ...others].slice(0, MOST_SEALS);
+    this.#onChange();
+    return seal;
   }
 }

@@ -22,9 +22,13 @@ export interface SharedCache {
   lock?(key: string, ttl: number): Promise<(() => Promise<void>) | undefined>;
   /**
    * Calls `onInvalidate` with each key that any process publishes; `undefined` stands for all keys.
-   * Resolves, once messages arrive, to the function that ends it.
+   * Resolves, once messages arrive, to the function that ends it. A cache whose connection can be lost, or
+   * that resolves before messages arrive, says by `onListening` whether they do.
    */
-  subscribe?(onInvalidate: (key: string | undefined) => void): Promise<() => Promise<void>>;
+  subscribe?(
+    onInvalidate: (key: string | undefined) => void,
+    onListening?: (isListening: boolean) => void,
+  ): Promise<() => Promise<void>>;
   /** Tells every subscriber, in every process, to forget a key; `undefined` stands for all keys. */
   publish?(key: string | undefined): Promise<void>;
   /**
@@ -75,6 +79,7 @@ export class GuardedSharedCache {
   // By the process's own clock: its rest is about this machine's Redis, not about the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
+  #isListening = false;
 
   /** @param clock - epoch milliseconds. */
   constructor(store: SharedCache, clock: () => number) {
@@ -137,26 +142,52 @@ export class GuardedSharedCache {
     return !this.canSubscribe || this.#stop !== undefined;
   }
 
+  /** Whether messages are missed at present, while the store itself can be asked. */
+  get isDeaf(): boolean {
+    return this.canSubscribe && !this.#isListening && !this.#breaker.isOpen;
+  }
+
   /**
    * Subscribes, once; the next call tries again when that failed. The first call waits for it a little,
    * so that nothing is cached that an invalidation of that moment is about.
+   *
+   * @param onMessage - called with `undefined` when messages were missed.
+   * @param isLate - whether something can be cached already.
    */
-  async subscribe(onMessage: (message: string | undefined) => void): Promise<void> {
+  async subscribe(
+    onMessage: (message: string | undefined) => void,
+    isLate: boolean,
+  ): Promise<void> {
     const { subscribe } = this.#store;
     if (subscribe === undefined || this.isSubscribed) return;
-    const begun = (async () => subscribe.call(this.#store, onMessage))().catch((): Unavailable => {
+    let isMissing = isLate;
+    let isTold = false;
+    const onListening = (isListening: boolean): void => {
+      isTold = true;
+      const hasMissed = isListening && !this.#isListening && isMissing;
+      this.#isListening = isListening;
+      isMissing = true;
+      if (hasMissed) onMessage(undefined);
+    };
+    const begun = (async () => {
+      const stop = await subscribe.call(this.#store, onMessage, onListening);
+      if (!isTold) onListening(true);
+      return stop;
+    })().catch((): Unavailable => {
       this.#stop = undefined;
       return UNAVAILABLE;
     });
     this.#stop = begun;
     // Only the wait has a deadline: the subscription itself can still be waiting for its connection.
     await within(DEADLINE, () => begun).catch(() => {});
+    isMissing = true;
   }
 
   /** Ends the subscription; waits for nothing. */
   close(): void {
     const stop = this.#stop;
     this.#stop = Promise.resolve(UNAVAILABLE);
+    this.#isListening = true;
     stop
       ?.then((unsubscribe) => (typeof unsubscribe === 'function' ? unsubscribe() : undefined))
       .catch(() => {});

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { later, within } from '../deadline.js';
+import { later } from '../deadline.js';
 import type { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
+import { type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { type CacheLimits, longestLife } from './options.js';
-import { Seal } from './seal.js';
+import { Seal, Seals } from './seal.js';
 import {
   DEADLINE,
   GuardedSharedCache,
@@ -16,7 +17,6 @@ import {
   textOf,
   UNAVAILABLE,
 } from './shared-cache.js';
-import { Tombstones } from './tombstones.js';
 
 /** How long one process can ask for all of them, in milliseconds. One that dies delays no longer. */
 const LOCK_LIFE = 2000;
@@ -27,8 +27,6 @@ const MOST_UNSENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
-/** Secrets under which invalidations are sent: some processes can still use an earlier one. */
-const MOST_SEALS = 3;
 const GENERATION = 'generation';
 const INVALIDATION = 'invalidation';
 
@@ -40,15 +38,6 @@ export interface Found {
   readonly order: number | undefined;
   /** To be called when the service has answered and the answer is shared. */
   readonly release: () => void;
-}
-
-/** An invalidation for the other processes. */
-interface Invalidation {
-  readonly subject: string;
-  /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
-  order: number | undefined;
-  /** The negative answer that it comes from, while it can be served. */
-  readonly negative?: { readonly variant: string; readonly at: number } | undefined;
 }
 
 /** What the tier needs of the cache, and calls on it. */
@@ -92,8 +81,9 @@ export class SharedTier {
   readonly #life: number;
   /** Longest wait for the process that asks for all, in milliseconds. */
   readonly #patience: number;
-  /** The seal of the present secret first, then those of the secrets before it. */
-  #seals: readonly Seal[] = [];
+  readonly #seals: Seals;
+  /** Whether a call did without the shared tier, because no secret was there yet. */
+  #isLate = false;
   /** The present generation; `undefined`: to be read first. */
   #generation: string | undefined;
   #lastGeneration = '';
@@ -111,6 +101,10 @@ export class SharedTier {
   constructor(shared: SharedCache, options: SharedTierOptions) {
     this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
+    this.#seals = new Seals(options.secret, options.context, () => {
+      this.#generation = this.#unsentGeneration;
+      if (this.#isLate && !this.#isClosed) void this.#subscribe();
+    });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#tombstones = new Tombstones(options.limits.max, this.#life, options.clock);
     this.#patience = Math.min(LOCK_LIFE, options.timeout / 2);
@@ -131,7 +125,7 @@ export class SharedTier {
     for (;;) {
       const found = await this.read(subject);
       if (found.order === undefined || isFound(found)) return found;
-      const name = this.#nameOf(this.#seals[0] as Seal, subject);
+      const name = this.#nameOf(this.#seals.all[0] as Seal, subject);
       const release = await this.#store.lock(`${name}.lock`, LOCK_LIFE);
       if (release === undefined && performance.now() - begun < this.#patience && isLooking()) {
         await soon();
@@ -278,24 +272,26 @@ export class SharedTier {
    */
   #open(): Seal | Promise<Seal | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
-    const secret = this.#options.secret();
-    const [seal] = this.#seals;
+    const seal = this.#seals.present(DEADLINE);
     // Nearly every call ends here, with nothing to wait for.
-    if (seal?.secret === secret && this.#store.isSubscribed) return seal;
-    return this.#prepare(secret);
+    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
+    return this.#prepare(seal);
   }
 
-  async #prepare(given: string | Promise<string>): Promise<Seal | undefined> {
-    const secret = await within(DEADLINE, () => given).catch(() => undefined);
-    if (secret === undefined) return undefined;
-    if (this.#seals[0]?.secret !== secret) {
-      const known = this.#seals.filter((seal) => seal.secret !== secret);
-      const seal = new Seal(secret, this.#options.context);
-      this.#seals = [seal, ...known].slice(0, MOST_SEALS);
-      this.#generation = this.#unsentGeneration;
-    }
-    await this.#store.subscribe((message) => this.#onMessage(message));
-    return this.#seals[0];
+  async #prepare(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
+    const seal = await given;
+    if (seal === undefined) this.#isLate = true;
+    else await this.#subscribe();
+    return seal;
+  }
+
+  #subscribe(): Promise<void> {
+    return this.#store.subscribe((message) => this.#onMessage(message), this.#isLate);
+  }
+
+  /** Whether messages are missed at present: what a process has cached must be asked here first. */
+  get isDeaf(): boolean {
+    return !this.#isClosed && this.#seals.all.length > 0 && this.#store.isDeaf;
   }
 
   #nameOf(seal: Seal, subject: string): string {
@@ -339,7 +335,7 @@ export class SharedTier {
     if (generation === undefined) return true;
     if ((await this.#open()) === undefined) return false;
     let isSent = true;
-    for (const seal of this.#seals) {
+    for (const seal of this.#seals.all) {
       const name = seal.name(GENERATION);
       const row = await this.#store.read(name);
       if (row === UNAVAILABLE) return false;
@@ -366,7 +362,7 @@ export class SharedTier {
     const { subject, negative } = invalidation;
     if ((await this.#open()) === undefined) return false;
     let isSent = true;
-    for (const seal of this.#seals) {
+    for (const seal of this.#seals.all) {
       if (this.#generation === undefined && !(await this.#readGeneration(seal))) return false;
       const name = this.#nameOf(seal, subject);
       if (invalidation.order === undefined) {
@@ -433,9 +429,9 @@ export class SharedTier {
     if (message === undefined) this.#onMissed();
     if (message === undefined || this.#receive(message)) return;
     // Sealed with another secret: perhaps the api_key was rotated, and nothing was requested since.
-    const known = this.#seals[0];
-    Promise.resolve(this.#open()).then((seal) => {
-      if (seal !== undefined && seal !== known) this.#receive(message);
+    const [known] = this.#seals.all;
+    this.#seals.refresh().then(() => {
+      if (known !== this.#seals.all[0]) this.#receive(message);
     }, nothing);
   }
 
@@ -452,7 +448,7 @@ export class SharedTier {
 
   /** Whether the message could be read. */
   #receive(sealed: string): boolean {
-    for (const seal of this.#seals) {
+    for (const seal of this.#seals.all) {
       const text = seal.open(INVALIDATION, sealed);
       if (text === undefined) continue;
       const { from, generation, subject, order, isStored = false } = JSON.parse(text) as Message;
@@ -475,18 +471,6 @@ export class SharedTier {
     }
     return false;
   }
-}
-
-/** What one process tells the others: a subject is invalid, or everything is. */
-interface Message {
-  /** The process that sent it: it knows already. */
-  readonly from?: string;
-  /** The new generation. */
-  readonly generation?: string;
-  readonly subject?: string;
-  readonly order?: number;
-  /** Whether the shared cache knows too. */
-  readonly isStored?: boolean;
 }
 
 const notSent = (): MarketgateError =>

@@ -151,14 +151,18 @@ export class RedisCache implements SharedCache {
    * connection, which the returned function ends.
    *
    * Resolves when it listens. While Redis is down it resolves too, within a second, and goes on trying in
-   * the background. Never rejects.
+   * the background: `onListening` is called with whether messages arrive. Never rejects.
    */
-  async subscribe(onInvalidate: (key: string | undefined) => void): Promise<() => Promise<void>> {
+  async subscribe(
+    onInvalidate: (key: string | undefined) => void,
+    onListening?: (isListening: boolean) => void,
+  ): Promise<() => Promise<void>> {
     if (typeof onInvalidate !== 'function') {
       throw new TypeError(`${OWNER}.subscribe: "onInvalidate" must be a function`);
     }
     const { commands } = this.#redis;
-    const subscription = new Subscription(commands, `${this.#prefix}invalidate`, onInvalidate);
+    const channel = `${this.#prefix}invalidate`;
+    const subscription = new Subscription(commands, channel, onInvalidate, onListening);
     await within(FIRST_CONNECTION, () => subscription.listening).catch(() => {});
     return async () => subscription.close();
   }

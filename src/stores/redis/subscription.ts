@@ -31,6 +31,7 @@ export class Subscription {
   readonly #commands: RedisCommands;
   readonly #channel: string;
   readonly #onInvalidate: (key: string | undefined) => void;
+  readonly #onState: (isListening: boolean) => void;
   readonly #times: SubscriptionTimes;
   /** Aborted when it is closed. */
   readonly #closing = new AbortController();
@@ -45,8 +46,11 @@ export class Subscription {
     commands: RedisCommands,
     channel: string,
     onInvalidate: (key: string | undefined) => void,
+    onState: (isListening: boolean) => void = () => {},
     times: Partial<SubscriptionTimes> = {},
   ) {
+    this.#onState = onState;
+    onState(false);
     this.#commands = commands;
     this.#channel = channel;
     this.#onInvalidate = onInvalidate;
@@ -96,6 +100,7 @@ export class Subscription {
       if (closing.aborted) return true;
       await within(patience, () => connection.open(this.#channel));
       if (this.#mayHaveMissed) this.#invalidate(undefined);
+      this.#onState(true);
       this.#onListening();
       while (!lost.signal.aborted) {
         await pause(heartbeat, lost.signal);
@@ -104,6 +109,7 @@ export class Subscription {
       }
       return true;
     } finally {
+      if (!closing.aborted) this.#onState(false);
       closing.removeEventListener('abort', close);
       connection.close();
     }

@@ -142,7 +142,7 @@ describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', (
       };
       const onInvalidate = (key: unknown) => heard.push(key);
       const channel = `${prefix}${kind}`;
-      const subscription = new Subscription(commands, channel, onInvalidate, times);
+      const subscription = new Subscription(commands, channel, onInvalidate, undefined, times);
       await subscription.listening;
       return { subscription, seen, heard };
     });

@@ -1,10 +1,10 @@
-import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
-import { CODE, item, refusal } from '../../support/wire.js';
+import { CODE, item, KEY, refusal } from '../../support/wire.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
 
@@ -367,5 +367,167 @@ describe('a negative answer whose order is not after that of the positive one', 
     for (const each of [one, two, join()]) {
       expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
     }
+  });
+});
+
+describe('an api_key that comes slowly', () => {
+  beforeEach(async () => {
+    // Loads what the first call of a client would wait for.
+    await new KeyApiService().client().getAccount();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  const slow = (key: () => string) => () =>
+    new Promise<string>((resolve) => setTimeout(() => resolve(key()), 150));
+
+  async function pass<T>(call: Promise<T>): Promise<T> {
+    call.catch(() => {});
+    for (let n = 0; n < 20; n++) {
+      await vi.advanceTimersByTimeAsync(50);
+      await settle();
+    }
+    return call;
+  }
+
+  it('does not keep a process from what the others invalidate', async () => {
+    const { service, join } = fleet();
+    const late = join({}, { apiKey: slow(() => KEY) });
+    const one = join();
+    expect((await pass(late.validatePurchase(CODE)))?.purchase_code).toBe(CODE);
+    await pass(one.validatePurchase(CODE));
+    await pass(one.invalidate(CODE));
+    expect(late.peekPurchase(CODE)).toBeUndefined();
+    service.says = 'negative';
+    expect(await pass(late.validatePurchase(CODE))).toBeNull();
+    await pass(late.invalidate(CODE));
+  });
+
+  it('does not hide what was invalidated before it came', async () => {
+    const { service, join } = fleet();
+    const late = join({}, { apiKey: slow(() => KEY) });
+    const one = join();
+    // The service is asked once the key is there, and so is the shared cache.
+    const found = late.validatePurchase(CODE);
+    await pass(one.validatePurchase(CODE));
+    await pass(one.invalidate(CODE));
+    await pass(found);
+    await pass(one.invalidate(CODE));
+    service.says = 'negative';
+    expect(await pass(late.validatePurchase(CODE))).toBeNull();
+  });
+
+  it('is known from the last time: what is shared costs no wait for it', async () => {
+    const { service, join } = fleet();
+    const late = join({}, { apiKey: slow(() => KEY) });
+    await pass(late.getAccount());
+    await pass(join().validatePurchase(CODE));
+    const found = late.validatePurchase(CODE);
+    await vi.advanceTimersByTimeAsync(20);
+    expect((await found)?.purchase_code).toBe(CODE);
+    expect(service.asked()).toBe(1);
+  });
+
+  it('works across a rotation', async () => {
+    const { service, join } = fleet();
+    let key = KEY;
+    const late = join({}, { apiKey: slow(() => key) });
+    await pass(late.validatePurchase(CODE));
+    key = 'c3'.repeat(32);
+    const one = join({}, { apiKey: key });
+    await pass(one.validatePurchase('another-purchase-code'));
+    await pass(one.invalidate(CODE));
+    expect(late.peekPurchase(CODE)).toBeUndefined();
+    service.says = 'negative';
+    expect(await pass(late.validatePurchase(CODE))).toBeNull();
+  });
+});
+
+describe('a process that receives no messages', () => {
+  /** Another process's way to the same shared cache, with a subscription that does not stand. */
+  const deafTo = (
+    shared: MemorySharedCache,
+    subscribe: NonNullable<SharedCache['subscribe']>,
+  ): SharedCache => ({
+    get: (...given) => shared.get(...given),
+    set: (...given) => shared.set(...given),
+    delete: (...given) => shared.delete(...given),
+    read: (...given) => shared.read(...given),
+    write: (...given) => shared.write(...given),
+    lock: (key) => shared.lock(key),
+    publish: (...given) => shared.publish(...given),
+    subscribe,
+  });
+
+  const WAYS: [string, NonNullable<SharedCache['subscribe']>][] = [
+    ['the subscription is refused', () => Promise.reject(new Error('NOPERM'))],
+    [
+      'the subscription is tried again and again',
+      async (_onInvalidate, onListening) => {
+        onListening?.(false);
+        return async () => {};
+      },
+    ],
+    [
+      'the connection is lost',
+      async (_onInvalidate, onListening) => {
+        onListening?.(true);
+        queueMicrotask(() => onListening?.(false));
+        return async () => {};
+      },
+    ],
+  ];
+
+  it.each(WAYS)('looks into the shared cache first: %s', async (_name, subscribe) => {
+    const { service, shared, join } = fleet();
+    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    const one = join();
+    for (const each of [deaf, one, deaf]) await each.validatePurchase(CODE);
+    await settle();
+    expect(service.asked()).toBe(1);
+    service.says = 'negative';
+    await one.validatePurchase(CODE, { fresh: true });
+    expect(await deaf.validatePurchase(CODE)).toBeNull();
+    expect(service.asked()).toBe(2);
+    service.says = 'positive';
+    service.now += MINUTE;
+    await one.validatePurchase(CODE);
+    expect((await deaf.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+    expect(service.asked()).toBe(3);
+    await one.invalidate(CODE);
+    service.says = 'negative';
+    expect(await deaf.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('serves its own answers while the shared cache cannot be asked at all', async () => {
+    const { service, shared, join } = fleet();
+    const [, [, subscribe]] = WAYS as [unknown, (typeof WAYS)[number]];
+    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    await deaf.validatePurchase(CODE);
+    await join().validatePurchase(CODE);
+    for (const method of ['read', 'write', 'lock', 'publish'] as const) shared.broken.add(method);
+    for (let n = 0; n < 20; n++) {
+      expect((await deaf.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+    }
+    expect(service.asked()).toBe(1);
+  });
+
+  it('serves them again without a look once messages arrive', async () => {
+    const { service, shared } = fleet();
+    let onListening: (isListening: boolean) => void = () => {};
+    const subscribe: NonNullable<SharedCache['subscribe']> = async (_onInvalidate, listening) => {
+      onListening = listening ?? onListening;
+      onListening(false);
+      return async () => {};
+    };
+    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    await deaf.validatePurchase(CODE);
+    expect(deaf.peekPurchase(CODE)).toBeUndefined();
+    onListening(true);
+    // What came while it was deaf was missed.
+    expect(deaf.peekPurchase(CODE)).toBeUndefined();
+    await deaf.validatePurchase(CODE);
+    expect(deaf.peekPurchase(CODE)?.purchase_code).toBe(CODE);
+    expect(service.asked()).toBe(1);
   });
 });

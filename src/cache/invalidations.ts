@@ -3,6 +3,27 @@ import { LRUCache } from 'lru-cache';
 /** Invalidations that are sent again after messages were missed: the shared cache can have lost them. */
 const MOST_RECENT = 1000;
 
+/** An invalidation for the other processes. */
+export interface Invalidation {
+  readonly subject: string;
+  /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
+  order: number | undefined;
+  /** The negative answer that it comes from, while it can be served. */
+  readonly negative?: { readonly variant: string; readonly at: number } | undefined;
+}
+
+/** What one process tells the others: a subject is invalid, or everything is. */
+export interface Message {
+  /** The process that sent it: it knows already. */
+  readonly from?: string;
+  /** The new generation. */
+  readonly generation?: string;
+  readonly subject?: string;
+  readonly order?: number;
+  /** Whether the shared cache knows too. */
+  readonly isStored?: boolean;
+}
+
 interface Tombstone {
   /** Answers up to this order are invalid. */
   readonly order: number;
