@@ -481,4 +481,4 @@ const notSent = (): MarketgateError =>
 
 /** With jitter, so that the processes do not all look at once. */
 const soon = (): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN * (0.5 + Math.random())));
+  new Promise((resolve) => void later(LOOK_AGAIN * (0.5 + Math.random()), resolve));
