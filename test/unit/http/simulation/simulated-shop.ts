@@ -7,6 +7,7 @@ import type { SimulatedTime } from './simulated-time.js';
 export interface Shop {
   readonly time: SimulatedTime;
   readonly service: SimulatedService;
+  readonly keyApi: KeyApi;
   /** What becomes of the service from now on. */
   behave: Behaviour;
   /** One visitor with a code that nobody else has. */
@@ -16,8 +17,12 @@ export interface Shop {
 }
 
 /** Opens a shop; its service fails at first. */
-export function openShop(time: SimulatedTime, options: object = {}): Shop {
-  const service = new SimulatedService(time.now, () => shop.behave);
+export function openShop(
+  time: SimulatedTime,
+  options: object = {},
+  behave?: (n: number) => Behaviour,
+): Shop {
+  const service = new SimulatedService(time.now, behave ?? (() => shop.behave));
   const keyApi = new KeyApi({
     baseUrl: 'https://simulated.test',
     apiKey: KEY,
@@ -30,6 +35,7 @@ export function openShop(time: SimulatedTime, options: object = {}): Shop {
   const shop: Shop = {
     time,
     service,
+    keyApi,
     behave: { answer: '500', after: 20 },
     ends: [],
     visit() {
