@@ -56,7 +56,7 @@ export class Transport {
       origin: this.#url.origin,
       path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
-      headers: contentType ? { ...HEADERS, 'content-type': contentType } : HEADERS,
+      headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
       body,
       // The deadline of the call ends it; undici's own of 300 seconds would only be more timers.
       headersTimeout: 0,

@@ -25,7 +25,10 @@ type IsAny<T> = 0 extends 1 & T ? true : false;
 const sandbox = createSandbox();
 const { baseUrl, authUrl, apiKey, appId, appSecret, close } = await sandbox.listen(0);
 
-const keyApi = new KeyApi({ baseUrl, apiKey: async () => apiKey, timeout: 5_000, retries: 1 });
+const keyApi = new KeyApi({
+  ...{ baseUrl, apiKey: async () => apiKey, timeout: 5_000, retries: 1 },
+  fetch: (url, init) => fetch(url, init),
+});
 const purchase = await keyApi.validatePurchase('code', { signal: AbortSignal.timeout(1_000) });
 export const purchaseIsTyped: Same<typeof purchase, Purchase | null> = true;
 if (purchase) {
