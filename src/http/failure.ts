@@ -32,11 +32,12 @@ class NetworkFailure extends Error {
   }
 }
 
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code === 'string' && /^[A-Z0-9_]+$/.test(code)) return code;
-  const cause = (error as { cause?: unknown } | null)?.cause;
-  return cause === undefined || cause === error ? 'UNKNOWN' : codeOf(cause);
+/** The code of an error or of its cause, if it is one as Node and undici write them: others can be secrets. */
+function codeOf(error: unknown, depth = 0): string {
+  const { code, cause }: { code?: unknown; cause?: unknown } = Object(error);
+  if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_[A-Z0-9]{1,24})*$/.test(code)) return code;
+  // Causes can be a circle.
+  return cause === undefined || depth === 5 ? 'UNKNOWN' : codeOf(cause, depth + 1);
 }
 
 /**
