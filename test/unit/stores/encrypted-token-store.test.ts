@@ -1,34 +1,11 @@
 import { inspect } from 'node:util';
-import Keyv from 'keyv';
 import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
-import { KeyvTokenStore } from 'marketgate/keyv';
-import { describeTokenStore } from 'marketgate/testing';
 import { describe, expect, it } from 'vitest';
 import { sealText } from '../../../src/cache/seal.js';
-import { driftDuring, HandClock, HOUR, NOW, PlainStore, SECRET, tokenOf } from './support.js';
+import { driftDuring, HOUR, NOW, PlainStore, SECRET, tokenOf } from './support.js';
 
 const KEY = Buffer.from('SENTINEL-key-of-32-bytes-exactly');
 const OLD = Buffer.alloc(32, 7);
-
-describeTokenStore(
-  'EncryptedTokenStore over memory keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    const store = new EncryptedTokenStore(new MemoryTokenStore({ clock }), { keys: [KEY] });
-    return { store, clock, advance };
-  },
-  { describe, it, expect },
-);
-
-describeTokenStore(
-  'EncryptedTokenStore over Keyv keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    const inner = new KeyvTokenStore({ keyv: new Keyv(), clock });
-    return { store: new EncryptedTokenStore(inner, { keys: [KEY, OLD] }), clock, advance };
-  },
-  { describe, it, expect },
-);
 
 /** A store with one token of anna's in it. */
 async function withToken(keys: readonly Uint8Array[] = [KEY]) {

@@ -2,30 +2,9 @@ import { EventEmitter } from 'node:events';
 import { inspect } from 'node:util';
 import Keyv from 'keyv';
 import { type KeyvLike, KeyvTokenStore } from 'marketgate/keyv';
-import { describeTokenStore } from 'marketgate/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { driftDuring, HandClock, HOUR, NOW, SECRET, tokenOf } from './support.js';
-
-describeTokenStore(
-  'KeyvTokenStore on memory keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    return { store: new KeyvTokenStore({ keyv: new Keyv(), clock }), clock, advance };
-  },
-  { describe, it, expect },
-);
-
-// The namespace is the beginning of the prefix: there Keyv 5 would take a key for one that has it.
-describeTokenStore(
-  'KeyvTokenStore in an odd namespace and with an odd prefix keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    const keyv = new Keyv({ namespace: 'a', serialize: undefined, deserialize: undefined });
-    return { store: new KeyvTokenStore({ keyv, prefix: 'a:', clock }), clock, advance };
-  },
-  { describe, it, expect },
-);
+import { driftDuring, HOUR, NOW, SECRET, tokenOf } from './support.js';
 
 const clock = () => NOW;
 

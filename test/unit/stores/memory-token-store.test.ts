@@ -1,17 +1,7 @@
 import { inspect } from 'node:util';
 import { MemoryTokenStore } from 'marketgate';
-import { describeTokenStore } from 'marketgate/testing';
 import { describe, expect, it } from 'vitest';
 import { HandClock, HOUR, NOW, SECRET, tokenOf } from './support.js';
-
-describeTokenStore(
-  'MemoryTokenStore keeps the contract',
-  () => {
-    const { clock, advance } = new HandClock();
-    return { store: new MemoryTokenStore({ clock }), clock, advance };
-  },
-  { describe, it, expect },
-);
 
 describe('what MemoryTokenStore holds', () => {
   it('is bounded: the least recently used token goes first, and an expired one takes no room', async () => {
