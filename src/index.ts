@@ -10,11 +10,15 @@ export {
   type PurchaseConditions,
   type PurchaseValidator,
 } from './check/purchase-check.js';
-export type { ApiKeyOption } from './clients/api-key.js';
 export type { CodesInvalidMessage } from './clients/code-alarm.js';
-export { type CallOptions, KeyApi, type KeyApiOptions } from './clients/key-api.js';
+export {
+  type ApiKeyOption,
+  type CallOptions,
+  KeyApi,
+  type KeyApiOptions,
+  type ValidationEncoding,
+} from './clients/key-api.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
-export type { ValidationEncoding } from './clients/validation-encoding.js';
 export type {
   DriftMessage,
   GuardMessage,

@@ -52,7 +52,7 @@ export class CodeAlarm {
   }
 
   /** The service knows a code: then it knows the key, and whose it is. */
-  yes(code: string): void {
+  positive(code: string): void {
     this.#anyWasValid = true;
     if (!drift.hasSubscribers) return;
     this.#lost.clear();
@@ -69,7 +69,7 @@ export class CodeAlarm {
    * The service knows the key, but not the code.
    * @param wasValid whether it is known from elsewhere that the code was valid.
    */
-  no(endpoint: string, code: string, wasValid: boolean): void {
+  negative(endpoint: string, code: string, wasValid: boolean): void {
     if (!drift.hasSubscribers) return;
     if (wasValid) this.#anyWasValid = true;
     const row =

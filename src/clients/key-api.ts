@@ -1,100 +1,162 @@
-import { type CacheOptions, checkCacheOptions } from '../cache/options.js';
+import { LRUCache } from 'lru-cache';
+import { Cache, type CacheParts, type Positive, type RequestOptions } from '../cache/cache.js';
+import { type CacheOptions, type CacheSettings, checkCacheOptions } from '../cache/options.js';
+import { SharedTier } from '../cache/shared-tier.js';
+import type { Deadline } from '../deadline.js';
+import { DriftReports } from '../diagnostics.js';
+import { MarketgateError } from '../errors.js';
 import {
   CLIENT_OPTION_NAMES,
   type ClientOptions,
+  type ClientSettings,
   checkClientOptions,
   serviceUrl,
 } from '../http/client-options.js';
-import type { Account } from '../model/account.js';
-import type { Item } from '../model/item.js';
-import { itemId } from '../model/item.js';
-import type { Purchase } from '../model/purchase.js';
-import { normalizePurchaseCode } from '../model/purchase.js';
-import { choiceOption, knownOptions } from '../options.js';
-import { type ApiKeyOption, apiKeySource } from './api-key.js';
-import { ItemPool } from './item-pool.js';
-import { KeptAnswers } from './kept-answers.js';
-import { KeyService } from './service.js';
-import type { ValidationEncoding } from './validation-encoding.js';
+import { HttpClient } from '../http/http-client.js';
+import { type Account, accountSchema } from '../model/account.js';
+import { deepFreeze, isDocumented } from '../model/fields.js';
+import { type Item, itemId, itemSchema } from '../model/item.js';
+import {
+  canonicalCode,
+  normalizePurchaseCode,
+  type Purchase,
+  purchaseSchema,
+} from '../model/purchase.js';
+import { choiceOption, knownOptions, wrongOption } from '../options.js';
+import { CodeAlarm } from './code-alarm.js';
+import { isKeyRejected, KeyCheck } from './key-check.js';
+import {
+  accountDetails,
+  type Endpoint,
+  itemsAll,
+  itemsItem,
+  judge,
+  type Parameters,
+  purchasesValidation,
+  type Reading,
+} from './key-endpoints.js';
+
+/** The secret api_key, or a function that gives the present one, so that it can be rotated. */
+export type ApiKeyOption = string | (() => string | Promise<string>);
+
+const ENCODINGS = ['form', 'json', 'query'] as const;
+/** How parameters are sent: the specification does not show it, and deployments take all three. */
+export type ValidationEncoding = (typeof ENCODINGS)[number];
 
 /** Options of {@link KeyApi}. */
 export interface KeyApiOptions extends ClientOptions {
-  /** Where interface A is served: an absolute https URL, with or without a path. */
+  /** Where the key API is served: an absolute https URL, with or without a path. */
   baseUrl: string;
   /**
-   * The workspace's secret api_key (specification: "Authentication", interface A), or a function,
-   * sync or async, that gives the present one with every call: a key is then rotated without a
-   * restart.
+   * The workspace's secret api_key (specification: "Authentication", interface A), or a function, sync
+   * or async, that is called for every request: a key is then rotated without a restart.
    */
   apiKey: ApiKeyOption;
-  /**
-   * How the parameters of purchases/validation are sent; the specification does not show it.
-   * Default `'form'`.
-   */
+  /** How the parameters of purchases/validation are sent ("not shown"). Default `'form'`. */
   validationEncoding?: ValidationEncoding | undefined;
-  /** How answers are kept; see {@link CacheOptions}. `false`: not at all. Default: on. */
+  /** How answers are cached; see {@link CacheOptions}. `false`: not at all. Default: on. */
   cache?: CacheOptions | false | undefined;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call when aborted; it then rejects with the signal's reason. Others are not harmed. */
+  /** Ends the call when aborted; it then rejects with the signal's reason. Other calls go on. */
   signal?: AbortSignal | undefined;
-  /** Ask the service, whatever the cache holds; the answer is kept for later calls. Default false. */
+  /** Ask the service, whatever is cached; the answer is cached for later calls. Default false. */
   fresh?: boolean | undefined;
   /** Called when the answer came from another process of the fleet: the service was not asked. */
   onShared?: (() => void) | undefined;
 }
 
+/** The one key of what there is one of. */
+const ONLY = '';
+
+interface Caches {
+  readonly account: Cache<Account>;
+  readonly items: Cache<Item[]>;
+  readonly item: Cache<Item>;
+  readonly purchase: Cache<Purchase>;
+}
+
 /**
- * Client of interface A, the key API.
+ * Client of the key API.
  *
  * `null` (or `[]`) means that the service said no. An exception means that we could not find out:
  * `service_unavailable`, `unexpected_response`, `service_refused` or `api_key_rejected`.
  *
- * Answers are kept ({@link CacheOptions}) and frozen, for other callers hold them too. Callers who ask
- * the same at the same time share one call to the service.
+ * Answers are cached ({@link CacheOptions}) and frozen, because callers share them. Concurrent identical
+ * lookups share one request.
  */
 export class KeyApi {
-  /** The clock it was given, for what is judged by the same time: whether support is over. */
+  /** The clock it was given; a guard judges by it whether support has ended. */
   readonly clock: () => number;
-  readonly #service: KeyService;
-  readonly #kept: KeptAnswers | undefined;
+  readonly #settings: ClientSettings;
+  readonly #encoding: ValidationEncoding;
+  readonly #apiKey: () => string | Promise<string>;
+  readonly #http: HttpClient;
+  readonly #drift: DriftReports;
+  readonly #alarm: CodeAlarm;
+  readonly #keyCheck: KeyCheck;
+  readonly #caches: Caches | undefined;
+  readonly #shared: SharedTier | undefined;
+  readonly #itemsById = new WeakMap<readonly Item[], Map<number, Item>>();
+  /** The items of a list of which the shared cache has no later negative answer. */
+  #listedStill = new WeakMap<readonly Item[], Set<number>>();
+  /** The latest copy of each item that was bought, and its JSON. */
+  readonly #soldItems = new LRUCache<number, { item: Item; json: string }>({ max: 1000 });
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
-    const owner = 'KeyApi';
-    const given = knownOptions(owner, options, [
+    const given = knownOptions('KeyApi', options, [
       'baseUrl',
       'apiKey',
       'validationEncoding',
       'cache',
       ...CLIENT_OPTION_NAMES,
     ]);
-    const settings = checkClientOptions(owner, given);
-    this.clock = settings.clock;
-    const cache = checkCacheOptions(owner, given.cache);
-    const apiKey = apiKeySource(owner, given.apiKey);
-    const pool = cache ? new ItemPool() : undefined;
-    const url = serviceUrl(owner, 'baseUrl', given.baseUrl, settings.allowInsecure);
-    this.#service = new KeyService(
-      url,
-      settings,
-      apiKey,
-      choiceOption(owner, 'validationEncoding', given.validationEncoding, ENCODINGS, 'form'),
-      pool,
+    const settings = checkClientOptions('KeyApi', given);
+    const { clock, monotonicClock, timeout, allowInsecure } = settings;
+    const { validationEncoding } = given;
+    this.clock = clock;
+    this.#settings = settings;
+    this.#encoding = choiceOption(
+      'KeyApi',
+      'validationEncoding',
+      validationEncoding,
+      ENCODINGS,
+      'form',
     );
-    this.#kept =
-      cache && pool
-        ? new KeptAnswers(
-            this.#service,
-            cache,
-            settings,
-            `${url.origin}${url.basePath}`,
-            apiKey,
-            pool,
-          )
-        : undefined;
+    this.#apiKey = apiKeySource(given.apiKey);
+    const url = serviceUrl('KeyApi', 'baseUrl', given.baseUrl, allowInsecure);
+    const cache = checkCacheOptions('KeyApi', given.cache);
+    this.#http = new HttpClient(url, settings);
+    this.#drift = new DriftReports(clock);
+    this.#alarm = new CodeAlarm(clock);
+    this.#keyCheck = new KeyCheck(monotonicClock, (key) => this.#checkKey(key));
+    if (cache === false) return;
+    const { limits, secret, scope } = cache;
+    this.#shared =
+      cache.shared &&
+      new SharedTier(cache.shared, {
+        limits,
+        clock: monotonicClock,
+        wallClock: clock,
+        timeout,
+        drift: this.#drift,
+        secret: () => secret ?? this.#apiKey(),
+        context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
+        onInvalidated: (kind, key, order) => {
+          const list = this.#caches?.items.last(ONLY);
+          if (kind === 'item' && list !== undefined) this.#byId(list.value).delete(Number(key));
+          return this.#allCaches().get(kind)?.invalidated(key, order);
+        },
+        onAllInvalidated: (until) => this.#clear(until),
+        onMissed: () => {
+          for (const each of this.#allCaches().values()) each.missed();
+          this.#listedStill = new WeakMap();
+        },
+      });
+    this.#caches = this.#makeCaches(limits);
   }
 
   /**
@@ -102,46 +164,66 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    return this.#kept ? this.#kept.account(options) : this.#service.account(options);
+    const account = await (this.#caches?.account.get(ONLY, options) ?? this.#account(options));
+    // For this endpoint a negative answer is an exception.
+    return account as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<Item[]> {
-    return (await (this.#kept ? this.#kept.list(options) : this.#service.items(options))) ?? [];
+    return (await (this.#caches?.items.get(ONLY, options) ?? this.#items(options))) ?? [];
   }
 
   /**
-   * One item (items/item), or `null` when the service says that there is none. A list that was asked
-   * for lately answers too.
+   * One item (items/item), or `null` when the service says that there is none. A list that is fresh
+   * answers too.
    * @param id - a whole number, or its digits as in a route parameter.
-   * @throws MarketgateError `item_id_invalid` for anything else, without a call.
+   * @throws MarketgateError `item_id_invalid` for anything else, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
     const item_id = itemId(id);
-    return this.#kept ? this.#kept.item(item_id, options) : this.#service.item(item_id, options);
+    const caches = this.#caches;
+    if (caches === undefined) return this.#item(String(item_id), options);
+    const { fresh = false, signal } = options;
+    const list = fresh ? undefined : caches.items.fresh(ONLY);
+    const listed = list && (await this.#listed(item_id, list));
+    if (listed !== undefined) {
+      caches.item.served(listed);
+      return listed.value;
+    }
+    try {
+      const item = await caches.item.get(String(item_id), options);
+      if (item === null) this.#unlist(item_id);
+      return item;
+    } catch (error) {
+      // The list is still served, so what is in it must be as well.
+      const old = fresh || signal?.aborted ? undefined : caches.items.staleIfError(ONLY, error);
+      const last = old && (await this.#listed(item_id, old));
+      if (last === undefined) throw error;
+      caches.item.servedStale(last);
+      return last.value;
+    }
   }
 
   /**
    * The purchase of a code (purchases/validation), or `null` when the service says that the code is
    * invalid; that includes refunded purchases and codes of other authors.
-   * @param code - as the customer gave it: blanks around it, full-width letters and invisible
-   * characters are taken care of.
+   * @param code - as the customer gave it, see {@link normalizePurchaseCode}.
    * @throws TypeError when it is not a string, or blank.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
-    const purchase_code = plainCode(code);
-    return this.#kept
-      ? this.#kept.purchase(purchase_code, options)
-      : this.#service.purchase(purchase_code, options);
+    const plain = plainCode(code);
+    const { purchase: cache } = this.#caches ?? {};
+    return cache ? cache.get(canonicalCode(plain), options, plain) : this.#purchase(plain, options);
   }
 
   /**
    * What {@link validatePurchase} would answer without waiting: the purchase, `null` for an invalid
-   * code, or `undefined` when the service must be asked. It is what guards ask first.
+   * code, or `undefined` when the service must be asked. Guards look here first.
    * @param code - a code without blanks or other decoration.
    */
   peekPurchase(code: string): Purchase | null | undefined {
-    return this.#kept?.peekPurchase(code);
+    return this.#caches?.purchase.peek(canonicalCode(code), code)?.value;
   }
 
   /**
@@ -151,24 +233,263 @@ export class KeyApi {
    * forgotten it all the same, and goes on telling the others.
    */
   async invalidate(code?: string): Promise<void> {
-    if (code === undefined) await this.#kept?.forgetAll();
-    else await this.#kept?.forgetPurchase(plainCode(code));
+    if (code !== undefined) {
+      await this.#caches?.purchase.invalidate(canonicalCode(plainCode(code)));
+      return;
+    }
+    this.#clear();
+    await this.#shared?.invalidateAll();
   }
 
   /**
-   * Ends connections, subscriptions and all requests under way, which reject with
-   * `service_unavailable`; waits for none of them. Later calls are refused, but for what is cached.
+   * Ends connections, subscriptions and all requests in progress, which reject with
+   * `service_unavailable`; waits for none of them. Later calls are refused, except for what is cached.
    */
   async close(): Promise<void> {
-    this.#kept?.close();
-    await this.#service.close();
+    for (const cache of this.#allCaches().values()) cache.close();
+    this.#shared?.close();
+    await this.#http.close();
+  }
+
+  #account(how: How): Promise<Account | null> {
+    return this.#within(accountDetails, how, async (deadline) => {
+      const key = await this.#key(deadline);
+      try {
+        const account = await this.#send(accountDetails, key, {}, deadline);
+        this.#keyCheck.note(key);
+        return account;
+      } catch (error) {
+        if (isKeyRejected(error)) this.#keyCheck.note(key, error);
+        throw error;
+      }
+    });
+  }
+
+  async #checkKey(key: string): Promise<void> {
+    const ask = (deadline: Deadline) => this.#send(accountDetails, key, {}, deadline);
+    try {
+      await this.#within(accountDetails, {}, ask);
+    } catch (error) {
+      // The negative answer counts also when it was heard here. What cannot be sent now is sent later.
+      if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
+      throw error;
+    }
+  }
+
+  #items(how: How): Promise<Item[] | null> {
+    return this.#ask(itemsAll, {}, how);
+  }
+
+  #item(item_id: string, how: How): Promise<Item | null> {
+    return this.#ask(itemsItem, { item_id }, how);
+  }
+
+  async #purchase(purchase_code: string, how: How): Promise<Purchase | null> {
+    const { path } = purchasesValidation;
+    try {
+      const purchase = await this.#ask(purchasesValidation, { purchase_code }, how);
+      if (purchase === null) this.#alarm.negative(path, purchase_code, how.isGrave ?? false);
+      else this.#alarm.positive(purchase_code);
+      return purchase;
+    } catch (error) {
+      if (isKeyRejected(error)) this.#alarm.keyRejected(path, purchase_code);
+      throw error;
+    }
+  }
+
+  /** Asks the service; before the first negative answer of a key is believed, the key is checked. */
+  #ask<T>(endpoint: Endpoint<T>, parameters: Parameters, how: How): Promise<T | null> {
+    return this.#within(endpoint, how, async (deadline) => {
+      const key = await this.#key(deadline);
+      const answer = await this.#send(endpoint, key, parameters, deadline);
+      if (answer === null) await deadline.race(this.#keyCheck.confirm(key, how.isGrave));
+      return answer;
+    });
+  }
+
+  async #within<T>(
+    { method, path }: Endpoint<unknown>,
+    { signal, elapsed = 0 }: How,
+    run: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const left = Math.max(1, this.#settings.timeout - elapsed);
+    const deadline = this.#http.deadline(`${method} ${path}`, left, signal);
+    try {
+      return await run(deadline);
+    } finally {
+      deadline.dispose();
+    }
+  }
+
+  async #key(deadline: Deadline): Promise<string> {
+    const key = this.#apiKey();
+    return typeof key === 'string' ? key : deadline.race(key);
+  }
+
+  #send<T>(
+    endpoint: Endpoint<T>,
+    key: string,
+    parameters: Parameters,
+    deadline: Deadline,
+  ): Promise<T | null> {
+    const { method, path } = endpoint;
+    const encoding = method === 'GET' ? 'query' : this.#encoding;
+    const secrets = [key, parameters.purchase_code ?? ''];
+    const reading: Reading = {
+      onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
+      freezes: this.#caches !== undefined,
+      deadline,
+    };
+    return this.#http.call(
+      {
+        method,
+        path,
+        ...encode({ api_key: key, ...parameters }, encoding),
+        // All four only read; the POST of validation does too.
+        repeatable: true,
+        judge: (answer) => judge(endpoint, parameters, answer, secrets, reading),
+      },
+      deadline,
+    );
+  }
+
+  #makeCaches(limits: CacheSettings['limits']): Caches {
+    const cacheOf = <T extends object>(
+      what: CacheParts<T>['what'],
+      parts: Pick<CacheParts<T>, 'request' | 'isShape'> & Partial<CacheParts<T>>,
+    ): Cache<T> =>
+      new Cache<T>({
+        what,
+        limits,
+        clock: this.#settings.monotonicClock,
+        freeze: deepFreeze,
+        shared: this.#shared,
+        ...parts,
+      });
+    return {
+      account: cacheOf<Account>('account', {
+        request: (_key, how) => this.#account(how),
+        // The negative answer of this endpoint: it withdraws a positive one, as any other does.
+        isNegative: isKeyRejected,
+        isShape: (value) => isDocumented(accountSchema, value),
+      }),
+      items: cacheOf<Item[]>('items', {
+        request: (_key, how) => this.#items(how),
+        isShape: (value) =>
+          Array.isArray(value) && value.every((item) => isDocumented(itemSchema, item)),
+      }),
+      item: cacheOf<Item>('item', {
+        request: (id, how) => this.#item(id, how),
+        isShape: (value) => isDocumented(itemSchema, value),
+      }),
+      purchase: cacheOf<Purchase>('purchase', {
+        request: (code, how) => this.#purchase(code, how),
+        freeze: (purchase) => deepFreeze(this.#withSoldItem(purchase)),
+        isShape: (value) => isDocumented(purchaseSchema, value),
+        // Another process's positive answer says as much about the api_key as one of our own.
+        onShared: (code) => this.#alarm.positive(code),
+      }),
+    };
+  }
+
+  /** One copy of an item, however many purchases hold it: it is most of what a cached purchase weighs. */
+  #withSoldItem(purchase: Purchase): Purchase {
+    const { item } = purchase;
+    const known = this.#soldItems.get(item.id);
+    const json = writtenAsJson(item);
+    if (json === undefined || Object.isFrozen(purchase)) return purchase;
+    if (known?.json === json) purchase.item = known.item;
+    else this.#soldItems.set(item.id, { item, json });
+    return purchase;
+  }
+
+  #allCaches(): Map<string, Cache<never>> {
+    return new Map(Object.entries((this.#caches ?? {}) as Record<string, Cache<never>>));
+  }
+
+  #clear(until?: number): void {
+    for (const cache of this.#allCaches().values()) cache.clear(until);
+  }
+
+  #byId(list: readonly Item[]): Map<number, Item> {
+    const index = this.#itemsById.get(list) ?? new Map(list.map((item) => [item.id, item]));
+    this.#itemsById.set(list, index);
+    return index;
+  }
+
+  /** The item in a list, unless the service was asked about the item itself since, by any process. */
+  async #listed(
+    id: number,
+    list: Positive<Item[]>,
+  ): Promise<{ value: Item; at: number } | undefined> {
+    const index = this.#byId(list.value);
+    // In the same millisecond as well, because a negative answer must not be overruled.
+    if (this.#lastAsked(id) >= list.at || !index.has(id)) return undefined;
+    const still = this.#listedStill.get(list.value) ?? new Set();
+    if (this.#shared !== undefined && !still.has(id)) {
+      // Looked for once: what is withdrawn later comes as a message.
+      const isGone = await this.#caches?.item.isWithdrawnSince(String(id), list.order);
+      if (isGone) index.delete(id);
+      else this.#listedStill.set(list.value, still.add(id));
+    }
+    const value = index.get(id);
+    return value && { value, at: list.at };
+  }
+
+  /** Takes an item that is gone out of an earlier list: its own negative answer can be evicted. */
+  #unlist(id: number): void {
+    const list = this.#caches?.items.last(ONLY);
+    if (list !== undefined && this.#lastAsked(id) >= list.at) this.#byId(list.value).delete(id);
+  }
+
+  #lastAsked(id: number): number {
+    return this.#caches?.item.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY;
   }
 }
 
-const ENCODINGS = ['form', 'json', 'query'] as const;
+/** How the service is asked: without a cache, only the signal matters. */
+type How = Partial<Pick<RequestOptions, 'isGrave' | 'elapsed'>> & Pick<CallOptions, 'signal'>;
+
+/** `undefined`: it is nested deeper than the stack is. */
+function writtenAsJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
 
 function plainCode(code: unknown): string {
   const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
   if (plain !== '') return plain;
   throw new TypeError('KeyApi: purchase_code must be a string that is not blank');
+}
+
+/** Reads the option once, and the key with every call. */
+function apiKeySource(option: unknown): () => string | Promise<string> {
+  if (typeof option === 'function') {
+    return async () => {
+      // The function's own error is not kept: it comes from a store of secrets.
+      const key: unknown = await Promise.resolve()
+        .then(option as () => unknown)
+        .catch(() => undefined);
+      if (typeof key === 'string' && key.trim() !== '') return key;
+      throw new MarketgateError(
+        'service_unavailable',
+        'KeyApi: the function given as "apiKey" failed, or gave no non-empty string; look at where it reads the key from',
+      );
+    };
+  }
+  if (typeof option === 'string' && option.trim() !== '') return () => option;
+  throw wrongOption('KeyApi', 'apiKey', 'must be a non-empty string or a function that gives one');
+}
+
+/** The parameters, as the part of a request that carries them. */
+function encode(parameters: Readonly<Record<string, string>>, encoding: ValidationEncoding) {
+  if (encoding === 'json') {
+    return { body: JSON.stringify(parameters), contentType: 'application/json' };
+  }
+  const text = new URLSearchParams(parameters).toString();
+  if (encoding === 'query') return { query: text };
+  return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }

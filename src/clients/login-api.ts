@@ -1,5 +1,5 @@
 import { DriftReports } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
+import { MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import {
   CLIENT_OPTION_NAMES,
   type ClientOptions,
@@ -7,20 +7,18 @@ import {
   checkClientOptions,
   serviceUrl,
 } from '../http/client-options.js';
+import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { nameOf } from '../http/transport.js';
+import { type Answer, describeUnusable, isNotNow, MEANINGS } from '../http/meanings.js';
+import { nameOf, type WireRequest } from '../http/transport.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import type { UserInfo } from '../model/user-info.js';
+import { isObject, type Parsed, parse, problemOf } from '../model/fields.js';
+import { type UserInfo, userInfoSchema } from '../model/user-info.js';
 import { choiceOption, knownOptions, positiveOption, textOption } from '../options.js';
-import { lazily } from '../shape/lazily.js';
-import { AUTHORIZE, GET_USER_INFO, judgeAuthorize, judgeUserInfo } from './judge-login.js';
-
-/** What reads a user; here without a promise once the first call has waited for it. */
-export const loadReader = lazily(() => import('./read-user.js'));
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
-  /** Where interface B is served: an absolute https URL, with or without a path. */
+  /** Where the login API is served: an absolute https URL, with or without a path. */
   authUrl: string;
   /** The app's id, from the developer dashboard. Not a secret. */
   appId: string;
@@ -41,11 +39,17 @@ export interface LoginCallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** As the specification has them. */
+export const AUTHORIZE = '/api/authorize';
+export const GET_USER_INFO = '/api/get_user_info';
+
 const HOUR = 3_600_000;
 /** An auth_key is a word in a URL; what is longer than this is none. */
 const LONGEST_AUTH_KEY = 2048;
+const BAD_AUTH_KEY =
+  'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again';
 
-/** Client of interface B, the login with app. */
+/** Client of the login API (specification: interface B, login with app). */
 export class LoginApi {
   /** The clock it was given, for what belongs to the same login: attempts, stored tokens. */
   readonly clock: () => number;
@@ -109,34 +113,24 @@ export class LoginApi {
    */
   async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
     if (typeof authKey !== 'string' || authKey.trim() === '' || authKey.length > LONGEST_AUTH_KEY) {
-      throw new MarketgateError(
-        'auth_key_rejected',
-        'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again',
-      );
+      throw new MarketgateError('auth_key_rejected', BAD_AUTH_KEY);
     }
     const fields = new URLSearchParams({
       app_id: this.#appId,
       app_secret: this.#appSecret,
       auth_key: authKey,
     }).toString();
-    const issuedAt = this.#settings.clock();
-    const value = await this.#call(
+    const issuedAt = this.clock();
+    const value = await this.#call<string>(
       {
         path: AUTHORIZE,
         repeatable: false,
         ...(this.#authorizeMethod === 'get'
           ? { method: 'GET', query: fields }
-          : {
-              method: 'POST',
-              body: fields,
-              contentType: 'application/x-www-form-urlencoded',
-            }),
-        judge: (answer) =>
-          judgeAuthorize(`${this.#authorizeMethod.toUpperCase()} ${AUTHORIZE}`, answer, [
-            this.#appSecret,
-            authKey,
-          ]),
+          : { method: 'POST', body: fields, contentType: 'application/x-www-form-urlencoded' }),
       },
+      [this.#appSecret, authKey],
+      readToken,
       options,
     );
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
@@ -144,35 +138,29 @@ export class LoginApi {
 
   /**
    * The user an access_token belongs to (get_user_info).
-   * @param token an {@link AccessToken} or its value.
-   * @throws MarketgateError `access_token_expired` when the service does not accept it, or its time
-   * is over; `login_failed` when the user is gone; `service_unavailable`; `unexpected_response`.
+   * @param token - an {@link AccessToken} or its value.
+   * @throws MarketgateError `access_token_expired` when the service does not accept it, or it has
+   * expired; `login_failed` when the user is gone; `service_unavailable`; `unexpected_response`.
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
-    const { readUser } = await loadReader();
-    return this.#call(
-      {
-        method: 'GET',
-        path: GET_USER_INFO,
-        query: new URLSearchParams({ access_token: value }).toString(),
-        repeatable: true,
-        judge: (answer) =>
-          judgeUserInfo(
-            `GET ${GET_USER_INFO}`,
-            answer,
-            [value, this.#appSecret],
-            readUser,
-            this.#drift,
-          ),
-      },
+    const query = new URLSearchParams({ access_token: value }).toString();
+    return this.#call<UserInfo>(
+      { method: 'GET', path: GET_USER_INFO, query, repeatable: true },
+      [value, this.#appSecret],
+      ({ user_info: user }) =>
+        isObject(user)
+          ? parse(userInfoSchema, user, 'user_info', (drift) =>
+              this.#drift.report({ endpoint: GET_USER_INFO, ...drift }),
+            )
+          : undefined,
       options,
     );
   }
 
   /**
-   * Ends connections and all requests under way, which reject with `service_unavailable`; waits for none
-   * of them. Later calls are refused.
+   * Ends connections and all requests in progress, which reject with `service_unavailable`; waits for
+   * none of them. Later calls are refused.
    */
   async close(): Promise<void> {
     await this.#http.close();
@@ -185,19 +173,94 @@ export class LoginApi {
         'LoginApi: token must be an AccessToken or its value, a non-empty string',
       );
     }
-    if (this.#settings.clock() < token.expiresAt) return token.value;
+    if (this.clock() < token.expiresAt) return token.value;
     throw new MarketgateError(
       'access_token_expired',
-      `the access_token is over (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
+      `the access_token has expired (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
     );
   }
 
-  async #call<T>(request: HttpRequest<T>, { signal }: LoginCallOptions): Promise<T> {
-    const deadline = this.#http.deadline(nameOf(request), this.#settings.timeout, signal);
+  async #call<T>(
+    request: Omit<HttpRequest<T>, 'judge'>,
+    secrets: readonly string[],
+    payload: (body: Body) => Parsed<T> | undefined,
+    { signal }: LoginCallOptions,
+  ): Promise<T> {
+    const name = nameOf(request);
+    const deadline = this.#http.deadline(name, this.#settings.timeout, signal);
+    const judged = (answer: Answer): T => judge(request, answer, secrets, payload);
     try {
-      return await this.#http.call(request, deadline);
+      return await this.#http.call({ ...request, judge: judged }, deadline);
     } finally {
       deadline.dispose();
     }
   }
 }
+
+type Body = Readonly<Record<string, unknown>>;
+
+function readToken({ access_token: value }: Body): Parsed<string> | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? { ok: true, value } : undefined;
+}
+
+/**
+ * What an answer means, by the table in {@link MEANINGS}. The specification shows no errors;
+ * deployments answer `{error, message}`, mostly with HTTP 200.
+ * @param secrets what was sent, never to be repeated in an error.
+ * @throws MarketgateError for everything that has no payload.
+ */
+function judge<T>(
+  request: WireRequest,
+  answer: Answer,
+  secrets: readonly string[],
+  payload: (body: Body) => Parsed<T> | undefined,
+): T {
+  const body = bodyOf(answer);
+  const read = body && !body.error ? payload(body) : undefined;
+  if (read?.ok) return read.value;
+  const kind = kindOf(answer, body, read !== undefined);
+  const meaning = MEANINGS[kind][request.path === AUTHORIZE ? 'authorize' : 'userInfo'];
+  const said = redact(sentenceIn(body), secrets);
+  const problem =
+    WORDS[meaning]?.(said && `: "${said}"`) ??
+    describeUnusable(answer, read && redact(problemOf(read), secrets));
+  throw new MarketgateError(meaning, `${nameOf(request)}: ${problem}`);
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+function bodyOf({ body }: Answer): Body | undefined {
+  if (!body.isJson) return undefined;
+  // PHP's empty map, `[]`, is an object with nothing in it.
+  if (isEmptyList(body.value)) return {};
+  return isObject(body.value) ? body.value : undefined;
+}
+
+/** What the service gives as its reason: `message`, or a sentence in `error` itself; or nothing. */
+function sentenceIn({ message, error }: Body = {}): string {
+  if (typeof message === 'string') return message;
+  return typeof error === 'string' ? error : '';
+}
+
+function kindOf(answer: Answer, body: Body | undefined, isMisshapen: boolean) {
+  if (isNotNow(answer)) return 'notNow';
+  if (body === undefined) return 'notJson';
+  if (isMisshapen) return 'misshapen';
+  if (/app[_\s-]?(id|secret)/i.test(sentenceIn(body))) return 'refusalOfApp';
+  if (body.error || typeof body.message === 'string') return 'refusal';
+  const isNobody =
+    isEmptyList(answer.body.isJson && answer.body.value) || Array.isArray(body.user_info);
+  return isNobody ? 'nobody' : 'withoutPayload';
+}
+
+/** What to say of each meaning, with what the service said. */
+const WORDS: { readonly [K in MarketgateErrorCode]?: (said: string) => string } = {
+  auth_key_rejected: (said) =>
+    `the service gave no access_token for this auth_key${said}; it works once, so the visitor must log in again`,
+  app_credentials_rejected: (said) =>
+    `the service does not accept this app${said}; compare "appId" and "appSecret" with the developer dashboard`,
+  access_token_expired: (said) =>
+    `the service does not accept this access_token any more${said}; the visitor must log in again`,
+  login_failed: () =>
+    'the service knows no such user any more; the account was deleted or is blocked',
+};

@@ -1,31 +1,30 @@
-import { z } from 'zod';
-import { timestamp } from './fields.js';
+import { number, part, record, text, textByName, textId, timestamp, url } from './fields.js';
 
 /**
  * The account that an api_key belongs to (specification: interface A, "Account"). Names are as on the
- * wire. Fields that deployments send as `null` are absent.
+ * wire; what a deployment sends as `null` is absent.
  */
 export interface Account {
-  /** Who owns the account. */
+  /** The owner's name. */
   name: {
-    /** As the owner wrote it. */
+    /** First name. */
     firstname: string;
-    /** As the owner wrote it. */
+    /** Last name. */
     lastname: string;
-    /** Both of them, as the service puts them together. */
+    /** Both together, as the service writes them. */
     full_name: string;
   };
-  /** The name in the account's address on the marketplace. */
+  /** The user name: part of the account's address on the marketplace. */
   username: string;
-  /** Where the marketplace writes to. Personal data: not for pages of the shop. */
+  /** The owner's e-mail address. Personal data: not for pages of the shop. */
   email: string;
-  /** Money on the account, in units of `currency`. */
+  /** The balance, in units of `currency`. */
   balance: number;
   /** A currency code, as in "USD". */
   currency: string;
-  /** What the account shows of itself. */
+  /** How the account presents itself. */
   profile: AccountProfile;
-  /** ISO 8601, UTC. */
+  /** When the account was made: ISO 8601, UTC. */
   registered_at: string;
 }
 
@@ -33,42 +32,45 @@ export interface Account {
 export interface AccountProfile {
   /** One line above the profile. */
   heading?: string;
-  /** Text of the profile; may hold HTML. */
+  /** Text of the profile; can be HTML. */
   description?: string;
-  /** How to write to the author. */
+  /** How to reach the author. */
   contact: {
-    /** Where the author wants to be written to; absent when not told. */
+    /** An e-mail address. */
     email?: string;
   };
   /** From the name of a network ("facebook", "x", …: an open list) to a link. */
   social_links?: Record<string, string>;
-  /** URLs. */
+  /** Pictures of the account. */
   media: {
-    /** A small square picture. */
+    /** URL of a small square picture. */
     avatar: string;
-    /** A wide picture. */
+    /** URL of a wide picture. */
     cover: string;
   };
 }
 
-const text = z.string().optional();
-
-/**
- * Only `username` must be there, for no route depends on more; the types promise what the
- * specification does, and what is missing from that counts as drift, not as an outage.
- */
-export const accountSchema = z.looseObject({
-  name: z.looseObject({ firstname: text, lastname: text, full_name: text }),
-  username: z.string().min(1),
-  email: text,
-  balance: z.number().optional(),
-  currency: text,
-  profile: z.looseObject({
+/** Only `username` is required: no route depends on more. */
+export const accountSchema = record<Account>({
+  name: part<Account['name']>({
+    firstname: text.meta({ examples: ['Ida'] }),
+    lastname: text.meta({ examples: ['Northlight'] }),
+    full_name: text.meta({ examples: ['Ida Northlight'] }),
+  }),
+  username: textId.meta({ examples: ['northlight'] }),
+  email: text.meta({ examples: ['ida@shop.example'] }),
+  balance: number.meta({ examples: [1289.5] }),
+  currency: text.meta({ examples: ['USD'] }),
+  profile: part<AccountProfile>({
     heading: text,
     description: text,
-    contact: z.looseObject({ email: text }),
-    social_links: z.record(z.string(), z.string()).optional(),
-    media: z.looseObject({ avatar: text, cover: text }),
+    contact: part<AccountProfile['contact']>({
+      email: text.meta({ examples: ['hello@shop.example'] }),
+    }),
+    social_links: textByName.meta({
+      examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
+    }),
+    media: part<AccountProfile['media']>({ avatar: url, cover: url }),
   }),
-  registered_at: timestamp,
+  registered_at: timestamp.meta({ examples: ['2016-05-11T08:00:00Z'] }),
 });

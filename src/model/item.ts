@@ -1,43 +1,53 @@
-import { z } from 'zod';
 import { MarketgateError } from '../errors.js';
-import { timestamp } from './fields.js';
+import {
+  number,
+  numberId,
+  optionalPart,
+  part,
+  record,
+  requiredText,
+  text,
+  texts,
+  timestamp,
+  url,
+} from './fields.js';
 
 /**
  * An item of the account's catalogue (specification: interface A, "Item"). Names are as on the wire.
- * Which fields beside `id`, `name` and `media` are always there is "not shown", so they are optional.
+ * Which fields other than `id`, `name` and `media` are always there is "not shown", so they are optional.
  */
 export interface Item {
-  /** A whole number; what `item` of a guard is compared with. */
+  /** The id of the item: a whole number, which `item` of a guard is compared with. */
   id: number;
-  /** What it is sold as. */
+  /** The name that it is sold under. */
   name: string;
-  /** What it is; HTML on many deployments, and then not to be trusted. */
+  /** What it is: HTML on many deployments, and not to be trusted. */
   description?: string;
-  /** Name of its category. */
+  /** The category. */
   category?: string;
-  /** Name of the category below that. */
+  /** The category below that. */
   sub_category?: string;
-  /** What comes with it, in the marketplace's words. */
+  /** What it comes as, in the marketplace's words. */
   options?: string[];
   /** The item's own version: three numbers with dots. */
   version?: string;
-  /** URL. */
+  /** URL of a demonstration. */
   demo_link?: string;
-  /** Words to find it by. */
+  /** Tags to find it by. */
   tags?: string[];
-  /** Its pictures and previews. */
+  /** Pictures and previews. */
   media: ItemMedia;
-  /** What it costs. */
+  /** Prices by kind of licence, in units of `currency`. */
   price?: ItemPrice;
   /** A currency code, as in "USD". */
   currency?: string;
-  /** ISO 8601, UTC. */
+  /** When it was published: ISO 8601, UTC. */
   published_at?: string;
 }
 
 /** Pictures and previews of an item, as URLs. */
 export interface ItemMedia {
-  /** A small picture; all items have one. */
+  /** A small picture; every item has one. */
   thumbnail: string;
   /** Absent for audio items. */
   preview_image?: string;
@@ -45,51 +55,54 @@ export interface ItemMedia {
   preview_video?: string;
   /** Only for audio items. */
   preview_audio?: string;
-  /** Only if the item has any. */
+  /** Only if the item has screenshots. */
   screenshots?: string[];
 }
 
 /** Prices by kind of licence, in units of the item's `currency`. */
 export interface ItemPrice {
-  /** With the regular licence. */
+  /** Of the regular licence. */
   regular?: number;
-  /** With the extended licence. */
+  /** Of the extended licence. */
   extended?: number;
 }
 
-const text = z.string().optional();
-const texts = z.array(z.string()).optional();
-
-/**
- * An item as it stands inside a purchase. Only its `id` must be there: that is what a guard compares,
- * and a missing picture must not cost a customer the download.
- */
-export const purchasedItemSchema = z.looseObject({
-  id: z.int(),
-  name: text,
+const fields = {
+  id: numberId.meta({ examples: [1042] }),
+  name: text.meta({ examples: ['Fjord Light'] }),
   description: text,
-  category: text,
+  category: text.meta({ examples: ['Photos'] }),
   sub_category: text,
-  options: texts,
-  version: text,
-  demo_link: text,
-  tags: texts,
-  media: z.looseObject({
-    thumbnail: text,
-    preview_image: text,
-    preview_video: text,
-    preview_audio: text,
+  options: texts.meta({ examples: [['JPG']] }),
+  version: text.meta({ examples: ['2.3.1'] }),
+  demo_link: url,
+  tags: texts.meta({ examples: [['light', 'winter']] }),
+  media: part<ItemMedia>({
+    thumbnail: url,
+    preview_image: url,
+    preview_video: url,
+    preview_audio: url,
     screenshots: texts,
   }),
-  price: z
-    .looseObject({ regular: z.number().optional(), extended: z.number().optional() })
-    .optional(),
-  currency: text,
+  price: optionalPart<ItemPrice>({
+    regular: number.meta({ examples: [24] }),
+    extended: number.meta({ examples: [180] }),
+  }),
+  currency: text.meta({ examples: ['USD'] }),
   published_at: timestamp,
-});
+};
+
+/**
+ * An item inside a purchase. Only its `id` is required: that is what a guard compares, and a missing
+ * name must not cost a customer the download.
+ */
+export const purchasedItemSchema = record<Item>(fields);
 
 /** An item of the catalogue: one without a name cannot be shown, and counts as broken. */
-export const itemSchema = purchasedItemSchema.extend({ name: z.string() });
+export const itemSchema = record<Item>({
+  ...fields,
+  name: requiredText.meta({ examples: ['Fjord Light'] }),
+});
 
 /**
  * An item's id out of what a program or a route parameter gives: a whole number, or its digits.

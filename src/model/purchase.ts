@@ -1,25 +1,24 @@
-import { z } from 'zod';
-import { timestamp } from './fields.js';
+import { boolean, number, record, text, textId, timestamp } from './fields.js';
 import { type Item, purchasedItemSchema } from './item.js';
 
 /** A purchase (specification: interface A, "Purchase"). Names are as on the wire. */
 export interface Purchase {
   /**
-   * A secret of the customer: whoever has it is let in. Some deployments mask it, as in `****-1c2d`: to ask
-   * again later, keep what the customer has sent.
+   * The code. A secret of the customer: it opens what was bought. Some deployments mask it, as in
+   * `****-1c2d`: to ask again later, keep the code that the customer sent.
    */
   purchase_code: string;
-  /** A label for the kind of licence, as in "Regular" or "Extended"; the list of values is open. */
+  /** A label for the kind of licence, as in "Regular" or "Extended"; its allowed values are not shown. */
   license_type: string;
   /** What was paid, in units of `currency`. */
   price: number;
   /** A currency code, as in "USD". */
   currency: string;
-  /** What was bought, also when it has left the catalogue since. */
+  /** The item that was bought, also when it has left the catalogue since. */
   item: Item;
   /**
-   * ISO 8601, UTC. Absent when support is disabled or was not bought. Some deployments send it also
-   * when it is past: compare it with the present.
+   * When support ends: ISO 8601, UTC. Absent when support is disabled or was not bought. Some
+   * deployments send it also when it is past: compare it with the present.
    */
   supported_until?: string;
   /** Whether the customer has downloaded it from the marketplace. */
@@ -28,18 +27,16 @@ export interface Purchase {
   date: string;
 }
 
-const text = z.string().optional();
-
-/** Only what guards rest on must be there: the code and the item's `id`. */
-export const purchaseSchema = z.looseObject({
-  purchase_code: z.string().min(1),
-  license_type: text,
-  price: z.number().optional(),
-  currency: text,
+/** Only what guards rest on is required: the code and the item's `id`. */
+export const purchaseSchema = record<Purchase>({
+  purchase_code: textId.meta({ examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
+  license_type: text.meta({ examples: ['Regular', 'Extended'] }),
+  price: number.meta({ examples: [24] }),
+  currency: text.meta({ examples: ['USD'] }),
   item: purchasedItemSchema,
   supported_until: timestamp,
-  downloaded: z.boolean().optional(),
-  date: timestamp,
+  downloaded: boolean,
+  date: timestamp.meta({ examples: ['2026-01-14T10:22:05Z'] }),
 });
 
 /** Zero-width characters, soft hyphen, joiners, marks of direction, byte order mark: all of \p{Cf}. */

@@ -1,61 +1,54 @@
-import { z } from 'zod';
-import { flagText, parseTimestamp } from './fields.js';
+import { dateOrEmpty, flagText, record, text, textId } from './fields.js';
 
 /**
  * Who logged in (specification: interface B, "User info"). All fields are strings, names as on the
- * wire. Deployments send any but the first three as `null`; these are absent.
+ * wire. Deployments send any but the first three as `null`, and these are absent; what the user left blank
+ * can be empty.
  */
 export interface UserInfo {
-  /** The one to key your own accounts by. */
+  /** The id to key your own accounts by. */
   user_id: string;
   /** Unique in the marketplace, but can be changed. */
   user_name: string;
   /** Not verified by the service: never merge accounts by it. */
   user_email: string;
-  /** As the user wrote it. */
+  /** First name. */
   user_firstname?: string;
-  /** As the user wrote it. */
+  /** Last name. */
   user_lastname?: string;
-  /** The list of values is open. */
+  /** Its allowed values are not shown. */
   user_gender?: string;
   /** YYYY-MM-DD; empty when the user gave none. */
   user_birthdate?: string;
-  /** URL; a relative path on some deployments. */
+  /** URL of a picture; a relative path on some deployments. */
   user_picture?: string;
-  /** URL; a relative path on some deployments. */
+  /** URL of a cover picture; a relative path on some deployments. */
   user_cover?: string;
-  /** YYYY-MM-DD; with a time behind it on some deployments. */
+  /** YYYY-MM-DD; with a time after it on some deployments. */
   user_registered?: string;
   /** "1" means verified. */
   user_verified?: string;
-  /** The list of values is open. */
+  /** Its allowed values are not shown. */
   user_relationship?: string;
-  /** Text that the user wrote. */
+  /** A text by the user. */
   user_biography?: string;
-  /** URL. */
+  /** URL of a website. */
   user_website?: string;
 }
 
-const text = z.string().optional();
-/** Empty where the user gave none. */
-const date = z
-  .string()
-  .refine((value) => value === '' || parseTimestamp(value) !== undefined, 'expected a date')
-  .optional();
-
-/** Only the `user_id` must be there: a login rests on nothing else. */
-export const userInfoSchema = z.looseObject({
-  user_id: z.string().min(1),
-  user_name: text,
-  user_email: text,
-  user_firstname: text,
-  user_lastname: text,
+/** Only the `user_id` is required: a login rests on nothing else. */
+export const userInfoSchema = record<UserInfo>({
+  user_id: textId.meta({ examples: ['3001'] }),
+  user_name: text.meta({ examples: ['mira.solheim'] }),
+  user_email: text.meta({ examples: ['mira@solheim.example'] }),
+  user_firstname: text.meta({ examples: ['Mira'] }),
+  user_lastname: text.meta({ examples: ['Solheim'] }),
   user_gender: text,
-  user_birthdate: date,
+  user_birthdate: dateOrEmpty.meta({ examples: ['1991-03-14'] }),
   user_picture: text,
   user_cover: text,
-  user_registered: date,
-  user_verified: flagText.optional(),
+  user_registered: dateOrEmpty.meta({ examples: ['2019-04-02'] }),
+  user_verified: flagText.meta({ examples: ['1'] }),
   user_relationship: text,
   user_biography: text,
   user_website: text,

@@ -1,7 +1,218 @@
-import { componentSchemas } from './components.js';
-import { keyApiPaths } from './key-api-paths.js';
-import { loginApiPaths } from './login-api-paths.js';
-import { baseServer } from './servers.js';
+import {
+  accountDetails,
+  type Endpoint,
+  itemsAll,
+  itemsItem,
+  purchasesValidation,
+} from '../clients/key-endpoints.js';
+import { AUTHORIZE, GET_USER_INFO } from '../clients/login-api.js';
+import { type JsonSchema, schemaRef, schemas } from './schemas.js';
+
+const server = (name: string, description: string, example: string) => ({
+  url: `{${name}}`,
+  description,
+  variables: { [name]: { default: example, description: 'Yours.' } },
+});
+
+/** Where interface A is. */
+const baseServer = server('base_url', 'Interface A, the key API.', 'https://market.example');
+
+/** Where interface B is. */
+const authServer = server(
+  'auth_url',
+  'Interface B, login with app.',
+  'https://login.market.example',
+);
+
+/** An answer in JSON. */
+const json = (description: string, schema: JsonSchema, examples?: object) => ({
+  description,
+  content: { 'application/json': { schema, ...(examples && { examples }) } },
+});
+
+/** An object with just these fields promised, and others allowed. */
+const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
+
+/** `{status: "success", …}`. */
+const success = (payload: Readonly<Record<string, JsonSchema>>): JsonSchema =>
+  objectOf({ status: { type: 'string', const: 'success' }, ...payload });
+
+/** The two ways in which an endpoint of interface A can answer, with its documented `msg`. */
+function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
+  const error = schemaRef('KeyApiError');
+  const documented = { summary: 'The documented error', value: { status: 'error', msg } };
+  return {
+    200: json(
+      `${description} HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
+      { oneOf: [payload, error] },
+    ),
+    '4XX': json(`An error, documented as "${msg}".`, error, { documented }),
+  };
+}
+
+/** The two ways in which an endpoint of interface B can answer. */
+function loginApiAnswers(description: string, payload: JsonSchema) {
+  const error = schemaRef('LoginApiError');
+  return {
+    200: json(`${description} Deployments send errors with 200 as well.`, {
+      anyOf: [payload, error],
+    }),
+    '4XX': json('An error, as some deployments send it.', error),
+  };
+}
+
+const keyTags = ['Key API'];
+const security = [{ apiKey: [] }];
+
+const itemId = {
+  name: 'item_id',
+  in: 'query',
+  required: true,
+  description: 'The id of the item.',
+  schema: { type: 'integer' },
+  example: 1042,
+};
+
+const purchase = success({ data: objectOf({ purchase: schemaRef('Purchase') }) });
+
+const code: JsonSchema = objectOf({
+  api_key: { type: 'string', description: 'The key of the workspace. A secret.' },
+  purchase_code: { type: 'string', description: 'The code to validate.' },
+});
+
+/** A GET of interface A, with the `msg` that the client knows it by. */
+const get = (
+  { no }: Endpoint<unknown>,
+  operationId: string,
+  summary: string,
+  payload: JsonSchema,
+  parameters: readonly object[] = [],
+) => ({
+  get: {
+    ...{ operationId, summary, tags: keyTags, security },
+    ...(parameters.length > 0 && { parameters }),
+    responses: keyApiAnswers(`${summary}.`, payload, no),
+  },
+});
+
+/** Interface A. Each operation acts on what belongs to the account of the api_key. */
+const keyApiPaths = {
+  [accountDetails.path]: get(
+    accountDetails,
+    'getAccount',
+    'Read the account',
+    success({ data: schemaRef('Account') }),
+  ),
+  [itemsAll.path]: get(
+    itemsAll,
+    'listItems',
+    'List all items',
+    success({ items: { type: 'array', items: schemaRef('Item') } }),
+  ),
+  [itemsItem.path]: get(
+    itemsItem,
+    'getItem',
+    'Read one item',
+    success({ item: schemaRef('Item') }),
+    [itemId],
+  ),
+  [purchasesValidation.path]: {
+    post: {
+      operationId: 'validatePurchase',
+      summary: 'Validate a purchase code',
+      description:
+        'The api_key is a field of the body here, which OpenAPI has no security scheme for. How the parameters are encoded is not shown: form, JSON and query have been seen.',
+      tags: keyTags,
+      security: [],
+      requestBody: {
+        required: true,
+        content: {
+          'application/x-www-form-urlencoded': { schema: code },
+          'application/json': { schema: code },
+        },
+      },
+      responses: keyApiAnswers('The purchase.', purchase, purchasesValidation.no),
+    },
+  },
+};
+
+const loginTags = ['Login with app'];
+const servers = [authServer];
+const text = (description: string) => ({ type: 'string', description });
+
+const page = { 'text/html': { schema: { type: 'string' } } };
+
+/** Interface B, version 1.1. It is served at an address of its own. */
+const loginApiPaths = {
+  '/api/oauth': {
+    servers,
+    get: {
+      operationId: 'openLogin',
+      summary: 'Log in and consent',
+      description:
+        'Opened in the user’s browser, not called by the app. When the user accepts, the browser goes to the app’s redirect URL with the query parameter `auth_key`, which works once. How the redirect URL is registered is not shown; no `state` is passed on.',
+      tags: loginTags,
+      security: [],
+      parameters: [
+        {
+          ...{ name: 'app_id', in: 'query', required: true },
+          ...{ description: 'The app’s id.', schema: { type: 'string' } },
+        },
+      ],
+      responses: {
+        200: { description: 'The login or consent page.', content: page },
+        302: {
+          description: 'The user has accepted: to the app’s redirect URL with `auth_key`.',
+          headers: {
+            Location: {
+              description: 'The redirect URL with `?auth_key=…`.',
+              schema: { type: 'string', format: 'uri' },
+            },
+          },
+        },
+        '4XX': { description: 'A page: there is no such app.', content: page },
+      },
+    },
+  },
+  [AUTHORIZE]: {
+    servers,
+    post: {
+      operationId: 'exchangeAuthKey',
+      summary: 'Exchange an auth_key for an access_token',
+      description:
+        'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
+      tags: loginTags,
+      security: [],
+      requestBody: {
+        required: true,
+        content: {
+          'application/x-www-form-urlencoded': {
+            schema: objectOf({
+              app_id: text('The app’s id.'),
+              app_secret: text('The app’s secret.'),
+              auth_key: text('What came to the redirect URL.'),
+            }),
+          },
+        },
+      },
+      responses: loginApiAnswers('The token.', schemaRef('AccessToken')),
+    },
+  },
+  [GET_USER_INFO]: {
+    servers,
+    get: {
+      operationId: 'getUserInfo',
+      summary: 'Read the user who logged in',
+      tags: loginTags,
+      security: [{ accessToken: [] }],
+      responses: loginApiAnswers('The user.', objectOf({ user_info: schemaRef('UserInfo') })),
+    },
+  },
+};
 
 const DESCRIPTION = `Two HTTP interfaces of one marketplace: (A) a key API for reading the account and its items and for validating purchase codes; (B) a login with app, API version 1.1.
 
@@ -43,6 +254,6 @@ export const openApiDocument = (version: string) => ({
         description: 'From the exchange. A secret; it lives for one hour.',
       },
     },
-    schemas: componentSchemas(),
+    schemas,
   },
 });

@@ -4,7 +4,7 @@ import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { CODE, item, KEY, purchase } from '../../support/wire.js';
+import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
 
 // The format of entries is what processes of two releases share: it is tested with its own seal.
 const CONTEXT = 'https://market.example\n';
@@ -58,12 +58,12 @@ const UNREADABLE = {
   expected: 'a value sealed by this fleet, of this version',
 };
 
-const forge = { id: 1042, name: 'Forge' };
+const forge = { id: 1042, name: 'Forge', media: {} };
 const sold = { purchase_code: 'c', license_type: 'Regular', item: forge };
 
 describe('an entry', () => {
   it.each<[Kind, unknown]>([
-    ['account', { username: 'smith' }],
+    ['account', account],
     ['item', forge],
     ['items', []],
     ['items', [forge, forge]],
@@ -88,6 +88,7 @@ describe('an entry', () => {
     ['purchase', { ...sold, item: undefined }],
     ['purchase', { ...sold, item: { id: '1042' } }],
     ['purchase', { ...sold, license_type: 1 }],
+    ['purchase', { ...sold, item: { ...forge, tags: 'a,b' } }],
     ['purchase', { ...sold, supported_until: 1_800_000_000 }],
     ['purchase', 'yes'],
   ])('of a version with other shapes is not: %s %j', async (kind, value) => {

@@ -1,8 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readItems } from '../../../src/clients/item-list.js';
-import type { Reading } from '../../../src/clients/reading.js';
 import { Deadline } from '../../../src/deadline.js';
-import { DriftReports } from '../../../src/diagnostics.js';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
@@ -63,41 +60,16 @@ describe.each([
     const items = [item, { ...item, id: 'seven' }, other, odd];
     const list = await listed(json({ items }), options);
     expect(list).toEqual([item, other, { ...odd, price: {} }]);
-    const dropped = { endpoint: ENDPOINT, kind: 'dropped', expected: 'expected number' };
+    const dropped = { endpoint: ENDPOINT, kind: 'dropped' };
     expect(drift).toEqual([
-      { ...dropped, path: 'items[1].id' },
-      { ...dropped, path: 'items[3].price.regular' },
+      { ...dropped, path: 'items[1].id', expected: 'integer' },
+      { ...dropped, path: 'items[3].price.regular', expected: 'number' },
     ]);
   });
 
   it('of broken items alone says what is wrong with the first', async () => {
     const { message } = await rejection(listed(json({ items: [{ id: 'x' }, { id: 7 }] }), options));
     expect(message).toContain('items[0].');
-  });
-});
-
-describe('the slices of a long list', () => {
-  const items = Array.from({ length: 100 }, (_, id) => ({ ...item, id }));
-
-  // The clock is looked at with every 32 items: a slice ends once 5 ms have gone by.
-  it.each([
-    [100, 1, 0],
-    [100, 4.9, 1],
-    [100, 5, 3],
-    [64, 5, 1],
-    [31, 5, 0],
-  ])('%i items, %d ms for 32: %i turns for others', async (count, step, turns) => {
-    let now = -step;
-    vi.spyOn(performance, 'now').mockImplementation(() => {
-      now += step;
-      return now;
-    });
-    const turn = vi.fn(async () => {});
-    const reading = { drift: new DriftReports(() => 0), pool: undefined, deadline: { turn } };
-    const read = readItems(items.slice(0, count), ENDPOINT, reading as Reading);
-    expect(read instanceof Promise).toBe(turns > 0);
-    expect(await read).toEqual({ ok: true, value: items.slice(0, count) });
-    expect(turn).toHaveBeenCalledTimes(turns);
   });
 });
 
@@ -108,14 +80,8 @@ describe('a list of 2,000 items', () => {
   );
   const body = JSON.stringify(success({ items }));
 
-  /** Runs something of the test between two slices. Every look at the clock takes 2.5 ms. */
+  /** Runs something of the test between two slices. */
   function betweenSlices(run: (n: number) => unknown = () => {}): { count: () => number } {
-    const now = performance.now.bind(performance);
-    let ahead = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => {
-      ahead += 2.5;
-      return now() + ahead;
-    });
     const { turn } = Deadline.prototype;
     let n = 0;
     vi.spyOn(Deadline.prototype, 'turn').mockImplementation(async function (this: Deadline) {
@@ -133,7 +99,7 @@ describe('a list of 2,000 items', () => {
     const keyApi = service.client();
     const list = await keyApi.listItems();
     expect(list).toEqual(items.filter(({ id }) => id !== 'broken'));
-    expect(turns.count()).toBeGreaterThan(20);
+    expect(turns.count()).toBeGreaterThanOrEqual(4);
     expect(drift).toEqual([expect.objectContaining({ kind: 'dropped', path: 'items[1000].id' })]);
     expect(await keyApi.getItem(1999)).toBe(list.at(-1));
     expect(await keyApi.listItems()).toBe(list);
@@ -145,7 +111,7 @@ describe('a list of 2,000 items', () => {
     const list = await listed(json({ items: drifting }));
     expect(list).toHaveLength(COUNT - 1);
     expect(list.every(({ tags, price }) => tags?.length === 2 && price === undefined)).toBe(true);
-    expect(turns.count()).toBeGreaterThan(20);
+    expect(turns.count()).toBeGreaterThanOrEqual(4);
   });
 
   it('is not read on when the caller leaves between two slices', async () => {

@@ -139,29 +139,24 @@ describe('the api_key', () => {
     expect(keys).toEqual(['first-key', 'second-key']);
   });
 
-  it.each<[string, () => unknown, RegExp]>([
+  it.each<[string, () => unknown]>([
     ...[undefined, null, 7, '', ' \t', ['key'], Promise.resolve('')].map(
-      (given): [string, () => unknown, RegExp] => [
-        `gives ${inspect(given)}`,
-        () => given,
-        /^KeyApi: .*"apiKey" did not give/,
-      ],
+      (given): [string, () => unknown] => [`gives ${inspect(given)}`, () => given],
     ),
-    ['rejects', () => Promise.reject(new Error('s.VaultToken')), /^KeyApi: .*"apiKey" failed/],
+    ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
     [
       'throws',
       () => {
         throw new Error('s.VaultToken');
       },
-      /^KeyApi: .*"apiKey" failed/,
     ],
-  ])('function that %s is service_unavailable, and says where to look', async (_n, give, says) => {
+  ])('function that %s is service_unavailable, and says where to look', async (_n, give) => {
     const service = new KeyApiService();
     const keyApi = service.client({ apiKey: give as () => string });
     for (const call of [keyApi.getAccount(), keyApi.validatePurchase(CODE)]) {
       const error = await rejection(call);
       expect(error.code).toBe('service_unavailable');
-      expect(error.message).toMatch(says);
+      expect(error.message).toMatch(/^KeyApi: .*"apiKey" failed, or gave no/);
       expect(everythingOf(error)).not.toContain('VaultToken');
     }
     expect(service.asked('all')).toBe(0);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { encode } from '../../../src/clients/validation-encoding.js';
 import { hasPurchaseCodeShape, normalizePurchaseCode } from '../../../src/model/purchase.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
+import { KEY } from '../../support/wire.js';
 
 describe('an item id', () => {
   it.each([
@@ -62,15 +62,21 @@ describe('a purchase code', () => {
   });
 });
 
-describe('the encoding of parameters', () => {
-  it.each(['', 'plain', 'a b', '&', '=', '%', '+', '"', 'a\nb', ' lead', 'ü', 'x=y&api_key=z'])(
-    'is read as what was sent: %j',
-    (value) => {
-      const { query } = encode({ first: value, second: value }, 'query');
-      expect([...new URLSearchParams(query)]).toEqual([
-        ['first', value],
-        ['second', value],
-      ]);
+describe.each(['form', 'json', 'query'] as const)('validationEncoding: %s', (encoding) => {
+  it.each(['a b-12345678', '&=%+"', 'x=y&api_key=z', 'ü'])(
+    'sends the code %j as it is',
+    async (code) => {
+      const service = new KeyApiService();
+      const keyApi = service.client({ validationEncoding: encoding });
+      await keyApi.validatePurchase(code).catch(() => {});
+      const [request] = service.dispatcher.requests;
+      const sent =
+        encoding === 'json'
+          ? JSON.parse(request?.body ?? '')
+          : Object.fromEntries(
+              encoding === 'query' ? (request?.query ?? []) : new URLSearchParams(request?.body),
+            );
+      expect(sent).toEqual({ api_key: KEY, purchase_code: code });
     },
   );
 });

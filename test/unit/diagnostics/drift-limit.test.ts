@@ -72,7 +72,7 @@ describe('drift that was coerced', () => {
         endpoint: '/api/items/all',
         kind: 'dropped',
         path: 'items[1].tags[0]',
-        expected: 'expected string',
+        expected: 'string',
       },
       {
         endpoint: '/api/purchases/validation',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isZeroDate, parseTimestamp } from '../../../src/model/fields.js';
+import { parseTimestamp } from '../../../src/model/fields.js';
 import { readsAsTimestamp } from '../../oracle/shapes.js';
 
 describe('parseTimestamp', () => {
@@ -70,17 +70,4 @@ describe('parseTimestamp', () => {
     expect(parseTimestamp(`2027-01-01T00:00:00.${'0'.repeat(1_000_000)}x`)).toBeUndefined();
     expect(parseTimestamp(`${' '.repeat(1_000_000)}x`)).toBeUndefined();
   });
-});
-
-it.each([
-  ['0000-00-00', true],
-  ['0000-00-00 00:00:00', true],
-  [' 0000-00-00T00:00:00.000000Z', true],
-  ['0000-01-01', false],
-  ['2000-00-00', false],
-  ['', false],
-  [0, false],
-  [null, false],
-])('%j is no date at all: %s', (value, expected) => {
-  expect(isZeroDate(value)).toBe(expected);
 });

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { openApiDocument } from '../../../src/openapi/document.js';
-import { documented } from '../../../src/openapi/documented.js';
 import { runProgram } from '../../package/run-program.js';
 import { document } from './support.js';
 
@@ -50,7 +48,7 @@ describe('the linter of OpenAPI', () => {
 });
 
 describe('the document', () => {
-  const { Account, Item, Purchase, UserInfo } = document.components.schemas as Record<
+  const { Account, Item, Purchase, UserInfo } = document.components.schemas as unknown as Record<
     string,
     { required: string[]; properties: Record<string, Record<string, unknown>> }
   >;
@@ -123,26 +121,5 @@ describe('the document', () => {
     for (const file of ['src/index.ts', 'src/sandbox/index.ts', 'src/cli/main.ts']) {
       expect(readFileSync(join(ROOT, file), 'utf8')).not.toContain('openapi/');
     }
-  });
-});
-
-describe('documenting a schema', () => {
-  const reader = z.looseObject({ a: z.string().optional(), b: z.string() });
-
-  it('makes the promised fields of a tolerant reader required', () => {
-    const fields = { a: { description: 'A' }, b: { description: 'B', optional: true } } as const;
-    const schema = documented<{ a: string; b?: string }>(reader, 'Both', fields);
-    expect(z.toJSONSchema(schema)).toMatchObject({ required: ['a'], description: 'Both' });
-    expect(reader.safeParse({ b: '' }).success).toBe(true);
-  });
-
-  it('fails when the reader and the documentation have not the same fields', () => {
-    const description = 'x';
-    expect(() => documented<{ a: string }>(reader, 'x', { a: { description } })).toThrow(/: b$/);
-    expect(() =>
-      documented<{ a: string; b: string; c: string }>(reader, 'x', {
-        ...{ a: { description }, b: { description }, c: { description } },
-      }),
-    ).toThrow('do not read c');
   });
 });

@@ -18,7 +18,6 @@ const ORDER = [
   'stores',
   'cache',
   'http',
-  'shape',
   'model',
   'html.ts',
   'options.ts',

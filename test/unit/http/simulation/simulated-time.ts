@@ -1,9 +1,4 @@
 import { vi } from 'vitest';
-import { loadReaders } from '../../../../src/clients/load-readers.js';
-import { loadReader } from '../../../../src/clients/login-api.js';
-
-// A module that is being loaded waits for the disk, and that is not simulated.
-await Promise.all([loadReaders(), loadReader()]);
 
 interface Timer {
   readonly due: number;

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { z } from 'zod';
+import { accountSchema } from '../model/account.js';
+import { itemSchema } from '../model/item.js';
+import { purchaseSchema } from '../model/purchase.js';
+import { userInfoSchema } from '../model/user-info.js';
+
+/** A schema of OpenAPI 3.1, which is JSON Schema 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+const keyApiError = z.looseObject({
+  status: z.literal('error').meta({ description: 'Always "error".' }),
+  msg: z.string().meta({ description: 'For people to read; the documented ones are examples.' }),
+});
+
+const accessToken = z.looseObject({
+  access_token: z.string().min(1).meta({ description: 'A secret. It lives for one hour.' }),
+});
+
+const loginApiError = z.looseObject({
+  error: z
+    .union([z.boolean(), z.string()])
+    .meta({ description: 'Not shown in the specification; deployments send `true`.' }),
+  message: z
+    .string()
+    .meta({ description: 'For people to read.', examples: ['Bad Request, invalid auth_key'] })
+    .optional(),
+});
+
+/** All schemas of the document, by name. */
+export const schemas = {
+  Account: documented('account.ts', 'Account', accountSchema),
+  Item: documented('item.ts', 'Item', itemSchema),
+  Purchase: documented('purchase.ts', 'Purchase', purchaseSchema),
+  UserInfo: documented('user-info.ts', 'UserInfo', userInfoSchema),
+  AccessToken: {
+    ...jsonSchema(accessToken),
+    description: 'The answer to a successful exchange.',
+  },
+  KeyApiError: { ...jsonSchema(keyApiError), description: 'An error of the key API.' },
+  LoginApiError: {
+    ...jsonSchema(loginApiError),
+    description:
+      'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
+  },
+};
+
+/** Refers to a schema of the document. */
+export function schemaRef(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function jsonSchema(schema: z.ZodType): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema: json }) => {
+      // What a float can hold is no property of an item's id.
+      if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+      if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+      // A field is documented by its first option; the other one coerces drift.
+      const { def } = zodSchema._zod;
+      if (def.type !== 'union' || def.options[1]?._zod.def.type !== 'transform') return;
+      Object.assign(json, json.anyOf?.[0]);
+      delete json.anyOf;
+    },
+  });
+  return json;
+}
+
+type Members = ts.InterfaceDeclaration | ts.TypeLiteralNode;
+
+/**
+ * The schema that answers are read by, with what the documented type of `src/model` says: the TSDoc of
+ * its fields, and which of them the specification promises. (The schema itself requires less: a missing
+ * picture costs no customer the download.)
+ */
+function documented(file: string, name: string, schema: z.ZodType): JsonSchema {
+  const code = readFileSync(new URL(`../model/${file}`, import.meta.url), 'utf8');
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
+  const interfaces = new Map(
+    source.statements.filter(ts.isInterfaceDeclaration).map((each) => [each.name.text, each]),
+  );
+
+  const withFields = (json: JsonSchema, { members }: Members): JsonSchema => {
+    const { properties: known } = json as { properties: Record<string, JsonSchema> };
+    const fields = members.filter(ts.isPropertySignature);
+    const properties = fields.map((field) => {
+      const key = field.name.getText();
+      const description = descriptionOf(field);
+      return [key, { ...typeOf(known[key] ?? {}, field.type), description }];
+    });
+    const required = fields.filter(({ questionToken }) => questionToken === undefined);
+    return {
+      ...json,
+      properties: Object.fromEntries(properties),
+      required: required.map((field) => field.name.getText()),
+    };
+  };
+  const typeOf = (json: JsonSchema, type: ts.TypeNode | undefined): JsonSchema => {
+    if (type === undefined) return json;
+    if (ts.isTypeLiteralNode(type)) return withFields(json, type);
+    const inner = interfaces.get(type.getText());
+    if (inner !== undefined) return withFields(json, inner);
+    return type.getText() === 'Item' ? schemaRef('Item') : json;
+  };
+
+  const found = interfaces.get(name);
+  if (found === undefined) throw new TypeError(`there is no interface ${name} in ${file}`);
+  return { ...withFields(jsonSchema(schema), found), description: descriptionOf(found) };
+}
+
+function descriptionOf(node: ts.Node): string {
+  const [comment] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
+  return (ts.getTextOfJSDocComment(comment?.comment) ?? '').replace(/\s+/g, ' ');
+}
