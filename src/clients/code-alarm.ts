@@ -1,11 +1,11 @@
 import { channel } from 'node:diagnostics_channel';
+import { LRUCache } from 'lru-cache';
 import type { DriftMessage } from '../diagnostics.js';
 import { Hourly } from '../diagnostics.js';
 
 /**
- * Message of `marketgate:drift`, and an alarm: all codes are suddenly invalid. That is what a revoked
- * api_key looks like, or one of another account, and customers are being turned away. Each client
- * raises it at most once an hour.
+ * Message of `marketgate:drift`, and an alarm: all codes are suddenly invalid. A revoked api_key looks
+ * like that, or one of another account. Each client raises it at most once an hour.
  */
 export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
   /** What tells it from other messages of the channel. */
@@ -28,9 +28,9 @@ export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
 const WERE_VALID = 3;
 /** First codes in a row that must be invalid when none was ever valid. */
 const NEVER_VALID = 20;
-/** How long a *no* counts, in milliseconds: refunds of many weeks are no alarm. */
+/** How long a negative answer counts, in milliseconds: refunds of many weeks are no alarm. */
 const COUNTS_FOR = 24 * 3_600_000;
-/** Codes that are remembered to have been valid, while somebody listens. */
+/** Codes that are remembered to have been valid, and invalid, while somebody listens. */
 const MOST_VALID = 1000;
 const MOST_INVALID = 100;
 
@@ -40,8 +40,8 @@ const drift = channel('marketgate:drift');
 export class CodeAlarm {
   readonly #clock: () => number;
   readonly #hourly: Hourly;
-  readonly #valid = new Set<string>();
-  /** Since the last yes: codes that were valid, and codes that were not, with the time of their no. */
+  readonly #valid = new LRUCache<string, true>({ max: MOST_VALID });
+  /** Since the last positive answer: codes that were valid, and others, with the time of their answer. */
   readonly #lost = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
   #anyWasValid = false;
@@ -57,12 +57,7 @@ export class CodeAlarm {
     if (!drift.hasSubscribers) return;
     this.#lost.clear();
     this.#unknown.clear();
-    this.#valid.delete(code);
-    this.#valid.add(code);
-    if (this.#valid.size > MOST_VALID) {
-      const [oldest = code] = this.#valid;
-      this.#valid.delete(oldest);
-    }
+    this.#valid.set(code, true);
   }
 
   /**
@@ -72,32 +67,34 @@ export class CodeAlarm {
   negative(endpoint: string, code: string, wasValid: boolean): void {
     if (!drift.hasSubscribers) return;
     if (wasValid) this.#anyWasValid = true;
-    const row =
-      wasValid || this.#valid.has(code) || this.#lost.has(code) ? this.#lost : this.#unknown;
-    this.#count(row, code);
-    if (row === this.#lost && row.size >= WERE_VALID) {
-      this.#raise('were-valid', endpoint, row.size, 'a valid code among those that were valid');
-    } else if (!this.#anyWasValid && row.size >= NEVER_VALID) {
-      this.#raise('never-valid', endpoint, row.size, 'a valid code among the first ones');
+    if (wasValid || this.#valid.has(code) || this.#lost.has(code)) {
+      const count = this.#count(this.#lost, code);
+      const expected = 'a valid code among those that were valid';
+      if (count >= WERE_VALID) this.#raise('were-valid', endpoint, count, expected);
+      return;
     }
+    const count = this.#count(this.#unknown, code);
+    const isNever = !this.#anyWasValid && count >= NEVER_VALID;
+    if (isNever) this.#raise('never-valid', endpoint, count, 'a valid code among the first ones');
   }
 
   /** The service said no to a code, and does not know the key. */
   keyRejected(endpoint: string, code: string): void {
     if (!drift.hasSubscribers) return;
-    this.#count(this.#unknown, code);
-    this.#raise('key-rejected', endpoint, this.#unknown.size, 'an api_key that the service knows');
+    const count = this.#count(this.#unknown, code);
+    this.#raise('key-rejected', endpoint, count, 'an api_key that the service knows');
   }
 
-  #count(row: Map<string, number>, code: string): void {
+  #count(row: Map<string, number>, code: string): number {
     const now = this.#clock();
-    // Counted anew each time it is asked about: who comes again is still turned away.
+    // Counted anew each time: a customer who comes again is still turned away.
     row.delete(code);
     row.set(code, now);
     for (const [each, at] of row) {
-      if (row.size > MOST_INVALID || at > now || now - at >= COUNTS_FOR) row.delete(each);
-      else break;
+      if (row.size <= MOST_INVALID && at <= now && now - at < COUNTS_FOR) break;
+      row.delete(each);
     }
+    return row.size;
   }
 
   #raise(
@@ -107,14 +104,8 @@ export class CodeAlarm {
     expected: string,
   ): void {
     if (!this.#hourly.isDue('codes-invalid')) return;
-    const message: CodesInvalidMessage = {
-      endpoint,
-      kind: 'codes-invalid',
-      path: 'msg',
-      expected,
-      reason,
-      codes,
-    };
+    const kind = 'codes-invalid';
+    const message: CodesInvalidMessage = { endpoint, kind, path: 'msg', expected, reason, codes };
     drift.publish(message);
   }
 }

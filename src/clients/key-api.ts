@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import { Cache, type CacheParts, type Positive, type RequestOptions } from '../cache/cache.js';
 import { type CacheOptions, type CacheSettings, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import type { Deadline } from '../deadline.js';
 import { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import {
@@ -12,7 +12,7 @@ import {
   checkClientOptions,
   serviceUrl,
 } from '../http/client-options.js';
-import { HttpClient } from '../http/http-client.js';
+import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { type Account, accountSchema } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId, itemSchema } from '../model/item.js';
@@ -107,13 +107,8 @@ export class KeyApi {
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
-    const given = knownOptions('KeyApi', options, [
-      'baseUrl',
-      'apiKey',
-      'validationEncoding',
-      'cache',
-      ...CLIENT_OPTION_NAMES,
-    ]);
+    const names = ['baseUrl', 'apiKey', 'validationEncoding', 'cache'] as const;
+    const given = knownOptions('KeyApi', options, [...names, ...CLIENT_OPTION_NAMES]);
     const settings = checkClientOptions('KeyApi', given);
     const { clock, monotonicClock, timeout, allowInsecure } = settings;
     const { validationEncoding } = given;
@@ -252,42 +247,21 @@ export class KeyApi {
   }
 
   #account(how: How): Promise<Account | null> {
-    return this.#within(accountDetails, how, async (deadline) => {
-      const key = await this.#key(deadline);
-      try {
-        const account = await this.#send(accountDetails, key, {}, deadline);
-        this.#keyCheck.note(key);
-        return account;
-      } catch (error) {
-        if (isKeyRejected(error)) this.#keyCheck.note(key, error);
-        throw error;
-      }
-    });
-  }
-
-  async #checkKey(key: string): Promise<void> {
-    const ask = (deadline: Deadline) => this.#send(accountDetails, key, {}, deadline);
-    try {
-      await this.#within(accountDetails, {}, ask);
-    } catch (error) {
-      // The negative answer counts also when it was heard here. What cannot be sent now is sent later.
-      if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
-      throw error;
-    }
+    return this.#request(accountDetails, {}, how);
   }
 
   #items(how: How): Promise<Item[] | null> {
-    return this.#ask(itemsAll, {}, how);
+    return this.#request(itemsAll, {}, how);
   }
 
   #item(item_id: string, how: How): Promise<Item | null> {
-    return this.#ask(itemsItem, { item_id }, how);
+    return this.#request(itemsItem, { item_id }, how);
   }
 
   async #purchase(purchase_code: string, how: How): Promise<Purchase | null> {
     const { path } = purchasesValidation;
     try {
-      const purchase = await this.#ask(purchasesValidation, { purchase_code }, how);
+      const purchase = await this.#request(purchasesValidation, { purchase_code }, how);
       if (purchase === null) this.#alarm.negative(path, purchase_code, how.isGrave ?? false);
       else this.#alarm.positive(purchase_code);
       return purchase;
@@ -297,95 +271,80 @@ export class KeyApi {
     }
   }
 
-  /** Asks the service; before the first negative answer of a key is believed, the key is checked. */
-  #ask<T>(endpoint: Endpoint<T>, parameters: Parameters, how: How): Promise<T | null> {
-    return this.#within(endpoint, how, async (deadline) => {
-      const key = await this.#key(deadline);
-      const answer = await this.#send(endpoint, key, parameters, deadline);
-      if (answer === null) await deadline.race(this.#keyCheck.confirm(key, how.isGrave));
-      return answer;
-    });
+  async #checkKey(key: string): Promise<void> {
+    try {
+      await this.#request(accountDetails, {}, {}, key);
+    } catch (error) {
+      // The cached account is withdrawn here too. What cannot be sent now is sent later.
+      if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
+      throw error;
+    }
   }
 
-  async #within<T>(
-    { method, path }: Endpoint<unknown>,
-    { signal, elapsed = 0 }: How,
-    run: (deadline: Deadline) => Promise<T>,
-  ): Promise<T> {
+  /**
+   * One request to the service, with the api_key of the moment. Before the first negative answer of a key
+   * is believed, the key is checked.
+   */
+  async #request<T>(
+    endpoint: Endpoint<T>,
+    parameters: Parameters,
+    { signal, elapsed = 0, isGrave }: How,
+    givenKey = this.#apiKey(),
+  ): Promise<T | null> {
+    const { method, path } = endpoint;
     const left = Math.max(1, this.#settings.timeout - elapsed);
     const deadline = this.#http.deadline(`${method} ${path}`, left, signal);
     try {
-      return await run(deadline);
+      const key = typeof givenKey === 'string' ? givenKey : await deadline.race(givenKey);
+      const secrets = [key, parameters.purchase_code ?? ''];
+      const reading: Reading = {
+        onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
+        freezes: this.#caches !== undefined,
+        deadline,
+      };
+      const request: HttpRequest<T | null> = {
+        method,
+        path,
+        ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
+        // All four only read; the POST of validation does too.
+        repeatable: true,
+        judge: (answer) => judge(endpoint, parameters, answer, secrets, reading),
+      };
+      const answer = this.#http.call(request, deadline);
+      if (endpoint.path === accountDetails.path) await this.#keyCheck.note(key, answer);
+      else if ((await answer) === null) await deadline.race(this.#keyCheck.confirm(key, isGrave));
+      return await answer;
     } finally {
       deadline.dispose();
     }
   }
 
-  async #key(deadline: Deadline): Promise<string> {
-    const key = this.#apiKey();
-    return typeof key === 'string' ? key : deadline.race(key);
-  }
-
-  #send<T>(
-    endpoint: Endpoint<T>,
-    key: string,
-    parameters: Parameters,
-    deadline: Deadline,
-  ): Promise<T | null> {
-    const { method, path } = endpoint;
-    const encoding = method === 'GET' ? 'query' : this.#encoding;
-    const secrets = [key, parameters.purchase_code ?? ''];
-    const reading: Reading = {
-      onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
-      freezes: this.#caches !== undefined,
-      deadline,
-    };
-    return this.#http.call(
-      {
-        method,
-        path,
-        ...encode({ api_key: key, ...parameters }, encoding),
-        // All four only read; the POST of validation does too.
-        repeatable: true,
-        judge: (answer) => judge(endpoint, parameters, answer, secrets, reading),
-      },
-      deadline,
-    );
-  }
-
   #makeCaches(limits: CacheSettings['limits']): Caches {
     const cacheOf = <T extends object>(
       what: CacheParts<T>['what'],
-      parts: Pick<CacheParts<T>, 'request' | 'isShape'> & Partial<CacheParts<T>>,
+      schema: z.ZodType<T>,
+      request: CacheParts<T>['request'],
+      parts: Partial<CacheParts<T>> = {},
     ): Cache<T> =>
       new Cache<T>({
         what,
         limits,
         clock: this.#settings.monotonicClock,
+        request,
         freeze: deepFreeze,
+        isShape: (value) => isDocumented(schema, value),
         shared: this.#shared,
         ...parts,
       });
     return {
-      account: cacheOf<Account>('account', {
-        request: (_key, how) => this.#account(how),
+      account: cacheOf('account', accountSchema, (_key, how) => this.#account(how), {
         // The negative answer of this endpoint: it withdraws a positive one, as any other does.
         isNegative: isKeyRejected,
-        isShape: (value) => isDocumented(accountSchema, value),
       }),
-      items: cacheOf<Item[]>('items', {
-        request: (_key, how) => this.#items(how),
-        isShape: (value) =>
-          Array.isArray(value) && value.every((item) => isDocumented(itemSchema, item)),
-      }),
-      item: cacheOf<Item>('item', {
-        request: (id, how) => this.#item(id, how),
-        isShape: (value) => isDocumented(itemSchema, value),
-      }),
-      purchase: cacheOf<Purchase>('purchase', {
-        request: (code, how) => this.#purchase(code, how),
+      items: cacheOf('items', z.array(itemSchema), (_key, how) => this.#items(how)),
+      item: cacheOf('item', itemSchema, (id, how) => this.#item(id, how)),
+      purchase: cacheOf('purchase', purchaseSchema, (code, how) => this.#purchase(code, how), {
         freeze: (purchase) => deepFreeze(this.#withSoldItem(purchase)),
-        isShape: (value) => isDocumented(purchaseSchema, value),
         // Another process's positive answer says as much about the api_key as one of our own.
         onShared: (code) => this.#alarm.positive(code),
       }),

@@ -11,14 +11,6 @@ const JUST_NOW = 5000;
 export const isKeyRejected = (error: unknown): error is MarketgateError =>
   isMarketgateError(error) && error.code === 'api_key_rejected';
 
-interface Check {
-  readonly key: string;
-  readonly result: Promise<unknown>;
-  /** When it was asked. */
-  readonly at: number;
-  until: number;
-}
-
 /**
  * The service says "Invalid purchase code" also to an unknown api_key. So before the first negative answer
  * of a key is believed, account/details is asked whether the key is known at all. The result is
@@ -27,9 +19,9 @@ interface Check {
 export class KeyCheck {
   readonly #clock: () => number;
   readonly #ask: (key: string) => Promise<unknown>;
-  #last: Check | undefined;
+  #last: { key: string; result: Promise<unknown>; at: number; until: number } | undefined;
 
-  /** @param ask calls account/details; rejects with `api_key_rejected` when the key is unknown. */
+  /** @param ask calls account/details, and {@link note}. */
   constructor(clock: () => number, ask: (key: string) => Promise<unknown>) {
     this.#clock = clock;
     this.#ask = ask;
@@ -45,28 +37,26 @@ export class KeyCheck {
     const isRemembered = last?.key === key && now < last.until;
     if (isRemembered && !(isGrave && now - last.at >= JUST_NOW)) return last.result;
     const result = this.#ask(key);
-    const check: Check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
+    const check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
     this.#last = check;
-    result.then(
-      () => {
-        check.until = this.#clock() + ACCEPTED_FOR;
-      },
-      (error: unknown) => {
-        // An outage says nothing about the key.
-        check.until = isKeyRejected(error)
-          ? this.#clock() + REJECTED_FOR
-          : Number.NEGATIVE_INFINITY;
-      },
-    );
+    result.catch(() => {
+      // An outage says nothing about the key.
+      if (this.#last === check) this.#last = undefined;
+    });
     return result;
   }
 
-  /** Remembers what account/details answered to another caller: the account, or the rejection. */
-  note(key: string, rejection?: MarketgateError): void {
-    const at = this.#clock();
-    const result = rejection ? Promise.reject(rejection) : Promise.resolve();
-    // Perhaps nobody ever asks.
-    result.catch(() => {});
-    this.#last = { key, result, at, until: at + (rejection ? REJECTED_FOR : ACCEPTED_FOR) };
+  /** Remembers what account/details answers about a key. */
+  async note(key: string, answer: Promise<unknown>): Promise<void> {
+    const remember = (milliseconds: number): void => {
+      const at = this.#clock();
+      this.#last = { key, result: answer, at, until: at + milliseconds };
+    };
+    await answer.then(
+      () => remember(ACCEPTED_FOR),
+      (error: unknown) => {
+        if (isKeyRejected(error)) remember(REJECTED_FOR);
+      },
+    );
   }
 }

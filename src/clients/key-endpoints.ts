@@ -40,12 +40,10 @@ export interface Reading {
 export interface Endpoint<T> {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Its column in {@link MEANINGS}. */
-  readonly column: 'account' | 'keyApi';
   /** The documented `msg` of its negative answer. */
   readonly no: string;
-  /** Statuses that make any `msg` a negative answer. */
-  readonly noStatuses: readonly number[];
+  /** Statuses that make any `msg` a negative answer. Default 404 alone. */
+  readonly noStatuses?: readonly number[];
   /** The payload of an answer's body, where there is one. */
   payload(body: Body, reading: Reading): Parsed<T> | undefined | Promise<Parsed<T> | undefined>;
   /** Whether an answer is about what was asked for. */
@@ -55,7 +53,6 @@ export interface Endpoint<T> {
 export const accountDetails: Endpoint<Account> = {
   method: 'GET',
   path: '/api/account/details',
-  column: 'account',
   no: 'Invalid request',
   noStatuses: [401, 403, 404],
   payload: ({ data }, { onDrift }) =>
@@ -65,18 +62,14 @@ export const accountDetails: Endpoint<Account> = {
 export const itemsAll: Endpoint<Item[]> = {
   method: 'GET',
   path: '/api/items/all',
-  column: 'keyApi',
   no: 'No items found',
-  noStatuses: [404],
   payload: ({ items }, reading) => readItems(items, reading),
 };
 
 export const itemsItem: Endpoint<Item> = {
   method: 'GET',
   path: '/api/items/item',
-  column: 'keyApi',
   no: 'Item Not Found',
-  noStatuses: [404],
   payload: ({ item }, { onDrift }) =>
     isObject(item) ? parse(itemSchema, item, 'item', onDrift) : undefined,
   isAbout: ({ id }, { item_id }) => String(id) === item_id,
@@ -85,9 +78,7 @@ export const itemsItem: Endpoint<Item> = {
 export const purchasesValidation: Endpoint<Purchase> = {
   method: 'POST',
   path: '/api/purchases/validation',
-  column: 'keyApi',
   no: 'Invalid purchase code',
-  noStatuses: [404],
   payload: ({ data, item }, { onDrift }) => {
     const documented = isObject(data) ? data.purchase : undefined;
     if (isObject(documented)) return parse(purchaseSchema, documented, 'data.purchase', onDrift);
@@ -142,7 +133,8 @@ export async function judge<T>(
   secrets: readonly string[],
   reading: Reading,
 ): Promise<T | null> {
-  const { method, path, column } = endpoint;
+  const { method, path } = endpoint;
+  const column = path === accountDetails.path ? 'account' : 'keyApi';
   const body = answer.body.isJson && isObject(answer.body.value) ? answer.body.value : undefined;
   const payload = body && !isError(body) ? await endpoint.payload(body, reading) : undefined;
   // At a status that says "not now", an empty list is not the catalogue.
@@ -169,7 +161,7 @@ export async function judge<T>(
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 function kindOf(
-  { no, noStatuses }: Endpoint<unknown>,
+  { no, noStatuses = [404] }: Endpoint<unknown>,
   answer: Answer,
   body: Body | undefined,
   payload: Parsed<unknown> | undefined,

@@ -64,34 +64,18 @@ export class LoginApi {
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: LoginApiOptions) {
-    const given = knownOptions('LoginApi', options, [
-      'authUrl',
-      'appId',
-      'appSecret',
-      'tokenLifetime',
-      'authorizeMethod',
-      ...CLIENT_OPTION_NAMES,
-    ]);
-    this.#settings = checkClientOptions('LoginApi', given);
+    const me = 'LoginApi';
+    const names = ['authUrl', 'appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;
+    const given = knownOptions(me, options, [...names, ...CLIENT_OPTION_NAMES]);
+    const { authUrl, appId, appSecret, tokenLifetime: life, authorizeMethod: method } = given;
+    this.#settings = checkClientOptions(me, given);
     this.clock = this.#settings.clock;
     this.#drift = new DriftReports(this.clock);
-    const url = serviceUrl('LoginApi', 'authUrl', given.authUrl, this.#settings.allowInsecure);
-    this.#appId = textOption('LoginApi', 'appId', given.appId);
-    this.#appSecret = textOption('LoginApi', 'appSecret', given.appSecret);
-    this.#tokenLifetime = positiveOption(
-      'LoginApi',
-      'tokenLifetime',
-      given.tokenLifetime,
-      HOUR,
-      'milliseconds',
-    );
-    this.#authorizeMethod = choiceOption(
-      'LoginApi',
-      'authorizeMethod',
-      given.authorizeMethod,
-      ['post', 'get'],
-      'post',
-    );
+    const url = serviceUrl(me, 'authUrl', authUrl, this.#settings.allowInsecure);
+    this.#appId = textOption(me, 'appId', appId);
+    this.#appSecret = textOption(me, 'appSecret', appSecret);
+    this.#tokenLifetime = positiveOption(me, 'tokenLifetime', life, HOUR, 'milliseconds');
+    this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
     const { origin, basePath } = url;
     this.#loginUrl = `${origin}${basePath}/api/oauth?${new URLSearchParams({ app_id: this.#appId })}`;
     this.#http = new HttpClient(url, this.#settings);

@@ -14,15 +14,8 @@ const server = (name: string, description: string, example: string) => ({
   variables: { [name]: { default: example, description: 'Yours.' } },
 });
 
-/** Where interface A is. */
-const baseServer = server('base_url', 'Interface A, the key API.', 'https://market.example');
-
-/** Where interface B is. */
-const authServer = server(
-  'auth_url',
-  'Interface B, login with app.',
-  'https://login.market.example',
-);
+const baseServer = server('base_url', 'The key API.', 'https://market.example');
+const authServer = server('auth_url', 'The login API.', 'https://login.market.example');
 
 /** An answer in JSON. */
 const json = (description: string, schema: JsonSchema, examples?: object) => ({
@@ -41,7 +34,7 @@ const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema 
 const success = (payload: Readonly<Record<string, JsonSchema>>): JsonSchema =>
   objectOf({ status: { type: 'string', const: 'success' }, ...payload });
 
-/** The two ways in which an endpoint of interface A can answer, with its documented `msg`. */
+/** The two ways in which an endpoint of the key API can answer, with its documented `msg`. */
 function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
   const error = schemaRef('KeyApiError');
   const documented = { summary: 'The documented error', value: { status: 'error', msg } };
@@ -54,7 +47,7 @@ function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
   };
 }
 
-/** The two ways in which an endpoint of interface B can answer. */
+/** The two ways in which an endpoint of the login API can answer. */
 function loginApiAnswers(description: string, payload: JsonSchema) {
   const error = schemaRef('LoginApiError');
   return {
@@ -84,7 +77,7 @@ const code: JsonSchema = objectOf({
   purchase_code: { type: 'string', description: 'The code to validate.' },
 });
 
-/** A GET of interface A, with the `msg` that the client knows it by. */
+/** A GET of the key API, with the `msg` that the client knows it by. */
 const get = (
   { no }: Endpoint<unknown>,
   operationId: string,
@@ -99,7 +92,7 @@ const get = (
   },
 });
 
-/** Interface A. Each operation acts on what belongs to the account of the api_key. */
+/** The key API. Each operation acts on what belongs to the account of the api_key. */
 const keyApiPaths = {
   [accountDetails.path]: get(
     accountDetails,
@@ -146,7 +139,7 @@ const text = (description: string) => ({ type: 'string', description });
 
 const page = { 'text/html': { schema: { type: 'string' } } };
 
-/** Interface B, version 1.1. It is served at an address of its own. */
+/** The login API, version 1.1, which has a separate address. */
 const loginApiPaths = {
   '/api/oauth': {
     servers,
@@ -214,7 +207,7 @@ const loginApiPaths = {
   },
 };
 
-const DESCRIPTION = `Two HTTP interfaces of one marketplace: (A) a key API for reading the account and its items and for validating purchase codes; (B) a login with app, API version 1.1.
+const DESCRIPTION = `Two HTTP interfaces of one marketplace: the key API, for reading the account and its items and for validating purchase codes; and the login API, version 1.1, for logging users in.
 
 What the specification leaves "not shown" is optional here, or said so in words. Unknown fields are always allowed. Clients of real deployments meet harmless differences from this document, numbers as strings or null for absent; the package marketgate reads them into this shape.`;
 
@@ -234,8 +227,8 @@ export const openApiDocument = (version: string) => ({
   },
   servers: [baseServer],
   tags: [
-    { name: 'Key API', description: 'Interface A, with a workspace’s api_key.' },
-    { name: 'Login with app', description: 'Interface B, version 1.1: log users in by redirect.' },
+    { name: 'Key API', description: 'With a workspace’s api_key.' },
+    { name: 'Login with app', description: 'Version 1.1: log users in by redirect.' },
   ],
   paths: { ...keyApiPaths, ...loginApiPaths },
   components: {
