@@ -111,9 +111,6 @@ export interface DriftMessage {
 
 const drift = channel('marketgate:drift');
 
-/** Whether anybody listens: without a listener no message needs to be made. */
-export const driftIsHeard = (): boolean => drift.hasSubscribers;
-
 /** What one client reports on `marketgate:drift`. Nothing is remembered while nobody listens. */
 export class DriftReports {
   readonly #hourly: Hourly;
