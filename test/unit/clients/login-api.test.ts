@@ -185,13 +185,6 @@ describe('getUser', () => {
     expect(error.code).toBe('unexpected_response');
     expect(error.message).toContain('user_info.user_id: ');
   });
-
-  it('reads null for absent, and a number for an id', async () => {
-    const { user_gender, user_cover, ...rest } = userInfo;
-    const sent = { ...rest, user_id: 77, user_gender: null, user_cover: null };
-    const { loginApi } = serving(() => json({ user_info: sent }));
-    expect(await loginApi.getUser(TOKEN)).toStrictEqual(rest);
-  });
 });
 
 describe('an error', () => {

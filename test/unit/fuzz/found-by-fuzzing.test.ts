@@ -4,7 +4,7 @@ import { profileOf } from '../../../src/passport/profile.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text, type WireAnswer } from '../../support/service-in-memory.js';
-import { CODE, item, purchase, success, userInfo } from '../../support/wire.js';
+import { CODE, item, success, userInfo } from '../../support/wire.js';
 
 const APP_SECRET = 'app/secret of+many~kinds&of characters';
 
@@ -62,28 +62,6 @@ describe('a byte order mark', () => {
   );
 });
 
-describe('a purchase', () => {
-  it.each([
-    ['a list', [true]],
-    ['an object that cannot be made text', { toString: null, valueOf: null }],
-  ])('whose "downloaded" is %s is read without it', async (_what, sent) => {
-    const odd = { ...purchase, downloaded: sent };
-    const { keyApi } = keyApiOf(json(success({ data: { purchase: odd } })));
-    const { downloaded, ...others } = purchase;
-    expect(await keyApi.validatePurchase(CODE)).toStrictEqual(others);
-  });
-
-  it('with a field nested deeper than the stack is read', async () => {
-    const depth = 100_000;
-    const body = JSON.stringify(success({ data: { purchase } }));
-    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-    const { keyApi } = keyApiOf(
-      text(body.replace('"purchase_code"', `"trace":${deep},"purchase_code"`)),
-    );
-    expect(await keyApi.validatePurchase(CODE)).toMatchObject({ purchase_code: CODE });
-  });
-});
-
 describe('a user with a field nested deeper than the stack', () => {
   const depth = 20_000;
   const nested = `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -101,26 +79,6 @@ describe('a user with a field nested deeper than the stack', () => {
     const profile = profileOf(user, 'https://market.example');
     expect(profile).toMatchObject({ id: userInfo.user_id, username: userInfo.user_name });
     expect(JSON.parse(profile._raw)).toEqual(JSON.parse(JSON.stringify(expected)));
-  });
-});
-
-describe('__proto__ as a name in an answer', () => {
-  const odd = '"__proto__":{"isAdmin":true},';
-  const escaped = '"__pr\\u006fto__":{"isAdmin":true},';
-  it.each([odd, escaped])('is not in a purchase that is not cached: %s', async (name) => {
-    const { keyApi } = keyApiOf(
-      text(JSON.stringify(success({ data: { purchase } })).replace('"price"', `${name}"price"`)),
-      { cache: false },
-    );
-    const found = await keyApi.validatePurchase(CODE);
-    expect(Object.assign({}, found)).not.toHaveProperty('isAdmin');
-  });
-
-  it.each([odd, escaped])('is not in a user: %s', async (name) => {
-    const loginApi = loginApiOf(
-      text(JSON.stringify({ user_info: userInfo }).replace('"user_name"', `${name}"user_name"`)),
-    );
-    expect(Object.assign({}, await loginApi.getUser('some-token'))).not.toHaveProperty('isAdmin');
   });
 });
 
