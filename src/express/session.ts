@@ -74,6 +74,8 @@ export function adaptLogIn(req: Request): void {
 }
 
 const withCallback = (run: () => Promise<void>): PropertyDescriptor => ({
+  // Else it would be saved with the data, where the methods of a session are enumerable.
+  enumerable: false,
   value: (done: (error?: unknown) => void) =>
     void run()
       .then(() => done())

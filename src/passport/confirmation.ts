@@ -142,8 +142,10 @@ export class PendingLogins {
 
   async #get(name: string | undefined): Promise<PendingLogin | undefined> {
     const held = name === undefined ? undefined : await this.#store.get(name);
+    // A store can forget to expire.
+    if (held === undefined || this.#clock() >= held.expiresAt) return undefined;
     try {
-      return held && (JSON.parse(held.value) as PendingLogin);
+      return JSON.parse(held.value) as PendingLogin;
     } catch {
       return undefined;
     }

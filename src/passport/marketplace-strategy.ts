@@ -150,8 +150,9 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     const site = loginApi.loginUrl().replace(/\/api\/oauth\?.*/, '/');
     loginApi
       .getUser(accessToken)
-      .then((user) => done(null, profileOf(user, site)))
-      .catch(done);
+      .then((user) => done(null, profileOf(user, site)), done)
+      // A callback of a subclass can throw; passport has put `error` on this very request's `this`.
+      .catch((error: unknown) => this.error(asError(error)));
   }
 }
 

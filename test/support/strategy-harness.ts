@@ -1,6 +1,14 @@
 import { parseSetCookie } from 'cookie';
 import type { Request } from 'express';
-import type { AccessToken, LoginApi, MarketplaceStrategy, UserInfo } from 'marketgate';
+import {
+  type AccessToken,
+  isFreshLogin,
+  type LoginApi,
+  MarketplaceStrategy,
+  type MarketplaceStrategyOptions,
+  returnTo,
+  type UserInfo,
+} from 'marketgate';
 import { scopeFor } from '../../src/passport/strategy-options.js';
 import { userInfo } from './wire.js';
 
@@ -132,4 +140,67 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
     ...overrides,
   };
   return { loginApi: loginApi as unknown as LoginApi, exchanged };
+}
+
+/** What {@link openLogin} is made of: options of the strategy, and what stands around it. */
+export interface OpenLogin extends Partial<MarketplaceStrategyOptions> {
+  /** Where the attempts are. Default: in the session. */
+  where?: 'session' | 'cookie';
+  /** In place of methods of the fake LoginApi. */
+  api?: Parameters<typeof fakeLoginApi>[0];
+  /** Any form of verify. Default: gives the user's id. */
+  verify?: unknown;
+  secure?: boolean;
+}
+
+/** What came of one request. */
+export interface Visited {
+  readonly recorded: Recorded[];
+  readonly outcome: Recorded | undefined;
+  readonly req: object;
+  readonly res: FakeResponse & { statusCode: number };
+  /** What `returnTo(req)` gives. */
+  readonly to: string | undefined;
+  readonly isFresh: boolean;
+}
+
+/** A strategy with a fake LoginApi, and a browser that visits it. */
+export function openLogin({ where = 'session', api, verify, secure, ...options }: OpenLogin = {}) {
+  const { loginApi, exchanged } = fakeLoginApi(api);
+  const strategy = new MarketplaceStrategy(
+    {
+      loginApi,
+      ...(where === 'cookie' && { loginAttempts: { cookieSecret: longSecret() } }),
+      ...options,
+    } as MarketplaceStrategyOptions,
+    (verify ?? (async ({ profile }: { profile: { id: string } }) => ({ id: profile.id }))) as never,
+  );
+  const browser = cookieBrowser(secure);
+  const session: Record<string, unknown> = {};
+  async function visit(query = {}, more: object = {}, authOptions = {}): Promise<Visited> {
+    const { req, res } = browser.request(query, {
+      ...(where === 'session' && { session }),
+      ...more,
+    });
+    const recorded = await drive(strategy, req, authOptions);
+    const [outcome] = recorded;
+    const to = returnTo(req);
+    return { recorded, outcome, req, res: res as Visited['res'], to, isFresh: isFreshLogin(req) };
+  }
+  return {
+    strategy,
+    exchanged,
+    browser,
+    session,
+    visit,
+    start: (authOptions?: object, more?: object) => visit({}, more, authOptions),
+    comeBack: (auth_key: unknown = 'k1', more?: object, authOptions?: object) =>
+      visit({ auth_key }, more, authOptions),
+    /** Starts a login and comes back; gives the id of the confirmation that is then asked for. */
+    async upToThePage(authOptions?: object, auth_key = 'k1'): Promise<string> {
+      await visit({}, {}, authOptions);
+      const { outcome } = await visit({ auth_key });
+      return /^\/callback\?confirm=([\w-]+)$/.exec(String(outcome?.[1]))?.[1] ?? '';
+    },
+  };
 }

@@ -1,408 +1,346 @@
 import { inspect } from 'node:util';
-import {
-  type LoginApi,
-  MarketgateError,
-  MarketplaceStrategy,
-  type MarketplaceStrategyOptions,
-  MemoryTokenStore,
-  returnTo,
-} from 'marketgate';
+import { MarketgateError, MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it } from 'vitest';
-import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
-import { userInfo } from '../../support/wire.js';
+import {
+  ATTEMPTS_KEY,
+  drive,
+  fakeLoginApi,
+  openLogin,
+  requestOf,
+} from '../../support/strategy-harness.js';
 
-/** Any object as the app's user: apps declare their own type. */
-const userOf = (user: object): Express.User => user;
-
-const verify = async ({ profile }: { profile: { id: string } }): Promise<{ id: string }> => ({
-  id: profile.id,
-});
-
-function strategyOf(
-  overrides: Parameters<typeof fakeLoginApi>[0] = {},
-  options: Partial<MarketplaceStrategyOptions> = {},
-): { strategy: MarketplaceStrategy; exchanged: string[] } {
-  const { loginApi, exchanged } = fakeLoginApi(overrides);
-  return { strategy: new MarketplaceStrategy({ loginApi, ...options }, verify), exchanged };
-}
-
-/** A browser that has started a login: its session holds an attempt. */
-async function started(strategy: MarketplaceStrategy, options: object = {}): Promise<object> {
-  const session = {};
-  await drive(strategy, requestOf({}, { session }), options);
-  return session;
-}
+const user = { id: '77' };
+const failure = (code: string, status: number, message = '') => [
+  'fail',
+  expect.objectContaining({ code, message: expect.stringContaining(message) }),
+  status,
+];
+const NOT_STARTED = failure('login_failed', 403, 'not started in this browser');
+const ALREADY_USED = failure('auth_key_rejected', 401, 'already used');
+const success = ['success', user, {}];
 
 it('is an OAuth2Strategy by the name of marketplace', () => {
-  const { strategy } = strategyOf();
+  const { strategy } = openLogin();
   expect(strategy).toBeInstanceOf(OAuth2Strategy);
   expect(strategy.name).toBe('marketplace');
 });
 
 describe('the start', () => {
   it('redirects to the service, with the app_id and no other parameter', async () => {
-    const { strategy } = strategyOf();
-    expect(await drive(strategy, requestOf())).toEqual([
-      ['redirect', 'https://market.example/api/oauth?app_id=app-7'],
-    ]);
+    const { recorded } = await openLogin().start();
+    expect(recorded).toEqual([['redirect', 'https://market.example/api/oauth?app_id=app-7']]);
   });
 
-  it('without a session is an error that names express-session', async () => {
-    const { strategy } = strategyOf();
-    const [outcome] = await drive(strategy, requestOf({}, { session: undefined }));
-    expect(outcome?.[0]).toBe('error');
+  it.each([
+    ['without a session', { session: undefined }],
+    ['with text for a session', { session: 'text' }],
+    ['without session and headers', { session: undefined, headers: undefined }],
+  ])('%s is an error that names express-session', async (_name, more) => {
+    const { outcome } = await openLogin().start({}, more);
+    expect(outcome).toEqual(['error', expect.any(Error)]);
     expect(String(outcome?.[1])).toContain('express-session');
   });
 
-  it('is an error when the session cannot be written', async () => {
-    const { strategy } = strategyOf();
+  it('of a request without headers, as test helpers for passport make it, redirects', async () => {
+    const [outcome] = await drive(openLogin().strategy, { query: {}, session: {} });
+    expect(outcome?.[0]).toBe('redirect');
+  });
+
+  it('is an error when the session cannot be saved', async () => {
     const session = { save: (done: (e: Error) => void) => done(new Error('disk full')) };
-    expect(await drive(strategy, requestOf({}, { session }))).toEqual([
-      ['error', new Error('disk full')],
-    ]);
+    const { recorded } = await openLogin().start({}, { session });
+    expect(recorded).toEqual([['error', new Error('disk full')]]);
   });
 });
 
 describe('the callback', () => {
   it('exchanges the auth_key and succeeds with what verify gave', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const session = await started(strategy);
-    expect(await drive(strategy, requestOf({ auth_key: 'k1' }, { session }))).toEqual([
-      ['success', { id: '77' }, {}],
-    ]);
+    const { start, comeBack, exchanged } = openLogin();
+    await start();
+    expect((await comeBack('k1')).recorded).toEqual([success]);
     expect(exchanged).toEqual(['k1']);
   });
 
   it('of a login that this browser did not start fails with 403 and spends nothing', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const [outcome] = await drive(strategy, requestOf({ auth_key: 'k1' }));
-    expect(outcome).toEqual(['fail', expect.objectContaining({ code: 'login_failed' }), 403]);
+    const { comeBack, exchanged } = openLogin();
+    expect((await comeBack()).recorded).toEqual([NOT_STARTED]);
     expect(exchanged).toEqual([]);
-  });
-
-  it('uses an attempt once', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const session = await started(strategy);
-    await drive(strategy, requestOf({ auth_key: 'k1' }, { session }));
-    const [again] = await drive(strategy, requestOf({ auth_key: 'k2' }, { session }));
-    expect(again?.[2]).toBe(403);
-    expect(exchanged).toEqual(['k1']);
-  });
-
-  it('an attempt is over after ten minutes', async () => {
-    let now = 0;
-    const { strategy, exchanged } = strategyOf({ clock: () => now });
-    const session = await started(strategy);
-    now = 10 * 60_000;
-    const [outcome] = await drive(strategy, requestOf({ auth_key: 'k1' }, { session }));
-    expect(outcome?.slice(0, 1)).toEqual(['fail']);
-    expect(exchanged).toEqual([]);
-  });
-
-  it('a spent auth_key is refused in any browser, also with an attempt', async () => {
-    const { strategy, exchanged } = strategyOf();
-    await drive(strategy, requestOf({ auth_key: 'k1' }, { session: await started(strategy) }));
-    const [other] = await drive(
-      strategy,
-      requestOf({ auth_key: 'k1' }, { session: await started(strategy) }),
-    );
-    expect(other).toEqual(['fail', expect.objectContaining({ code: 'auth_key_rejected' }), 401]);
-    expect(exchanged).toEqual(['k1']);
   });
 
   it('two at once with one auth_key exchange it once', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const requests = await Promise.all(
-      [1, 2].map(async () => requestOf({ auth_key: 'k1' }, { session: await started(strategy) })),
+    const { strategy, exchanged, start, session } = openLogin();
+    await start();
+    const other: object = {};
+    await drive(strategy, requestOf({}, { session: other }));
+    const outcomes = await Promise.all(
+      [session, other].map((held) =>
+        drive(strategy, requestOf({ auth_key: 'k1' }, { session: held })),
+      ),
     );
-    const outcomes = await Promise.all(requests.map((req) => drive(strategy, req)));
-    expect(outcomes.map((recorded) => recorded.map(([name]) => name)).sort()).toEqual([
-      ['fail'],
-      ['success'],
-    ]);
+    expect(outcomes).toContainEqual([success]);
+    expect(outcomes).toContainEqual([ALREADY_USED]);
     expect(exchanged).toEqual(['k1']);
   });
 
-  it.each<[string, unknown]>([
-    ['given twice', ['a', 'b']],
-    ['empty', ''],
-    ['blank', '  '],
-    ['an object', { a: 'b' }],
-  ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, auth_key) => {
-    const { strategy, exchanged } = strategyOf();
-    const session = await started(strategy);
-    const [outcome] = await drive(strategy, requestOf({ auth_key }, { session }));
-    expect(outcome).toEqual(['fail', expect.objectContaining({ code: 'auth_key_rejected' }), 401]);
-    const [next] = await drive(strategy, requestOf({ auth_key: 'k1' }, { session }));
-    expect(next?.[0]).toBe('success');
+  it.each<[string, object, string]>([
+    ['given twice', { auth_key: ['a', 'b'] }, 'given once'],
+    ['empty', { auth_key: '' }, 'empty'],
+    ['blank', { auth_key: '  ' }, 'empty'],
+    ['an object', { auth_key: { a: 'b' } }, 'given once'],
+    ['a list, as Express 5 leaves it', { 'auth_key[]': 'k1' }, 'given once'],
+    ['an object, as Express 5 leaves it', { 'auth_key[a]': 'k1' }, 'given once'],
+    ['in a query of the redirect URL', { x: '1?auth_key=k1' }, 'redirect URL'],
+    ['in one that is given twice', { x: ['1', '2?auth_key=k1'] }, 'redirect URL'],
+  ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, query, message) => {
+    const { start, visit, comeBack, exchanged } = openLogin();
+    await start();
+    expect((await visit(query)).recorded).toEqual([failure('auth_key_rejected', 401, message)]);
+    expect((await comeBack()).outcome).toEqual(success);
     expect(exchanged).toEqual(['k1']);
   });
 
-  it.each(['auth_key[]', 'auth_key[a]'])('with %s, as Express 5 leaves it, fails', async (name) => {
-    const { strategy } = strategyOf();
-    const [outcome] = await drive(strategy, requestOf({ [name]: 'k1' }));
-    expect(outcome).toEqual(['fail', expect.objectContaining({ code: 'auth_key_rejected' }), 401]);
+  it.each<[string, object | undefined]>([
+    ['nothing', undefined],
+    ['a number', { x: 7 }],
+    ['an object', { x: { toString: () => '?auth_key=k1' } }],
+  ])('%s in the query is no auth_key: the login starts', async (_name, query) => {
+    expect((await openLogin().visit({}, { query })).outcome?.[0]).toBe('redirect');
   });
 
-  it('asked for with HEAD spends nothing', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const session = await started(strategy);
-    const req = requestOf({ auth_key: 'k1' }, { session, method: 'HEAD' });
-    expect((await drive(strategy, req))[0]?.[0]).toBe('error');
+  it.each<[string, object]>([
+    ['HEAD', { method: 'HEAD' }],
+    ['sec-purpose', { headers: { 'sec-purpose': 'prefetch;prerender' } }],
+    ['purpose', { headers: { purpose: 'prefetch' } }],
+    ['x-moz', { headers: { 'x-moz': 'prefetch' } }],
+    ['x-purpose, as old Safari sends it', { headers: { 'x-purpose': 'preview' } }],
+  ])('fetched ahead (%s) spends neither the auth_key nor the attempt', async (_name, more) => {
+    const { start, comeBack, exchanged } = openLogin();
+    await start();
+    const { outcome } = await comeBack('k1', more);
+    expect(outcome?.[0]).toBe('error');
+    expect(outcome?.[1]).toMatchObject({ code: 'login_failed', message: /prefetch/ });
     expect(exchanged).toEqual([]);
-  });
-
-  it('of a redirect URL with a query of its own fails, and says what is wrong', async () => {
-    const { strategy } = strategyOf();
-    const [outcome] = await drive(strategy, requestOf({ x: '1?auth_key=k1' }));
-    expect(outcome).toEqual([
-      'fail',
-      expect.objectContaining({ message: expect.stringContaining('redirect URL') }),
-      401,
-    ]);
-  });
-
-  it('without an attempt in a browser that is logged in passes on and spends nothing', async () => {
-    const { strategy, exchanged } = strategyOf();
-    const req = requestOf({ auth_key: 'k1' }, { user: { id: '77' } });
-    expect(await drive(strategy, req)).toEqual([['pass']]);
-    expect(exchanged).toEqual([]);
+    expect((await comeBack()).outcome).toEqual(success);
   });
 
   it.each([
-    ['sec-purpose', 'prefetch;prerender'],
-    ['purpose', 'prefetch'],
-    ['x-moz', 'prefetch'],
-  ])('prefetched (%s) spends neither the auth_key nor the attempt', async (name, value) => {
-    const { strategy, exchanged } = strategyOf();
-    const session = await started(strategy);
-    const [outcome] = await drive(
-      strategy,
-      requestOf({ auth_key: 'k1' }, { session, headers: { [name]: value } }),
-    );
-    expect(outcome?.[0]).toBe('error');
-    expect(exchanged).toEqual([]);
-    const [real] = await drive(strategy, requestOf({ auth_key: 'k1' }, { session }));
-    expect(real?.[0]).toBe('success');
+    ['the start', {}],
+    ['a callback without an attempt', { auth_key: 'k1' }],
+    ['a broken callback', { auth_key: '' }],
+  ])('is not for caches, nor is the start: %s', async (_name, query) => {
+    const { res } = await openLogin().visit(query);
+    expect(res.headers['cache-control']).toBe('no-store');
+  });
+});
+
+describe('a used auth_key', () => {
+  async function used() {
+    const login = openLogin();
+    await login.start({ returnTo: '/first' });
+    await login.comeBack('k1');
+    return login;
+  }
+
+  it('leads a logged-in user where it led, and takes no other tab’s attempt', async () => {
+    const { start, comeBack, exchanged } = await used();
+    await start({ returnTo: '/second' });
+    expect(await comeBack('k1', { user })).toMatchObject({ recorded: [['pass']], to: '/first' });
+    expect(await comeBack('k2', { user })).toMatchObject({ outcome: success, to: '/second' });
+    expect(exchanged).toEqual(['k1', 'k2']);
+  });
+
+  it('is refused in a browser that has begun another login, and leaves that login alone', async () => {
+    const { start, comeBack, exchanged } = await used();
+    await start();
+    expect((await comeBack('k1')).recorded).toEqual([ALREADY_USED]);
+    expect((await comeBack('k2')).outcome).toEqual(success);
+    expect(exchanged).toEqual(['k1', 'k2']);
+  });
+
+  it.each<[string, object[]]>([
+    ['none', []],
+    ['one that is too old', [{ id: 'a', startedAt: -600_000 }]],
+    ['one that waits for a "Continue"', [{ id: 'a', startedAt: 0, waits: true }]],
+  ])('is not called used in a browser whose attempts are: %s', async (_name, attempts) => {
+    const { comeBack, session } = await used();
+    session[ATTEMPTS_KEY] = attempts;
+    expect((await comeBack('k1')).recorded).toEqual([NOT_STARTED]);
+  });
+});
+
+describe('a callback that is passed on', () => {
+  it.each([
+    ['without an attempt', 'k1', {}, ['pass']],
+    ['to successRedirect', 'k1', { successRedirect: '/home' }, ['redirect', '/home']],
+    ['to successReturnToOrRedirect', 'k1', { successReturnToOrRedirect: '/h' }, ['redirect', '/h']],
+  ])('in a logged-in browser, %s, spends nothing and is no fresh login', async (...row) => {
+    const [, key, authOptions, expected] = row;
+    const { comeBack, exchanged } = openLogin();
+    const { recorded, isFresh } = await comeBack(key, { user }, authOptions);
+    expect([recorded, isFresh, exchanged]).toEqual([[expected], false, []]);
+  });
+
+  it('of nobody is not passed on', async () => {
+    const { recorded } = await openLogin().comeBack('k1', {}, { successRedirect: '/home' });
+    expect(recorded).toEqual([NOT_STARTED]);
+  });
+
+  it.each([
+    ['auth_key_rejected', { recorded: [['pass']], to: '/wanted' }],
+    ['login_failed', { recorded: [failure('login_failed', 401)] }],
+  ] as const)('because another tab got a newer auth_key: %s', async (code, expected) => {
+    const exchange = () => Promise.reject(new MarketgateError(code, 'because'));
+    const { start, comeBack } = openLogin({ api: { exchange } });
+    await start({ returnTo: '/wanted' });
+    expect(await comeBack('k1', { user })).toMatchObject(expected);
+  });
+});
+
+describe('isFreshLogin', () => {
+  it('is true for the callback that logs in, and for no other request', async () => {
+    const { start, comeBack } = openLogin();
+    expect((await comeBack('k0')).isFresh).toBe(false);
+    expect((await start()).isFresh).toBe(false);
+    const { isFresh, req } = await comeBack('k1');
+    expect(isFresh).toBe(true);
+    expect(Object.keys(req)).not.toContain('freshLogin');
+    for (const key of ['k1', 'made-up'])
+      expect((await comeBack(key, { user })).isFresh).toBe(false);
   });
 });
 
 describe('what the service says decides between fail and error', () => {
-  const failing = (code: ConstructorParameters<typeof MarketgateError>[0]) => async () => {
-    throw new MarketgateError(code, 'because');
-  };
   it.each([
-    ['auth_key_rejected', 'fail'],
-    ['app_credentials_rejected', 'error'],
-    ['service_unavailable', 'error'],
-    ['unexpected_response', 'error'],
-  ] as const)('exchange: %s is %s', async (code, expected) => {
-    const { strategy } = strategyOf({ exchange: failing(code) });
-    const session = await started(strategy);
-    const recorded = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+    ['exchange', 'auth_key_rejected', 'fail'],
+    ['exchange', 'app_credentials_rejected', 'error'],
+    ['exchange', 'service_unavailable', 'error'],
+    ['exchange', 'unexpected_response', 'error'],
+    ['getUser', 'login_failed', 'fail'],
+    ['getUser', 'access_token_expired', 'fail'],
+    ['getUser', 'service_unavailable', 'error'],
+  ] as const)('%s: %s is %s', async (method, code, expected) => {
+    const failing = () => Promise.reject(new MarketgateError(code, 'because'));
+    const { start, comeBack } = openLogin({ api: { [method]: failing } });
+    await start();
+    const { recorded } = await comeBack();
     expect(recorded.map(([name]) => name)).toEqual([expected]);
     expect(recorded[0]?.[1]).toMatchObject({ code });
   });
 
+  it("verify's own error is an error, also when it is one of this package", async () => {
+    const own = new MarketgateError('access_token_expired', 'of another call');
+    const { start, comeBack } = openLogin({ verify: (_input: unknown) => Promise.reject(own) });
+    await start();
+    expect((await comeBack()).recorded).toEqual([['error', own]]);
+  });
+});
+
+describe('a failed login says why', () => {
+  const at = (host: string, more = {}) => ({ headers: { host, cookie: 'other=1', ...more } });
+
+  it('when it began on another host', async () => {
+    const { start, comeBack } = openLogin();
+    await start({}, at('localhost:3000'));
+    const elsewhere = { ...at('127.0.0.1:3000'), session: {} };
+    const { outcome } = await comeBack('k1', elsewhere);
+    expect(outcome).toEqual(failure('login_failed', 403, 'came back to 127.0.0.1 but'));
+    const here = { ...at('localhost:4000'), session: {} };
+    expect((await comeBack('k1', here)).outcome).toEqual(
+      failure('login_failed', 403, 'allow cookies'),
+    );
+  });
+
   it.each([
-    ['login_failed', 'fail'],
-    ['access_token_expired', 'fail'],
-    ['service_unavailable', 'error'],
-  ] as const)('get_user_info: %s is %s', async (code, expected) => {
-    const { strategy } = strategyOf({ getUser: failing(code) });
-    const session = await started(strategy);
-    const recorded = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
-    expect(recorded.map(([name]) => name)).toEqual([expected]);
-  });
-});
-
-describe('verify', () => {
-  const options = (more: object = {}) => ({ loginApi: fakeLoginApi().loginApi, ...more });
-  async function outcomesOf(strategy: MarketplaceStrategy): Promise<unknown> {
-    const session = await started(strategy);
-    return drive(strategy, requestOf({ auth_key: 'k' }, { session, mark: 'req' }));
-  }
-
-  it('classic: accessToken, refreshToken, profile, done', async () => {
-    const strategy = new MarketplaceStrategy(
-      options(),
-      (accessToken, refreshToken, profile, done) =>
-        done(null, userOf({ accessToken, refreshToken, id: profile.id }), { how: 'classic' }),
-    );
-    expect(await outcomesOf(strategy)).toEqual([
-      [
-        'success',
-        { accessToken: 'token-1', refreshToken: undefined, id: '77' },
-        { how: 'classic' },
-      ],
-    ]);
+    ['nothing that is not a host', '<b>x</b>'],
+    ['no more than the host', 'a.example, <b>'],
+  ])('and shows %s of the header', async (_name, host) => {
+    const { start, comeBack } = openLogin();
+    await start({}, at('app.example'));
+    const { outcome } = await comeBack('k1', { ...at(host), session: {} });
+    expect(JSON.stringify(outcome)).not.toContain('<b>');
   });
 
-  it('classic with params', async () => {
-    const strategy = new MarketplaceStrategy(options(), (_a, _r, params, _profile, done) =>
-      done(null, params),
-    );
-    expect(await outcomesOf(strategy)).toEqual([
-      ['success', { access_token: 'token-1', expires_in: 3600 }, {}],
-    ]);
+  it('when no cookie came back', async () => {
+    const { outcome } = await openLogin().comeBack();
+    expect(outcome).toEqual(failure('login_failed', 403, 'No cookie came back'));
+    const { outcome: other } = await openLogin().comeBack('k1', at('app.example'));
+    expect(JSON.stringify(other)).not.toContain('No cookie came back');
   });
 
-  it('classic with the request', async () => {
-    const strategy = new MarketplaceStrategy(
-      options({ passReqToCallback: true }) as { loginApi: LoginApi; passReqToCallback: true },
-      (req, accessToken, _r, profile, done) =>
-        done(
-          null,
-          userOf({ mark: (req as unknown as { mark: string }).mark, accessToken, id: profile.id }),
-        ),
-    );
-    expect(await outcomesOf(strategy)).toEqual([
-      ['success', { mark: 'req', accessToken: 'token-1', id: '77' }, {}],
-    ]);
+  it('when there is no session', async () => {
+    const { outcome } = await openLogin().comeBack('k1', { session: undefined });
+    expect(String(outcome?.[1])).toContain('express-session');
   });
 
-  it('classic with the request and params', async () => {
-    const strategy = new MarketplaceStrategy(
-      options({ passReqToCallback: true }) as { loginApi: LoginApi; passReqToCallback: true },
-      (_req, _a, _r, params, profile, done) => done(null, userOf({ ...params, id: profile.id })),
-    );
-    expect(await outcomesOf(strategy)).toEqual([
-      ['success', { access_token: 'token-1', expires_in: 3600, id: '77' }, {}],
-    ]);
+  it('when verify gives nothing', async () => {
+    const { start, comeBack } = openLogin({ verify: (_input: unknown) => null });
+    await start();
+    expect((await comeBack()).outcome).toEqual(failure('login_failed', 401, 'verify gave no user'));
   });
 
-  it('async: one argument, with profile, token and req', async () => {
-    const strategy = new MarketplaceStrategy(options(), async ({ profile, token, req }) => ({
-      id: profile.id,
-      token: token.value,
-      mark: (req as unknown as { mark: string }).mark,
-    }));
-    expect(await outcomesOf(strategy)).toEqual([
-      ['success', { id: '77', token: 'token-1', mark: 'req' }, {}],
-    ]);
+  it.each<[string, object, object, unknown[]]>([
+    ['the reason', {}, { code: 'login_failed', status: 403, message: /not started/ }, []],
+    ['what verify says', { message: 'banned' }, { status: 401, message: 'banned' }, ['k1']],
+  ])('in the error of failWithError, too: %s', async (_name, info, expected, keys) => {
+    const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
+      done(null, false, info);
+    const { start, comeBack } = openLogin({ verify });
+    if (keys.length > 0) await start();
+    const { recorded } = await comeBack('k1', {}, { failWithError: true });
+    expect(recorded).toEqual([['error', expect.objectContaining({ name: 'MarketgateError' })]]);
+    expect(recorded[0]?.[1]).toMatchObject(expected);
+    // Passport's failureRedirect comes before its failWithError.
+    const redirect = { failWithError: true, failureRedirect: '/' };
+    expect((await comeBack('k2', {}, redirect)).outcome?.[0]).toBe('fail');
   });
-
-  const boom = new Error('boom');
-  it.each<[string, (...args: never[]) => unknown, unknown[]]>([
-    ['async that rejects', async (_input: unknown) => Promise.reject(boom), ['error', boom]],
-    [
-      'async that throws at once',
-      (_input: unknown) => {
-        throw boom;
-      },
-      ['error', boom],
-    ],
-    [
-      'async that refuses',
-      async (_input: unknown) => false,
-      ['fail', expect.objectContaining({ code: 'login_failed' }), 401],
-    ],
-    [
-      'async that gives nothing',
-      async (_input: unknown) => undefined,
-      ['error', expect.any(TypeError)],
-    ],
-    [
-      'classic that throws',
-      (_a: 1, _b: 1, _c: 1, _d: 1) => {
-        throw boom;
-      },
-      ['error', boom],
-    ],
-    [
-      'classic and async that rejects',
-      async (_a: 1, _b: 1, _c: 1, _d: 1) => Promise.reject(boom),
-      ['error', boom],
-    ],
-    [
-      'classic with an error',
-      (_a: 1, _b: 1, _c: 1, done: (e: Error) => void) => done(boom),
-      ['error', boom],
-    ],
-    [
-      'classic that refuses',
-      (_a: 1, _b: 1, _c: 1, done: (...a: unknown[]) => void) =>
-        done(null, false, { message: 'banned' }),
-      ['fail', { message: 'banned' }, 401],
-    ],
-    [
-      'classic that calls done twice',
-      (_a: 1, _b: 1, _c: 1, done: (...a: unknown[]) => void) => {
-        done(null, { id: 1 });
-        done(boom);
-      },
-      ['success', { id: 1 }, {}],
-    ],
-    [
-      'classic that throws after done',
-      (_a: 1, _b: 1, _c: 1, done: (...a: unknown[]) => void) => {
-        done(null, { id: 1 });
-        throw boom;
-      },
-      ['success', { id: 1 }, {}],
-    ],
-  ])('%s ends in exactly one outcome', async (_name, shape, expected) => {
-    const strategy = new MarketplaceStrategy(options(), shape as unknown as typeof verify);
-    expect(await outcomesOf(strategy)).toEqual([expected]);
-  });
-});
-
-it("verify's own error is an error, also when it is one of this package", async () => {
-  const { loginApi } = fakeLoginApi();
-  const own = new MarketgateError('access_token_expired', 'of another call');
-  const strategy = new MarketplaceStrategy({ loginApi }, async () => Promise.reject(own));
-  const session = await started(strategy);
-  expect(await drive(strategy, requestOf({ auth_key: 'k' }, { session }))).toEqual([
-    ['error', own],
-  ]);
 });
 
 describe('the token store', () => {
   it('holds the token under the user_id before verify runs', async () => {
-    const { loginApi } = fakeLoginApi();
     const tokenStore = new MemoryTokenStore({ clock: () => 0 });
     let stored: unknown;
-    const strategy = new MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => {
+    const verify = async ({ profile }: { profile: { id: string } }) => {
       stored = await tokenStore.get(profile.id);
-      return { id: profile.id };
-    });
-    const session = await started(strategy);
-    await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+      return user;
+    };
+    const { start, comeBack } = openLogin({ tokenStore, verify });
+    await start();
+    await comeBack();
     expect(stored).toEqual({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 });
   });
 
-  it('that fails is an error, and gives away neither the token nor its own message', async () => {
-    const { loginApi } = fakeLoginApi();
-    const tokenStore = Object.assign(new MemoryTokenStore(), {
-      set: async () => Promise.reject(new Error('cannot write token-1')),
+  it('that fails is an error, and shows neither the token nor its own message', async () => {
+    const set = async () => Promise.reject(new Error('cannot write token-1'));
+    const { start, comeBack } = openLogin({
+      tokenStore: Object.assign(new MemoryTokenStore(), { set }),
     });
-    const strategy = new MarketplaceStrategy({ loginApi, tokenStore }, verify);
-    const session = await started(strategy);
-    const [outcome] = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+    await start();
+    const { outcome } = await comeBack();
     expect(outcome?.[0]).toBe('error');
     expect(outcome?.[1]).toMatchObject({ code: 'store_unavailable', status: 503 });
     expect(inspect(outcome, { depth: 9, showHidden: true })).not.toContain('token-1');
   });
 
   it('that says that the key was claimed elsewhere in the fleet ends the login', async () => {
-    const { loginApi, exchanged } = fakeLoginApi();
-    const tokenStore = Object.assign(new MemoryTokenStore(), { claim: async () => false });
-    const strategy = new MarketplaceStrategy({ loginApi, tokenStore }, verify);
-    const session = await started(strategy);
-    const [outcome] = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
-    expect(outcome?.[0]).toBe('fail');
+    const claimed: string[] = [];
+    const claim = async (name: string) => claimed.push(name) < 0;
+    const { start, comeBack, exchanged } = openLogin({
+      tokenStore: Object.assign(new MemoryTokenStore(), { claim }),
+    });
+    await start();
+    expect((await comeBack('spent-key-1')).outcome?.[0]).toBe('fail');
     expect(exchanged).toEqual([]);
+    // The fleet sees hashes.
+    for (const name of claimed) expect(name).toMatch(/^auth_key:[\w-]{43}$/);
   });
 });
 
 describe('returnTo', () => {
-  it('comes back with the callback, although the session is another by then', async () => {
-    const { strategy } = strategyOf();
-    const session = await started(strategy, { returnTo: '/account?tab=2#top' });
-    const req = requestOf({ auth_key: 'k' }, { session });
-    await drive(strategy, req);
-    expect(returnTo({ ...req, session: {} })).toBe('/account?tab=2#top');
+  it('comes back with the callback', async () => {
+    const { start, comeBack } = openLogin();
+    await start({ returnTo: '/account?tab=2#top' });
+    expect((await comeBack()).to).toBe('/account?tab=2#top');
   });
 
   it.each([
@@ -427,70 +365,76 @@ describe('returnTo', () => {
     ['/a'],
     { a: 1 },
   ])('%j is dropped', async (value) => {
-    const { strategy } = strategyOf();
-    const session = await started(strategy, { returnTo: value });
-    const req = requestOf({ auth_key: 'k' }, { session });
-    const [outcome] = await drive(strategy, req);
-    expect(outcome?.[0]).toBe('success');
-    expect(returnTo(req)).toBeUndefined();
+    const { start, comeBack } = openLogin();
+    await start({ returnTo: value });
+    expect(await comeBack()).toMatchObject({ outcome: success, to: undefined });
   });
 });
 
-describe('the profile', () => {
-  async function profileOf(user: object): Promise<unknown> {
-    const { loginApi } = fakeLoginApi({ getUser: async () => user });
-    let seen: unknown;
-    const strategy = new MarketplaceStrategy({ loginApi }, async ({ profile }) => {
-      seen = profile;
-      return { id: profile.id };
-    });
-    const session = await started(strategy);
-    await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
-    return seen;
+describe('a subclass', () => {
+  const { loginApi } = fakeLoginApi();
+  const make = (
+    Class: typeof MarketplaceStrategy,
+    verify = ({ profile }: { profile: object }) => profile,
+  ) => new Class({ loginApi }, verify);
+  async function outcomeOf(strategy: MarketplaceStrategy): Promise<unknown[] | undefined> {
+    const session = {};
+    const [first] = await drive(strategy, requestOf({}, { session }));
+    if (first?.[0] !== 'redirect') return first;
+    return (await drive(strategy, requestOf({ auth_key: 'k' }, { session })))[0];
   }
 
-  it('is in the form of passport', async () => {
-    expect(await profileOf(userInfo)).toEqual({
-      provider: 'marketplace',
-      id: '77',
-      username: 'mira',
-      displayName: 'Mira Okafor',
-      name: { givenName: 'Mira', familyName: 'Okafor' },
-      emails: [{ value: 'mira@example.test' }],
-      photos: [{ value: 'https://example.test/mira.png' }],
-      verified: true,
-      _raw: JSON.stringify(userInfo),
-      _json: userInfo,
-    });
+  it('can add to the profile', async () => {
+    class WithRole extends MarketplaceStrategy {
+      override userProfile(token: string, done: (error?: unknown, profile?: never) => void): void {
+        super.userProfile(token, (error, profile) =>
+          done(error, { ...profile, role: `of ${token}` } as never),
+        );
+      }
+    }
+    expect(await outcomeOf(make(WithRole))).toMatchObject([
+      'success',
+      { id: '77', role: 'of token-1' },
+      {},
+    ]);
   });
 
-  it('leaves out what is absent', async () => {
-    const few = { user_id: '9', user_name: 'nine' };
-    expect(await profileOf(few)).toStrictEqual({
-      provider: 'marketplace',
-      id: '9',
-      username: 'nine',
-      displayName: 'nine',
-      _raw: JSON.stringify(few),
-      _json: few,
-    });
+  type Done = (error?: unknown, profile?: object) => void;
+  it.each<[string, (this: MarketplaceStrategy, token: string, done: Done) => void, string]>([
+    ['gives no id', (_token, done) => done(null, {}), 'id'],
+    ['fails', (_token, done) => done(new Error('failed')), 'failed'],
+    [
+      'throws in its callback',
+      function (token) {
+        MarketplaceStrategy.prototype.userProfile.call(this, token, () => {
+          throw new Error('thrown');
+        });
+      },
+      'thrown',
+    ],
+  ])('whose userProfile %s is an error', async (_name, userProfile, message) => {
+    const outcome = await outcomeOf(Object.assign(make(MarketplaceStrategy), { userProfile }));
+    expect(outcome).toEqual(['error', expect.any(Error)]);
+    expect(String(outcome?.[1])).toContain(message);
   });
 
-  it.each([
-    ['photos/1.png', [{ value: 'https://market.example/photos/1.png' }]],
-    ['/photos/1.png', [{ value: 'https://market.example/photos/1.png' }]],
-    ['javascript:alert(1)', undefined],
-    ['', undefined],
-  ])('picture %j becomes %j', async (user_picture, photos) => {
-    const profile = (await profileOf({ ...userInfo, user_picture })) as { photos?: unknown };
-    expect(profile.photos).toEqual(photos);
-  });
+  it.each(['authorizationParams', 'tokenParams', 'parseErrorResponse'])(
+    'that overrides %s is refused: nothing would call it',
+    async (hook) => {
+      class ByMethod extends MarketplaceStrategy {}
+      Object.defineProperty(ByMethod.prototype, hook, { value: () => ({}) });
+      expect(() => make(ByMethod)).toThrow(new RegExp(`^MarketplaceStrategy: ${hook} `));
+      // A class field is there only after the constructor.
+      const byField = Object.assign(make(MarketplaceStrategy), { [hook]: () => ({}) });
+      expect(String((await outcomeOf(byField))?.[1])).toContain(hook);
+    },
+  );
 
-  it.each([
-    ['1', true],
-    ['0', false],
-    ['', false],
-  ])('user_verified %j is %s', async (user_verified, verified) => {
-    expect(await profileOf({ ...userInfo, user_verified })).toMatchObject({ verified });
+  it('in the style of ES5 is refused', async () => {
+    expect(() =>
+      Reflect.apply(MarketplaceStrategy as never, {}, [{ loginApi }, () => user]),
+    ).toThrow(TypeError);
+    const strategy = Object.create(MarketplaceStrategy.prototype) as MarketplaceStrategy;
+    expect(String((await outcomeOf(strategy))?.[1])).toContain('extend it with a class');
   });
 });

@@ -1,12 +1,6 @@
-import {
-  MarketplaceStrategy,
-  type MarketplaceStrategyOptions,
-  MemoryTokenStore,
-  type MarketplaceStrategy as Strategy,
-} from 'marketgate';
+import { MarketplaceStrategy, type MarketplaceStrategyOptions, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { drive, fakeLoginApi, longSecret, requestOf } from '../../support/strategy-harness.js';
-import { userInfo } from '../../support/wire.js';
+import { fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 
 const { loginApi } = fakeLoginApi();
 const verify = async ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
@@ -90,99 +84,6 @@ describe('a complaint about an option', () => {
     const two = (_a: unknown, _b: unknown) => {};
     expect(make(options, two)).toThrow('takes 2 arguments');
     expect(make(options, two)).toThrow(expected);
-  });
-});
-
-describe('what a visitor is told', () => {
-  async function told(query: object, more: object = {}): Promise<unknown> {
-    const strategy = new MarketplaceStrategy({ loginApi }, verify);
-    return (await drive(strategy, requestOf(query, more)))[0]?.[1];
-  }
-
-  it.each<[string, object, string]>([
-    ['twice', { auth_key: ['a', 'b'] }, 'given once'],
-    ['twice, as Express 5 leaves it', { 'auth_key[]': 'a' }, 'given once'],
-    ['empty', { auth_key: ' ' }, 'empty'],
-  ])('of an auth_key that came %s', async (_name, query, expected) => {
-    expect(await told(query)).toMatchObject({
-      code: 'auth_key_rejected',
-      message: expect.stringContaining(expected),
-    });
-  });
-
-  it.each<[string, object]>([
-    ['HEAD', { method: 'HEAD' }],
-    ['sec-purpose', { headers: { 'sec-purpose': 'prefetch' } }],
-    ['x-purpose, as old Safari has it', { headers: { 'x-purpose': 'preview' } }],
-  ])('of a login that was only fetched ahead, by %s', async (_name, more) => {
-    expect(await told({ auth_key: 'k' }, more)).toMatchObject({
-      code: 'login_failed',
-      message: expect.stringContaining('prefetch'),
-    });
-  });
-});
-
-describe('verify', () => {
-  async function logIn(own: unknown, overrides = {}): Promise<unknown> {
-    const fake = fakeLoginApi(overrides);
-    const strategy: Strategy = new MarketplaceStrategy(
-      { loginApi: fake.loginApi },
-      own as typeof verify,
-    );
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    return drive(strategy, requestOf({ auth_key: 'k' }, { session }));
-  }
-  type Done = (error: unknown, user?: object) => void;
-
-  it('is told for how many seconds the token lives, whenever it was made', async () => {
-    const exchange = async () => ({ value: 't', issuedAt: 5_000_000, expiresAt: 5_090_000 });
-    const classic = (_a: 1, _r: 1, params: object, _p: 1, done: Done) => done(null, params);
-    expect(await logIn(classic, { exchange })).toEqual([
-      ['success', { access_token: 't', expires_in: 90 }, {}],
-    ]);
-  });
-
-  it('that gives nothing and calls done later is waited for', async () => {
-    const classic = (_a: 1, _r: 1, _p: 1, done: Done) => {
-      setImmediate(() => done(null, { id: 'later' }));
-    };
-    expect(await logIn(classic)).toEqual([['success', { id: 'later' }, {}]]);
-  });
-
-  it('that gives a query which runs when it is awaited has it run by nobody', async () => {
-    let runs = 0;
-    const classic = (_a: 1, _r: 1, _p: 1, done: Done) => {
-      setImmediate(() => done(null, { id: 'later' }));
-      // biome-ignore lint/suspicious/noThenProperty: as the queries of some database libraries are.
-      return { then: () => runs++, catch: () => runs++ };
-    };
-    expect(await logIn(classic)).toEqual([['success', { id: 'later' }, {}]]);
-    expect(runs).toBe(0);
-  });
-});
-
-describe('the profile', () => {
-  async function photoOf(user_picture: string, loginUrl: string): Promise<unknown> {
-    const fake = fakeLoginApi({
-      loginUrl: () => loginUrl,
-      getUser: async () => ({ ...userInfo, user_picture }),
-    });
-    const strategy = new MarketplaceStrategy({ loginApi: fake.loginApi }, async ({ profile }) => ({
-      photos: profile.photos,
-    }));
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    const [outcome] = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
-    return outcome?.[1];
-  }
-
-  it.each([
-    ['1.png', 'https://market.example/x/api/oauth?app_id=a', 'https://market.example/x/1.png'],
-    ['/1.png', 'https://market.example/x/api/oauth?app_id=a', 'https://market.example/1.png'],
-    ['http://cdn.example/1.png', 'https://market.example/api/oauth?', 'http://cdn.example/1.png'],
-  ])('has the picture %s of %s at %s', async (picture, loginUrl, value) => {
-    expect(await photoOf(picture, loginUrl)).toEqual({ photos: [{ value }] });
   });
 });
 

@@ -1,0 +1,371 @@
+import { MarketgateError, MemoryTokenStore } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+import { ATTEMPTS_KEY, openLogin, type Recorded } from '../../support/strategy-harness.js';
+import { userInfo } from '../../support/wire.js';
+
+const user = { id: '77' };
+const success = ['success', user, {}];
+const refused = ['fail', expect.objectContaining({ code: 'login_failed' }), 403];
+
+type Headers = Record<string, string>;
+
+const from = (site: string, dest = 'document', mode = 'navigate'): Headers => ({
+  'sec-fetch-site': site,
+  'sec-fetch-dest': dest,
+  'sec-fetch-mode': mode,
+});
+
+const isAsked = (outcome: Recorded | undefined): boolean =>
+  outcome?.[0] === 'redirect' && /\/callback\?confirm=/.test(String(outcome[1]));
+
+describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) => {
+  describe("confirm: 'auto'", () => {
+    function open(options: Parameters<typeof openLogin>[0] = {}) {
+      const login = openLogin({ where, ...options });
+      return {
+        ...login,
+        start: async (headers: Headers) => (await login.start({}, { headers })).outcome,
+        comeBack: async (key = 'k1', headers = from('cross-site'), more = {}) =>
+          (await login.comeBack(key, { headers, ...more })).outcome,
+      };
+    }
+
+    it.each<[string, Headers]>([
+      ['a link on a page of this site', from('same-origin')],
+      ['a form on a page of this site', { ...from('same-origin'), origin: 'https://app.example' }],
+      ['the address bar or a bookmark', from('none')],
+      ['a browser that does not say', {}],
+      ['a browser that says nothing useful', { 'sec-fetch-site': '', 'sec-fetch-dest': '' }],
+    ])('a login begun by %s is not asked about', async (_name, headers) => {
+      const { start, comeBack } = open();
+      await start(headers);
+      expect(await comeBack()).toEqual(success);
+    });
+
+    it.each<[string, Headers]>([
+      ['a page of another site', from('cross-site')],
+      ['a page of another origin on the same site', from('same-site')],
+      ['a value that does not exist yet', from('somewhere')],
+      ['capitals', from('Cross-Site')],
+      ['an image', from('same-origin', 'image', 'no-cors')],
+      ['a frame of this site', from('same-origin', 'iframe')],
+      ['a fetch', from('same-origin', 'empty', 'cors')],
+      ['a service worker that passes the navigation on', from('same-origin', 'empty')],
+      ['a script that was typed', from('none', 'script', 'no-cors')],
+      ['another site, where the browser sends nothing else', { 'sec-fetch-site': 'cross-site' }],
+      ['an image, where the browser sends nothing else', { 'sec-fetch-dest': 'image' }],
+    ])('a login begun by %s is asked about', async (_name, headers) => {
+      const { start, comeBack } = open();
+      await start(headers);
+      expect(await comeBack()).toSatisfy(isAsked);
+    });
+
+    it.each([
+      ['first', [from('cross-site'), from('same-origin')]],
+      ['last', [from('same-origin'), from('cross-site')]],
+      ['in between', [from('none'), from('cross-site'), from('none')]],
+    ])('one foreign login among several, begun %s, makes the next ask', async (_name, starts) => {
+      const { start, comeBack } = open();
+      for (const headers of starts) await start(headers);
+      expect(await comeBack()).toSatisfy(isAsked);
+    });
+
+    it.each(['iframe', 'frame'])('a callback in an %s is asked about', async (dest) => {
+      const { start, comeBack } = open();
+      await start(from('same-origin'));
+      expect(await comeBack('k1', from('same-site', dest))).toSatisfy(isAsked);
+    });
+
+    it.each<[string, Headers]>([
+      ['an image', from('same-site', 'image', 'no-cors')],
+      ['a script', from('same-origin', 'script', 'no-cors')],
+      ['a fetch', from('same-origin', 'empty', 'cors')],
+      ['a fetch that sends no mode', { 'sec-fetch-dest': 'empty' }],
+      ['an <object>', from('same-site', 'object')],
+      ['an <embed>', from('same-site', 'embed')],
+      ['a style sheet', from('cross-site', 'style', 'no-cors')],
+    ])('a callback as %s spends nothing, whatever confirm says', async (_name, headers) => {
+      for (const confirm of ['auto', true, false] as const) {
+        const { start, comeBack, exchanged } = open({ confirm });
+        await start(from('same-origin'));
+        for (const more of [{}, { user }]) {
+          const error = expect.objectContaining({ code: 'login_failed', status: 401 });
+          expect(await comeBack('strangers', headers, more)).toEqual(['error', error]);
+        }
+        // The visitor's own login goes on.
+        await comeBack('own');
+        expect(exchanged).toEqual(['own']);
+      }
+    });
+
+    it('a callback that a service worker passes on is a navigation', async () => {
+      const { start, comeBack } = open();
+      await start(from('same-origin'));
+      expect(await comeBack('k1', from('cross-site', 'empty'))).toEqual(success);
+    });
+
+    it('a foreign login ends with any login of this browser', async () => {
+      const { start, comeBack, exchanged } = open({ confirm: false });
+      await start(from('cross-site'));
+      await start(from('same-origin'));
+      expect(await comeBack('own')).toEqual(success);
+      expect((await comeBack('strangers'))?.[2]).toBe(403);
+      expect(exchanged).toEqual(['own']);
+    });
+
+    it.each([
+      ['false asks nobody', false, [false, false]],
+      ['true asks everybody', true, [true, true]],
+      ['the same in an object', { ask: true }, [true, true]],
+      ['an own page is only asked for where it must be', { render: () => {} }, [false, true]],
+    ] as const)('%s', async (_name, confirm, expected) => {
+      for (const [i, site] of ['same-origin', 'cross-site'].entries()) {
+        const { start, comeBack } = open({ confirm });
+        await start(from(site));
+        expect(isAsked(await comeBack())).toBe(expected[i]);
+      }
+    });
+  });
+
+  describe('confirm: true', () => {
+    function open(options: Parameters<typeof openLogin>[0] = {}) {
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const login = openLogin({ where, confirm: true, tokenStore, ...options });
+      const answer = (confirm: string, given = 'continue', more?: object) =>
+        login.visit({ confirm, answer: given }, more);
+      return { ...login, answer, tokenStore };
+    }
+
+    it('shows whose account it is, before anybody is logged in', async () => {
+      const { visit, upToThePage, tokenStore } = open();
+      const { recorded, res, isFresh } = await visit({ confirm: await upToThePage() });
+      expect(recorded.map(([name]) => name)).toEqual(['page']);
+      for (const text of [
+        'Continue as <bdi>Mira Okafor</bdi>?',
+        '<bdi>mira</bdi>',
+        '<title>Continue as Mira Okafor?</title>',
+      ]) {
+        expect(res.body).toContain(text);
+      }
+      expect(res.body).toMatch(/<style>[^<]*color-scheme[^<]*<\/style>/);
+      expect([res.statusCode, isFresh]).toEqual([200, false]);
+      expect(res.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+        'content-type': 'text/html; charset=utf-8',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      });
+      expect(res.body).not.toContain('token-1');
+      expect(await tokenStore.get('77')).toBeUndefined();
+    });
+
+    it('the page can be reloaded, and "Continue" logs in and goes on', async () => {
+      const { visit, answer, upToThePage, tokenStore, exchanged } = open();
+      const confirm = await upToThePage({ returnTo: '/account' });
+      for (let i = 0; i < 2; i++) await visit({ confirm });
+      expect(await answer(confirm)).toMatchObject({
+        recorded: [success],
+        to: '/account',
+        isFresh: true,
+      });
+      expect((await tokenStore.get('77'))?.value).toBe('token-1');
+      expect(exchanged).toEqual(['k1']);
+      expect(await visit({ confirm }, { user })).toMatchObject({
+        recorded: [['pass']],
+        isFresh: false,
+      });
+    });
+
+    it('"Not me" logs nobody in, and ends the attempt', async () => {
+      const { answer, upToThePage, tokenStore } = open();
+      const confirm = await upToThePage();
+      const { outcome } = await answer(confirm, 'cancel');
+      const why = { code: 'login_failed', message: expect.stringContaining('nobody') };
+      expect(outcome).toEqual(['fail', expect.objectContaining(why), 401]);
+      expect((await answer(confirm)).outcome).toEqual(refused);
+      expect(await tokenStore.get('77')).toBeUndefined();
+    });
+
+    it('"Continue" at the moment of "Not me" logs nobody in', async () => {
+      const { answer, upToThePage } = open();
+      const confirm = await upToThePage();
+      const answers = await Promise.all([answer(confirm, 'cancel'), answer(confirm)]);
+      expect(answers.map(({ outcome }) => outcome?.[0])).toEqual(['fail', 'fail']);
+    });
+
+    it('an answer from another browser, or to a made-up attempt, is refused', async () => {
+      const confirm = await open().upToThePage();
+      const stranger = open();
+      for (const query of [
+        { confirm, answer: 'continue' },
+        { confirm },
+        { confirm: 'made-up' },
+        { confirm: 'made-up', answer: 'cancel' },
+      ]) {
+        expect((await stranger.visit(query)).outcome).toEqual(refused);
+        expect((await stranger.visit(query, { user })).recorded).toEqual([['pass']]);
+      }
+    });
+
+    it('an answer that is neither yes nor no, or to another id, leaves the one that waits', async () => {
+      const { answer, upToThePage } = open();
+      const confirm = await upToThePage();
+      expect((await answer(confirm, 'perhaps')).outcome?.[0]).toBe('page');
+      expect((await answer('made-up')).outcome).toEqual(refused);
+      expect((await answer(confirm)).outcome).toEqual(success);
+    });
+
+    it('an attempt that waits is none that a callback can use, and the other tab’s is left', async () => {
+      const { start, comeBack, upToThePage, exchanged } = open();
+      await start();
+      await upToThePage();
+      expect((await comeBack('k2')).outcome).toSatisfy(isAsked);
+      expect((await comeBack('k3')).outcome).toEqual(refused);
+      expect(exchanged).toEqual(['k1', 'k2']);
+    });
+
+    it.each([
+      ['after ten minutes', 600_000, 3_600_000],
+      ['when the token has ended', 100_000, 100_000],
+    ])('an answer logs nobody in %s', async (_name, at, expiresAt) => {
+      let now = 0;
+      const clock = () => now;
+      const exchange = async () => ({ value: 't', issuedAt: 0, expiresAt });
+      for (const forgets of [false, true]) {
+        now = 0;
+        // A store that forgets to expire is caught, too.
+        const tokenStore = new MemoryTokenStore({ clock: forgets ? () => 0 : clock });
+        const { answer, upToThePage } = open({ clock, tokenStore, api: { exchange } });
+        const confirm = await upToThePage();
+        now = at;
+        expect((await answer(confirm)).outcome).toEqual(refused);
+      }
+    });
+
+    it('a prefetch answers nothing', async () => {
+      const { answer, upToThePage } = open();
+      const confirm = await upToThePage();
+      const early = await answer(confirm, 'continue', { headers: { purpose: 'prefetch' } });
+      expect(early.outcome?.[0]).toBe('error');
+      expect((await answer(confirm)).outcome).toEqual(success);
+    });
+
+    it('an answer fails with what the service says, when the account is gone', async () => {
+      let isGone = false;
+      const getUser = async () => {
+        if (isGone) throw new MarketgateError('login_failed', 'the account was deleted');
+        return userInfo;
+      };
+      const { answer, upToThePage } = open({ api: { getUser } });
+      const confirm = await upToThePage();
+      isGone = true;
+      expect((await answer(confirm)).recorded).toEqual([
+        ['fail', { code: 'login_failed', message: 'the account was deleted' }, 401],
+      ]);
+    });
+
+    it('logs in the account that was shown, and no other that the token has become', async () => {
+      let user_id = 'mira';
+      const getUser = async () => ({ ...userInfo, user_id });
+      const { answer, upToThePage } = open({ api: { getUser } });
+      const confirm = await upToThePage();
+      user_id = 'tomas';
+      expect((await answer(confirm)).outcome).toEqual(refused);
+    });
+
+    it('two visitors who share a token store are each logged in as themselves', async () => {
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const visitors = ['mira', 'tomas'].map((user_id) =>
+        open({ tokenStore, api: { getUser: async () => ({ ...userInfo, user_id }) } }),
+      );
+      const asked: string[] = [];
+      for (const [i, { upToThePage }] of visitors.entries()) {
+        asked.push(await upToThePage({}, `k${i}`));
+      }
+      for (const [i, { answer }] of visitors.entries()) {
+        const { outcome } = await answer(asked[i] ?? '');
+        expect(outcome?.[1]).toEqual({ id: ['mira', 'tomas'][i] });
+      }
+    });
+  });
+});
+
+describe('the page', () => {
+  const pageOf = async (given: object) => {
+    const getUser = async () => ({ ...userInfo, ...given });
+    const { visit, upToThePage } = openLogin({ confirm: true, clock: () => 0, api: { getUser } });
+    return (await visit({ confirm: await upToThePage() })).res.body ?? '';
+  };
+  const nameless = { user_firstname: undefined, user_lastname: undefined };
+
+  it.each<[string, object, string, string]>([
+    ['without a name', nameless, 'mira', 'mira'],
+    ['with nothing but an id', { ...nameless, user_name: undefined }, '77', '77'],
+    [
+      'with a name that is markup',
+      { user_firstname: '<script>', user_lastname: undefined },
+      '&lt;script&gt;',
+      'mira',
+    ],
+    [
+      'with a long name, of which no letter is cut in two',
+      { ...nameless, user_name: '\u{1f980}'.repeat(120) },
+      '\u{1f980}'.repeat(100),
+      '\u{1f980}'.repeat(100),
+    ],
+  ])('of a user %s shows what there is', async (_name, given, name, username) => {
+    const body = await pageOf(given);
+    expect(body).toContain(`Continue as <bdi>${name}</bdi>?`);
+    expect(body).toContain(`User name <strong><bdi>${username}</bdi>`);
+    expect(body).not.toContain('<script>');
+  });
+
+  it.each([
+    ['an app that is mounted somewhere', { originalUrl: '/shop/callback?x' }, '/shop/callback'],
+    ['plain Node', { originalUrl: undefined, url: '/callback?x' }, '/callback'],
+    ['an address that leads elsewhere', { originalUrl: '//evil.example/x?y' }, '/evil.example/x'],
+  ])('is where the callback is: %s', async (_name, more, path) => {
+    const { start, comeBack } = openLogin({ confirm: true });
+    await start();
+    const { outcome } = await comeBack('k1', more);
+    expect(String(outcome?.[1])).toMatch(new RegExp(`^${path}\\?confirm=[\\w-]+$`));
+  });
+
+  it('cannot be sent without a response, and the error says so', async () => {
+    const { visit, upToThePage } = openLogin({ confirm: true, clock: () => 0 });
+    const confirm = await upToThePage();
+    const { outcome } = await visit({ confirm }, { res: undefined });
+    expect(String(outcome?.[1])).toContain('no response');
+  });
+
+  it('that the app renders and that fails is an error', async () => {
+    const render = () => {
+      throw new Error('no template');
+    };
+    const { visit, upToThePage } = openLogin({ confirm: { ask: true, render }, clock: () => 0 });
+    const { outcome } = await visit({ confirm: await upToThePage() });
+    expect(outcome).toEqual(['error', new Error('no template')]);
+  });
+});
+
+describe('"confirm" in the query', () => {
+  it.each([
+    ['is nothing where it is off', { confirm: false }, { confirm: 'x', answer: 'continue' }],
+    ['is nothing where it is empty', { confirm: true }, { confirm: '', answer: 'continue' }],
+  ])('%s: the login starts', async (_name, options, query) => {
+    expect((await openLogin(options).visit(query)).outcome?.[0]).toBe('redirect');
+  });
+
+  it('with the id of a login that is not that far leaves that login alone', async () => {
+    const { start, visit, comeBack, session, exchanged } = openLogin({ confirm: true });
+    await start();
+    const [{ id } = { id: '' }] = session[ATTEMPTS_KEY] as { id: string }[];
+    for (const query of [{ confirm: id }, { confirm: id, answer: 'continue' }]) {
+      expect((await visit(query)).outcome).toEqual(refused);
+    }
+    await comeBack('k1');
+    expect(exchanged).toEqual(['k1']);
+  });
+});

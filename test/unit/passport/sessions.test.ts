@@ -1,0 +1,207 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import session from 'express-session';
+import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
+import { type AuthenticateOptions, Passport } from 'passport';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Browser } from '../../support/browser.js';
+import { listen } from '../../support/listen.js';
+import { cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
+
+// The strategy with passport on Node alone: no Express, and sessions of several kinds.
+
+type Data = Record<string, unknown>;
+type Use = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
+
+/** A session that is one object, with methods as iron-session has them: they cannot be replaced. */
+function sessionWith(methods: (data: Data) => Record<string, unknown>): Use & { saved: Data } {
+  const saved: Data = {};
+  const use = (req: IncomingMessage, _res: ServerResponse, next: () => void): void => {
+    const data: Data = { ...saved };
+    for (const [name, value] of Object.entries(methods(data))) {
+      Object.defineProperty(data, name, { value });
+    }
+    Object.assign(req, { session: data });
+    next();
+  };
+  return Object.assign(use, { saved });
+}
+
+function keep(saved: Data, data: Data): void {
+  for (const key of Object.keys(saved)) delete saved[key];
+  Object.assign(saved, structuredClone({ ...data }));
+}
+
+const ironSession = (): Use => {
+  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
+    save: async () => keep(use.saved, data),
+    destroy: () => keep(use.saved, {}),
+  }));
+  return use;
+};
+
+const withPromises = (): Use => {
+  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
+    id: 'a',
+    save: async () => keep(use.saved, data),
+    regenerate: async () => keep(data, {}),
+  }));
+  return use;
+};
+
+/** cookie-session with the methods that passport misses, as apps put them on. */
+const polyfilled = (): Use => {
+  const use: ReturnType<typeof sessionWith> = sessionWith((data) => {
+    Object.assign(data, {
+      save: (done: () => void) => {
+        const { save: _save, regenerate: _regenerate, ...rest } = data;
+        keep(use.saved, rest);
+        done();
+      },
+      regenerate: (done: () => void) => done(),
+    });
+    return {};
+  });
+  return use;
+};
+
+const expressSession = (): Use =>
+  session({ secret: longSecret(), resave: false, saveUninitialized: false }) as unknown as Use;
+
+async function open(
+  use: Use | undefined,
+  authOptions: AuthenticateOptions = {},
+  options: Partial<MarketplaceStrategyOptions> = {},
+) {
+  const { loginApi, exchanged } = fakeLoginApi();
+  const passport = new Passport();
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+  passport.use(
+    new MarketplaceStrategy({ loginApi, ...options }, ({ profile }) => ({ id: profile.id })),
+  );
+  const authenticate = passport.authenticate('marketplace', authOptions);
+  const origin = await listen((req, res) => {
+    const answer = (error?: unknown) => {
+      const { user } = req as { user?: unknown };
+      res.end(JSON.stringify({ user, to: returnTo(req), error: error && String(error) }));
+    };
+    const run = req.url === '/account' ? passport.session() : authenticate;
+    const next = () => run(req as never, res as never, answer);
+    if (use) use(req, res, next);
+    else next();
+  });
+  const browser = new Browser();
+  const ask = async (path: string) => {
+    const response = await browser.get(`${origin}${path}`);
+    const text = await response.text();
+    return { response, text, body: text.startsWith('{') ? JSON.parse(text) : undefined };
+  };
+  return { ask, exchanged };
+}
+
+describe.each<[string, () => Use]>([
+  ['express-session', expressSession],
+  ['one like iron-session: a promise, no regenerate, methods that cannot be replaced', ironSession],
+  ['one whose methods return promises', withPromises],
+  ['cookie-session with methods of the app’s own', polyfilled],
+])('with %s', (_name, makeSession) => {
+  it.each([false, true])('a login is kept by passport; keepSessionInfo: %s', async (keeps) => {
+    const { ask, exchanged } = await open(makeSession(), { keepSessionInfo: keeps });
+    const { response } = await ask('/login');
+    expect(response.headers.get('location')).toContain('/api/oauth?app_id=');
+    expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
+    expect((await ask('/account')).body).toEqual({ user: { id: '77' } });
+    expect(exchanged).toEqual(['k1']);
+  });
+});
+
+describe('with a session that cannot regenerate, as cookie-session', () => {
+  it('a login is refused before it starts', async () => {
+    const { ask } = await open(sessionWith(() => ({})));
+    const { body } = await ask('/login');
+    expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*regenerate.*session: false/);
+  });
+
+  it('and with session: false, where passport keeps no login, it works', async () => {
+    const { ask } = await open(
+      sessionWith(() => ({})),
+      { session: false },
+    );
+    expect((await ask('/login')).response.status).toBe(302);
+  });
+});
+
+describe('a session that does not answer', () => {
+  const never = () => undefined;
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+  async function timeOut<T>(promise: Promise<T>): Promise<T> {
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(5000);
+    return promise;
+  }
+  const error = (method: string) =>
+    expect.objectContaining({
+      code: 'store_unavailable',
+      message: expect.stringContaining(`session.${method} did not answer within 5000 ms`),
+    });
+
+  it('when it is saved is an error', async () => {
+    const { loginApi } = fakeLoginApi();
+    const strategy = new MarketplaceStrategy({ loginApi }, () => ({ id: '77' }));
+    const { req } = cookieBrowser().request({}, { session: { save: never } });
+    expect(await timeOut(drive(strategy, req))).toEqual([['error', error('save')]]);
+  });
+
+  it.each(['regenerate', 'save'])('when passport calls %s is an error', async (method) => {
+    const { loginApi } = fakeLoginApi();
+    const passport = new Passport();
+    passport.serializeUser((user, done) => done(null, user));
+    const strategy = new MarketplaceStrategy({ loginApi }, () => ({ id: '77' }));
+    const answers = (done: () => void) => done();
+    const held: Data = { regenerate: answers, save: answers };
+    const visit = (query: object) =>
+      new Promise((resolve) => {
+        const { req, res } = cookieBrowser().request(query, { session: held });
+        Object.assign(res, { end: resolve });
+        passport.authenticate(strategy)(req as never, res as never, resolve);
+      });
+    await visit({});
+    // Taking the attempt saves, too: only what passport calls hangs.
+    held.regenerate =
+      method === 'regenerate'
+        ? never
+        : (done: () => void) => {
+            held.save = never;
+            done();
+          };
+    expect(await timeOut(visit({ auth_key: 'k1' }))).toEqual(error(method));
+  });
+});
+
+describe('on Node alone, without a session', () => {
+  const inCookie = { loginAttempts: { cookieSecret: longSecret() } };
+
+  it('a login works with its attempts in a cookie', async () => {
+    const { ask } = await open(undefined, { session: false }, inCookie);
+    const { response } = await ask('/login');
+    expect(response.headers.get('set-cookie')).toContain('HttpOnly');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
+  });
+
+  it('the page asks at the callback, and "Continue" logs in', async () => {
+    const { ask } = await open(undefined, { session: false }, { ...inCookie, confirm: true });
+    await ask('/login');
+    const { response } = await ask('/callback?auth_key=k1');
+    const page = response.headers.get('location') ?? '';
+    expect(page).toMatch(/^\/callback\?confirm=/);
+    expect((await ask(page)).text).toContain('Continue as');
+    expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
+  });
+
+  it('an auth_key given twice fails', async () => {
+    const { ask } = await open(undefined, { session: false }, inCookie);
+    expect((await ask('/callback?auth_key=a&auth_key=b')).response.status).toBe(401);
+  });
+});

@@ -1,0 +1,196 @@
+import { MarketplaceStrategy } from 'marketgate';
+import { describe, expect, it } from 'vitest';
+import { drive, fakeLoginApi, openLogin, requestOf } from '../../support/strategy-harness.js';
+
+type Done = (error: unknown, user?: unknown, info?: object) => void;
+
+const user = { id: '1' };
+const boom = new Error('boom');
+const success = ['success', user, {}];
+const refused = ['fail', expect.objectContaining({ code: 'login_failed' }), 401];
+const gaveUndefined = [
+  'error',
+  expect.objectContaining({ message: expect.stringContaining('gave undefined') }),
+];
+
+async function logIn(verify: unknown, options: object = {}): Promise<unknown> {
+  const { start, comeBack } = openLogin({ verify, ...options });
+  await start();
+  return (await comeBack('k', { mark: 'req' })).recorded;
+}
+
+describe('verify is given', () => {
+  // Typed as an app writes it: inline, without types of its own.
+  const { loginApi } = fakeLoginApi();
+  const userOf = (given: object): Express.User => given;
+  const withRequest = { loginApi, passReqToCallback: true } as const;
+
+  it.each<[string, MarketplaceStrategy, object]>([
+    [
+      'accessToken, refreshToken, profile, done',
+      new MarketplaceStrategy({ loginApi }, (token, refresh, profile, done) =>
+        done(null, userOf({ token, refresh, id: profile.id })),
+      ),
+      { token: 'token-1', refresh: undefined, id: '77' },
+    ],
+    [
+      'params before the profile',
+      new MarketplaceStrategy({ loginApi }, (_token, _refresh, params, profile, done) =>
+        done(null, userOf({ ...params, id: profile.id })),
+      ),
+      { access_token: 'token-1', expires_in: 3600, id: '77' },
+    ],
+    [
+      'the request first',
+      new MarketplaceStrategy(withRequest, (req, token, _refresh, profile, done) =>
+        done(null, userOf({ path: req.path, token, id: profile.id })),
+      ),
+      { path: '/callback', token: 'token-1', id: '77' },
+    ],
+    [
+      'the request first, and params',
+      new MarketplaceStrategy(withRequest, (req, _token, _refresh, params, profile, done) =>
+        done(null, userOf({ path: req.path, ...params, id: profile.id })),
+      ),
+      { path: '/callback', access_token: 'token-1', expires_in: 3600, id: '77' },
+    ],
+    [
+      'one argument with profile, token and req',
+      new MarketplaceStrategy({ loginApi }, async ({ profile, token, req }) =>
+        userOf({ path: req.path, token: token.value, id: profile.id }),
+      ),
+      { path: '/callback', token: 'token-1', id: '77' },
+    ],
+    [
+      'those of the classic form, where it declares none',
+      new MarketplaceStrategy({ loginApi }, ((...args: unknown[]) => ({ args })) as never),
+      { args: ['token-1', undefined, expect.objectContaining({ id: '77' }), expect.any(Function)] },
+    ],
+    [
+      'those and the request, where it declares none',
+      new MarketplaceStrategy(withRequest, ((...args: unknown[]) => ({ n: args.length })) as never),
+      { n: 5 },
+    ],
+  ])('%s', async (_name, strategy, expected) => {
+    const session = {};
+    await drive(strategy, requestOf({}, { session }));
+    const req = requestOf({ auth_key: 'k' }, { session, path: '/callback' });
+    expect(await drive(strategy, req)).toEqual([['success', expected, {}]]);
+  });
+
+  it('the seconds that the token lives, whenever it was made', async () => {
+    const exchange = async () => ({ value: 't', issuedAt: 5_000_000, expiresAt: 5_090_000 });
+    const verify = (_a: 1, _r: 1, params: object, _p: 1, done: Done) => done(null, params);
+    expect(await logIn(verify, { api: { exchange } })).toEqual([
+      ['success', { access_token: 't', expires_in: 90 }, {}],
+    ]);
+  });
+});
+
+describe('verify ends in exactly one outcome where it', () => {
+  it.each<[string, (...args: never[]) => unknown, unknown]>([
+    ['takes one argument and gives a user', (_input: unknown) => user, success],
+    ['takes one and gives a promise of one', async (_input: unknown) => user, success],
+    ['takes one and rejects', (_input: unknown) => Promise.reject(boom), ['error', boom]],
+    [
+      'takes one and throws',
+      (_input: unknown) => {
+        throw boom;
+      },
+      ['error', boom],
+    ],
+    ['takes one and gives false', async (_input: unknown) => false, refused],
+    ['takes one and gives null', async (_input: unknown) => null, refused],
+    ['takes one and gives undefined', async (_input: unknown) => undefined, gaveUndefined],
+    [
+      'throws',
+      (_a: 1, _r: 1, _p: 1, _done: Done) => {
+        throw boom;
+      },
+      ['error', boom],
+    ],
+    ['rejects', async (_a: 1, _r: 1, _p: 1, _done: Done) => Promise.reject(boom), ['error', boom]],
+    ['calls done with an error', (_a: 1, _r: 1, _p: 1, done: Done) => done(boom), ['error', boom]],
+    ['calls done with false', (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false), refused],
+    [
+      'calls done with false and a message',
+      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false, { message: 'banned' }),
+      ['fail', { message: 'banned' }, 401],
+    ],
+    [
+      'calls done with undefined and a message',
+      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, undefined, { message: 'banned' }),
+      ['fail', { message: 'banned' }, 401],
+    ],
+    ['calls done with undefined', (_a: 1, _r: 1, _p: 1, done: Done) => done(null), gaveUndefined],
+    [
+      'calls done with a user and a message',
+      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, user, { message: 'welcome' }),
+      ['success', user, { message: 'welcome' }],
+    ],
+    [
+      'calls done twice',
+      (_a: 1, _r: 1, _p: 1, done: Done) => {
+        done(null, user);
+        done(boom);
+      },
+      success,
+    ],
+    [
+      'throws after done',
+      (_a: 1, _r: 1, _p: 1, done: Done) => {
+        done(null, user);
+        throw boom;
+      },
+      success,
+    ],
+    [
+      'calls done later',
+      (_a: 1, _r: 1, _p: 1, done: Done) => {
+        setImmediate(() => done(null, user));
+      },
+      success,
+    ],
+    ['declares no arguments and gives a user', async (..._args: unknown[]) => user, success],
+    ['declares none and gives one at once', (..._args: unknown[]) => user, success],
+    ['declares none and gives false', async (..._args: unknown[]) => false, refused],
+    ['declares none and gives undefined', async (..._args: unknown[]) => undefined, gaveUndefined],
+    ['declares none and rejects', (..._args: unknown[]) => Promise.reject(boom), ['error', boom]],
+    [
+      'declares none and calls done, as NestJS does',
+      async (...args: unknown[]) => {
+        await Promise.resolve();
+        (args.at(-1) as Done)(null, user);
+      },
+      success,
+    ],
+    [
+      'declares none and calls done later',
+      (...args: unknown[]) => {
+        setImmediate(() => (args.at(-1) as Done)(null, user));
+      },
+      success,
+    ],
+    [
+      'declares none, calls done and gives another user',
+      async (...args: unknown[]) => {
+        (args.at(-1) as Done)(null, user);
+        return { id: 'another' };
+      },
+      success,
+    ],
+  ])('%s', async (_name, verify, expected) => {
+    expect(await logIn(verify)).toEqual([expected]);
+  });
+
+  it('gives a query that runs when it is awaited: nobody runs it', async () => {
+    let runs = 0;
+    const verify = (_a: 1, _r: 1, _p: 1, done: Done) => {
+      setImmediate(() => done(null, user));
+      // biome-ignore lint/suspicious/noThenProperty: as the queries of some database libraries are.
+      return { then: () => runs++, catch: () => runs++ };
+    };
+    expect(await logIn(verify)).toEqual([success]);
+    expect(runs).toBe(0);
+  });
+});
