@@ -31,13 +31,11 @@ import {
   strategySettings,
 } from './strategy-options.js';
 import {
+  type AnyClassic,
+  type AnyClassicWithRequest,
   type AnyInline,
   type AnyInlineWithRequest,
   type AsyncVerify,
-  type Inferred4,
-  type Inferred5,
-  type InferredWithRequest5,
-  type InferredWithRequest6,
   type RunVerify,
   type Verify,
   verifyRunner,
@@ -95,10 +93,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: WithoutRequest, verify: AnyInline);
   constructor(options: WithRequest, verify: AnyInlineWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
-  constructor(options: WithoutRequest, verify: Inferred4);
-  constructor(options: WithoutRequest, verify: Inferred5);
-  constructor(options: WithRequest, verify: InferredWithRequest5);
-  constructor(options: WithRequest, verify: InferredWithRequest6);
+  constructor(options: WithoutRequest, verify: AnyClassic);
+  constructor(options: WithRequest, verify: AnyClassicWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
     const settings = strategySettings(options);
     const run = verifyRunner(verify, settings.passReqToCallback);

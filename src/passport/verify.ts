@@ -75,10 +75,10 @@ type FirstRequest = Request & VerifyInput;
 type Third = TokenParams & MarketplaceProfile;
 type Fourth = MarketplaceProfile & VerifyDone;
 
-export type Inferred4 = (...args: Classic<FirstArgument>) => unknown;
-export type Inferred5 = (...args: WithParams<FirstArgument, Third, Fourth>) => unknown;
-export type InferredWithRequest5 = (req: FirstRequest, ...args: Classic) => unknown;
-export type InferredWithRequest6 = (
+type Inferred4 = (...args: Classic<FirstArgument>) => unknown;
+type Inferred5 = (...args: WithParams<FirstArgument, Third, Fourth>) => unknown;
+type InferredWithRequest5 = (req: FirstRequest, ...args: Classic) => unknown;
+type InferredWithRequest6 = (
   req: FirstRequest,
   ...args: WithParams<string, Third, Fourth>
 ) => unknown;
@@ -87,6 +87,10 @@ export type InferredWithRequest6 = (
 export type AnyInline = AsyncVerify & Inferred4 & Inferred5;
 /** The first overload, with `passReqToCallback: true`. */
 export type AnyInlineWithRequest = AsyncVerify & InferredWithRequest5 & InferredWithRequest6;
+/** A function that is no inline callback. */
+export type AnyClassic = Inferred4 | Inferred5;
+/** A function that is no inline callback, with `passReqToCallback: true`. */
+export type AnyClassicWithRequest = InferredWithRequest5 | InferredWithRequest6;
 
 /** Every form of verify. */
 export type Verify = (...args: never[]) => unknown;
