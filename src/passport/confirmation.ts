@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { pathOf, requiredResponse } from '../express/plain-http.js';
-import { html, trusted } from '../html.js';
+import { html, PAGE_POLICY, page } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { ATTEMPT_LIFETIME, type LoginAttempt } from './login-attempts.js';
@@ -168,22 +168,6 @@ function nameForSameBrowser(id: string, req: Request): string | undefined {
   return cookie ? `${nameOf(id)} ${hash('sha256', cookie, 'base64url')}` : undefined;
 }
 
-const STYLE = trusted(`<style>
-:root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#d5d9e0;--main:#1f5fd0;--on:#fff}
-@media(prefers-color-scheme:dark){:root{--ink:#eef0f4;--soft:#a5adba;--ground:#14161a;--card:#1d2026;--line:#3a3f49;--main:#7aa7ff;--on:#0d1424}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
-main{max-width:28rem;width:100%;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
-h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;text-wrap:balance}
-p{margin:.5rem 0 1.5rem;color:var(--soft)}
-.who{margin-bottom:.5rem;overflow-wrap:anywhere}
-.who strong{color:var(--ink)}
-form{display:flex;flex-wrap:wrap;gap:.75rem}
-button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
-button.main{background:var(--main);border-color:var(--main);color:var(--on)}
-button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
-</style>`);
-
 /**
  * "Continue as NAME?". A GET form, for the app has a GET route for its callback and perhaps no other;
  * what makes the answer unforgeable is the attempt, which only this browser holds.
@@ -193,30 +177,15 @@ export const sendConfirmationPage: RenderConfirmation = (
   _req,
   res,
 ) => {
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>Continue as ${name}?</title>
-${STYLE}
-</head>
-<body>
-<main>
-<h1>Continue as <bdi>${name}</bdi>?</h1>
-<p class="who">User name <strong><bdi>${username}</bdi></strong></p>
+  const content = html`<h1>Continue as <bdi>${name}</bdi>?</h1>
+<p>User name <strong><bdi>${username}</bdi></strong></p>
 <p>You are about to log in with this marketplace account. If it is not yours, do not go on: somebody may want you to use theirs.</p>
 <form method="get" action="${action}">
 <input type="hidden" name="confirm" value="${id}">
 <button class="main" name="answer" value="continue">Continue</button>
 <button name="answer" value="cancel">Not me</button>
-</form>
-</main>
-</body>
-</html>
-`;
-  res.end(page.toString());
+</form>`;
+  res.end(page(`Continue as ${name}?`, content));
 };
 
 /** Sends the page: the app's own or {@link sendConfirmationPage}. */
@@ -228,10 +197,7 @@ export function askVisitor(
   const res = requiredResponse(req);
   res.statusCode = 200;
   // Not in a frame: the visitor must see what the click is for.
-  res.setHeader(
-    'Content-Security-Policy',
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-  );
+  res.setHeader('Content-Security-Policy', PAGE_POLICY);
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');

@@ -41,18 +41,15 @@ import {
   verifyRunner,
 } from './verify.js';
 
-/** Options of `passport.authenticate('marketplace', …)`: passport's own and `returnTo`. */
-export interface MarketplaceAuthenticateOptions extends AuthenticateOptions {
-  /** Path on this site to go to after the login; read it with {@link returnTo}. */
-  returnTo?: string | undefined;
-}
-
 declare module 'passport' {
   interface AuthenticateOptions {
-    /** For the strategy "marketplace": path on this site to go to after the login. */
+    /** For {@link MarketplaceStrategy}: path on this site to go to after the login; see {@link returnTo}. */
     returnTo?: string | undefined;
   }
 }
+
+/** Options of `passport.authenticate('marketplace', …)`: passport's own and `returnTo`. */
+export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };
