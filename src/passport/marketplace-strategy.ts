@@ -64,7 +64,7 @@ interface Login extends StrategySettings {
 const LOGIN = Symbol('marketgate.login');
 
 /**
- * Passport strategy for the login with app (specification: interface B). Register it by its name:
+ * Passport strategy for the login with app (specification: the login API). Register it by its name:
  * `passport.authenticate('marketplace')`, on the path that starts the login and on the callback.
  *
  * Ends in one of: `redirect` (start, or a callback that is passed on to `successRedirect`); `success`;

@@ -94,7 +94,7 @@ describe.each(expressVersions)('"Continue" twice, %s', (_version, express) => {
       expect(exchanges()).toBe(1);
     });
 
-    it('half a minute later the answer is over', async () => {
+    it('half a minute later the answer has expired', async () => {
       const { press, sandbox } = await upToThePage(where);
       expect((await press()).status).toBe(302);
       sandbox.clock.advance(29_000);

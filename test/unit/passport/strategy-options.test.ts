@@ -55,7 +55,7 @@ describe('a complaint about an option', () => {
     ['takes 2 arguments', {}, (_a: unknown, _b: unknown) => {}],
     ['takes 3 arguments', {}, (_a: unknown, _b: unknown, _c: unknown) => {}],
     [
-      'takes 4 arguments beside the request',
+      'takes 4 arguments next to the request',
       { passReqToCallback: true },
       (_a: 1, _b: 1, _c: 1, _d: 1) => {},
     ],
