@@ -122,12 +122,15 @@ export class MarketplaceStrategy extends OAuth2Strategy {
         if (type !== 'ask') (this[type] as (...args: unknown[]) => void)(...args);
       })
       .catch((error: unknown) => {
-        const isFailure = error instanceof Failure;
-        report(isFailure ? 'fail' : 'error', error);
+        if (!(error instanceof Failure)) throw error;
+        report('fail', error);
         // Passport's own error for `failWithError` says "Unauthorized" and not why.
-        const isWanted = options.failWithError && !options.failureRedirect;
-        if (isFailure && !isWanted) this.fail(error.challenge, error.status);
-        else this.error(asError(error));
+        if (options.failWithError && !options.failureRedirect) this.error(error);
+        else this.fail(error.challenge, error.status);
+      })
+      .catch((error: unknown) => {
+        report('error', error);
+        this.error(asError(error));
       });
   }
 

@@ -236,6 +236,21 @@ describe('what the service says decides between fail and error', () => {
   });
 });
 
+it.each(['redirect', 'fail'] as const)('what throws in %s is an error', async (outcome) => {
+  const thrown = new Error('of the app');
+  const query = outcome === 'fail' ? { auth_key: 'k1' } : {};
+  const error = await new Promise((resolve) => {
+    const derived = Object.assign(Object.create(openLogin().strategy) as MarketplaceStrategy, {
+      [outcome]: () => {
+        throw thrown;
+      },
+      error: resolve,
+    });
+    derived.authenticate(requestOf(query) as never);
+  });
+  expect(error).toBe(thrown);
+});
+
 describe('a failed login says why', () => {
   const at = (host: string, more = {}) => ({ headers: { host, cookie: 'other=1', ...more } });
 
