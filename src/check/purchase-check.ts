@@ -139,7 +139,7 @@ export function purchaseCheck<About>(
   return (given, about, wait) => {
     if (isAbsent(given)) return absent();
     const items = itemsFor(about);
-    if (isMarketgateError(items)) return { verdict: 'invalid', denial: items };
+    if (items instanceof Error) return { verdict: 'invalid', denial: items };
     if (typeof given !== 'string') return unknownCode();
     const code = normalizePurchaseCode(given);
     if (code === '') return absent();

@@ -9,6 +9,7 @@ const FOLDERS = {
     include: ['test/unit/passport/**/*.test.ts'],
     exclude: ['test/unit/passport/login-walk.test.ts'],
   },
+  check: { include: ['test/unit/check/**/*.test.ts', 'test/unit/express/guess-limit.test.ts'] },
   express: {
     include: ['test/unit/express/**/*.test.ts'],
     exclude: ['test/unit/express/every-case.test.ts', 'test/unit/express/guard-hit.test.ts'],
@@ -18,7 +19,7 @@ const FOLDERS = {
     include: [
       'test/unit/stores/**/*.test.ts',
       'test/unit/express/guess-*.test.ts',
-      'test/unit/express/one-count.test.ts',
+      'test/unit/check/guess-gate.test.ts',
       'test/unit/express/warnings.test.ts',
     ],
     exclude: ['test/unit/stores/redis-*.test.ts'],

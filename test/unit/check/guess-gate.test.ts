@@ -186,6 +186,14 @@ describe('a limit', () => {
     expect(await Promise.all(answers)).toEqual([0, 1]);
   });
 
+  it('of two services counts for both together', async () => {
+    const limit = new MemoryGuessLimit({ limit: 1 });
+    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    expect(await one?.attempt('anna', 'a', async () => null)).toBeNull();
+    const second = other?.attempt('anna', 'b', async () => null) as Promise<unknown>;
+    expect(await outcome(second)).toEqual(TOO_MANY);
+  });
+
   it.each(['keyGenerator', 'reserve'] as const)('must have "%s"', (method) => {
     const whole = { keyGenerator: () => 'x', reserve: vi.fn() };
     expect(() => guessGate('test', whole, {})).not.toThrow();

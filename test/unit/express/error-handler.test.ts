@@ -197,3 +197,48 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     log.mockRestore();
   });
 });
+
+describe.each(expressVersions)('the page of errorHandler on %s', (_version, express) => {
+  const pageFor = (
+    code: 'login_required' | 'purchase_required',
+    loginPath?: string,
+    path = '/',
+  ) => {
+    const app = express();
+    app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
+    app.use(errorHandler({ loginPath, log: false }));
+    return request(app).get(path).set('accept', BROWSER);
+  };
+
+  it('leads to the login where a redirect would never end', async () => {
+    const { text } = await pageFor('login_required', '/login', '/login').expect(401);
+    expect(text).toContain('<a href="/login">Log in</a>');
+  });
+
+  it('leads nowhere for another error, or where there is no login', async () => {
+    for (const { text } of [
+      await pageFor('purchase_required', '/login').expect(402),
+      await pageFor('login_required').expect(401),
+    ]) {
+      expect(text).not.toContain('<a ');
+      expect(text).not.toContain('undefined');
+    }
+  });
+
+  it.each([
+    'application/problem+json, text/html;q=0.9',
+    'application/json, text/html;q=0.9',
+    'application/problem+json;q=0.9, text/html;q=0.8',
+  ])('is not for who accepts %s', async (accept) => {
+    const answer = await pageFor('purchase_required').set('accept', accept).expect(402);
+    expect(answer.type).toBe('application/problem+json');
+  });
+
+  it('brings its own style, and may load nothing else', async () => {
+    const { text, headers } = await pageFor('purchase_required').expect(402);
+    expect(text).toMatch(/<style>[^<]*color-scheme[^<]*<\/style>/);
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(headers['retry-after']).toBeUndefined();
+  });
+});

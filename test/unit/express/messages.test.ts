@@ -1,25 +1,16 @@
 import {
   errorHandler,
-  firstOf,
-  fromBody,
-  fromHeader,
-  fromParams,
-  fromQuery,
-  fromSession,
   loadAccount,
   loadItem,
   loadItems,
   loadPurchase,
   loadUser,
   MemoryTokenStore,
-  type Purchase,
   requireAccessToken,
   requireLogin,
   requirePurchase,
 } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { fakeResponse } from '../../support/fake-response.js';
-import { item, purchase } from '../../support/wire.js';
 
 // What an operator reads: whose complaint it is, about which option, and what would be right.
 
@@ -52,6 +43,7 @@ const COMPLAINTS: Complaint[] = [
   [RP, 'licenseType', 'ext', guard('licenseType'), '', 7],
   [RP, 'licenseType', 'several', guard('licenseType'), [], ['Extended', ''], ['Extended', 7]],
   [RP, 'supported', 'true or false', guard('supported'), 1, 'yes'],
+  [RP, 'fresh', 'true or false', guard('fresh'), 1, 'yes'],
   [RP, 'accept', 'function', guard('accept'), 1, true],
   [RP, 'item', 'is given, but undefined', guard('item'), undefined],
   [RP, 'licenseType', 'is given, but undefined', guard('licenseType'), undefined],
@@ -132,6 +124,8 @@ const COMPLAINTS: Complaint[] = [
     7,
   ],
   ['errorHandler', 'login', 'loginPath', handler('login'), '/login'],
+  ['errorHandler', 'log', 'function', handler('log'), true, 'errors.log'],
+  ['errorHandler', 'render', 'function', handler('render'), 'page.html'],
 ];
 
 describe('a complaint about an option', () => {
@@ -150,89 +144,5 @@ describe('a complaint about an option', () => {
   it.each(['x', null])('%j is no object of options', (wrong) => {
     expect(() => requirePurchase(keyApi, wrong as never)).toThrow(TypeError);
     expect(() => requirePurchase(keyApi, wrong as never)).toThrow('options');
-  });
-
-  it.each<[string, () => unknown]>([
-    ['fromHeader', () => fromHeader('')],
-    ['fromQuery', () => fromQuery(7 as unknown as string)],
-    ['fromParams', () => fromParams('')],
-    ['fromSession', () => fromSession('')],
-    ['fromBody', () => fromBody('')],
-    ['firstOf', () => firstOf()],
-    ['firstOf', () => firstOf('x' as never)],
-  ])('%s checks its own', (name, make) => {
-    expect(make).toThrow(TypeError);
-    expect(make).toThrow(name);
-  });
-});
-
-/** What a middleware hands to `next`. */
-function ending(guard: (...args: never[]) => unknown, req: object = {}): Promise<unknown> {
-  const res = fakeResponse();
-  const given = { headers: {}, params: {}, originalUrl: '/', ip: '10.0.0.1', ...req };
-  return new Promise((resolve) => guard(...([given, res, resolve] as never[])));
-}
-
-describe('a refusal says why', () => {
-  const holding = (found: Purchase | null) => ({ validatePurchase: async () => found });
-  const headers = { 'x-purchase-code': purchase.purchase_code };
-  const past = { ...purchase, supported_until: '2001-01-01T00:00:00Z' } as Purchase;
-
-  it.each<[string, () => Promise<unknown>, string]>([
-    ['purchase_required', () => ending(requirePurchase(holding(null))), 'no purchase code'],
-    [
-      'purchase_code_invalid',
-      () => ending(requirePurchase(holding(null)), { headers }),
-      'not know',
-    ],
-    [
-      'purchase_item_mismatch',
-      () => ending(requirePurchase(holding(past), { item: 7 }), { headers }),
-      'another item',
-    ],
-    [
-      'license_type_mismatch',
-      () => ending(requirePurchase(holding(past), { licenseType: 'Extended' }), { headers }),
-      'licence',
-    ],
-    [
-      'support_expired',
-      () => ending(requirePurchase(holding(past), { supported: true }), { headers }),
-      'support',
-    ],
-    [
-      'purchase_not_accepted',
-      () => ending(requirePurchase(holding(past), { accept: () => false }), { headers }),
-      '"accept"',
-    ],
-    [
-      'item_not_found',
-      () => ending(loadItem({ getItem: async () => null }), { params: { id: String(item.id) } }),
-      'no item',
-    ],
-    ['login_required', () => ending(requireLogin(), { method: 'POST' }), 'nobody is logged in'],
-    [
-      'access_token_expired',
-      () => ending(requireAccessToken({ tokenStore }), { method: 'POST', user: { id: 'nobody' } }),
-      'access_token',
-    ],
-    [
-      'access_token_expired',
-      () => ending(loadUser(loginApi, { tokenStore }), { user: { id: 'nobody' } }),
-      'access_token',
-    ],
-  ])('%s', async (code, refuse, expected) => {
-    expect(await refuse()).toMatchObject({ code, message: expect.stringContaining(expected) });
-  });
-
-  it.each([
-    ['requireAccessToken', requireAccessToken({ tokenStore })],
-    ['loadUser', loadUser(loginApi, { tokenStore })],
-  ])('%s says that the app’s user has no id', async (owner, guard) => {
-    for (const user of [{}, { id: '' }, { id: {} }]) {
-      const error = await ending(guard, { method: 'POST', user });
-      expect(error).toBeInstanceOf(TypeError);
-      expect(String(error)).toContain(`${owner}: option "userId"`);
-    }
   });
 });

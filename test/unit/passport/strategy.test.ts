@@ -453,3 +453,12 @@ describe('a subclass', () => {
     expect(String((await outcomeOf(strategy))?.[1])).toContain('extend it with a class');
   });
 });
+
+it.each([undefined, null, '', 'route'])('a verify that throws %j is an error', async (thrown) => {
+  const { loginApi } = fakeLoginApi();
+  const strategy = new MarketplaceStrategy({ loginApi }, async () => Promise.reject(thrown));
+  const session = {};
+  await drive(strategy, requestOf({}, { session }));
+  const recorded = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+  expect(recorded).toEqual([['error', expect.any(Error)]]);
+});

@@ -37,6 +37,11 @@ export async function main(): Promise<void> {
     const typed: Same<typeof id, number | undefined> = true;
     res.json({ id, typed });
   });
+  app.get('/guarded/:id', requirePurchase(keyApi), (req, res) => {
+    const { id } = req.params;
+    const typed: Same<typeof id, string> = true;
+    res.json({ id, typed });
+  });
   app.use(errorHandler({ loginPath: '/login' }));
 
   const error: unknown = await keyApi.getAccount().catch((reason: unknown) => reason);

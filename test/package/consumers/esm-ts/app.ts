@@ -2,6 +2,7 @@
 import express from 'express';
 import {
   type AccessToken,
+  checkPurchase,
   errorHandler,
   fromHeader,
   isMarketgateError,
@@ -12,6 +13,8 @@ import {
   MarketplaceStrategy,
   MemoryTokenStore,
   type Purchase,
+  problemOf,
+  purchaseOf,
   requirePurchase,
 } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
@@ -115,7 +118,25 @@ app.get('/items', loadItems(keyApi), (req, res) => {
 app.get('/items/:id', loadItem(keyApi, { id: (req) => req.params.id }), (req, res) => {
   res.json(req.marketplace?.item?.tags?.join(', '));
 });
-app.use(errorHandler({ loginPath: '/login' }));
+// A guard changes no type of its route.
+app.get('/guarded/:id', requirePurchase(keyApi), loadItem(keyApi), (req, res) => {
+  const { id } = req.params;
+  const bought = purchaseOf(req);
+  const typed: [Same<typeof id, string>, Same<typeof bought, Purchase>] = [true, true];
+  res.json({ id, typed });
+});
+app.use(
+  errorHandler({
+    loginPath: '/login',
+    log: (error) => console.error(error.message, error.help),
+    render: ({ title, retryAfter = 0 }, req, res) => res.send(`${req.path} ${title} ${retryAfter}`),
+  }),
+);
+
+const decision = await checkPurchase(keyApi, 'code', { client: '203.0.113.7', item: 1042 });
+if (decision.verdict === 'valid') console.log(decision.purchase.item.id);
+else if (decision.verdict === 'unknown') console.log(problemOf(decision.error)?.status);
+else console.log(decision.denial.purchase?.item.id);
 
 keyApi.getAccount().catch((error: unknown) => {
   if (isMarketgateError(error)) console.log(error.code === 'api_key_rejected', error.status);

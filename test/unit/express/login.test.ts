@@ -1,0 +1,311 @@
+import session from 'express-session';
+import {
+  errorHandler,
+  LoginApi,
+  loadUser,
+  MarketgateError,
+  MemoryTokenStore,
+  type Middleware,
+  requireAccessToken,
+  requireLogin,
+  type TokenStore,
+} from 'marketgate';
+import { createSandbox } from 'marketgate/sandbox';
+import request from 'supertest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expressVersions } from '../../support/express-versions.js';
+import { fakeResponse } from '../../support/fake-response.js';
+import { userInfo } from '../../support/wire.js';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+const token = (value: string, expiresAt = Number.MAX_SAFE_INTEGER) => ({
+  value,
+  issuedAt: 0,
+  expiresAt,
+});
+
+describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
+  /** An app whose visitor is `user`; and one visit to it, as a browser unless the headers say otherwise. */
+  function open({
+    user = undefined as object | undefined,
+    loginPath = '/login',
+    sessions = false,
+  }) {
+    const app = express();
+    if (sessions) app.use(session({ secret: 's', resave: false, saveUninitialized: false }));
+    app.use((req, _res, next) => next(void (user && Object.assign(req, { user }))));
+    app.use(requireLogin({ loginPath }));
+    app.use((_req, res) => void res.json({ ok: true }));
+    app.use(errorHandler({ log: false }));
+    return app;
+  }
+  const go = (headers: Record<string, string> = {}, path = '/account?tab=2', app = open({})) =>
+    request(app)
+      .get(path)
+      .set({ accept: BROWSER, ...headers });
+
+  it('lets a user through', async () => {
+    await go({}, '/account', open({ user: { id: '1' } })).expect(200);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['a browser that says nothing more', {}],
+    ['a browser that says where it is going', { 'sec-fetch-mode': 'navigate' }],
+    ['an app that says that it is one', { 'x-requested-with': 'com.example.app' }],
+    // Node's own fetch calls everything "cors": its Accept decides.
+    ['Node', { 'user-agent': 'node', 'sec-fetch-mode': 'cors' }],
+    ['undici', { 'user-agent': 'undici', 'sec-fetch-mode': 'cors' }],
+  ])('sends to the login: %s', async (_name, headers) => {
+    const answer = await go(headers).expect(302).expect('location', '/login');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(String(answer.headers['set-cookie'])).toMatch(
+      /^marketgate\.return_to=%2Faccount%3Ftab%3D2; Max-Age=600; Path=\/; .*HttpOnly; SameSite=Lax/,
+    );
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['an API client', { accept: '*/*' }],
+    ['a client that prefers JSON', { accept: 'application/json' }],
+    ['Node, for JSON', { 'user-agent': 'node', accept: 'application/json' }],
+    ['a script', { 'sec-fetch-mode': 'cors' }],
+    ['a picture', { 'sec-fetch-mode': 'no-cors' }],
+    ['jQuery', { 'x-requested-with': 'XMLHttpRequest' }],
+    ['a prefetch', { purpose: 'prefetch' }],
+    ['a script like Node', { 'user-agent': 'nodejs', 'sec-fetch-mode': 'cors' }],
+    ['a script of a browser', { 'user-agent': 'Mozilla/5.0 (node)', 'sec-fetch-mode': 'cors' }],
+    ['a script without a name', { 'user-agent': '', 'sec-fetch-mode': 'cors' }],
+  ])('answers 401 without a redirect: %s', async (_name, headers) => {
+    const answer = await go(headers).expect(401);
+    expect(answer.headers.location).toBeUndefined();
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.text).toContain('login_required');
+  });
+
+  it('answers 401 to a form', async () => {
+    await request(open({})).post('/').set('accept', BROWSER).expect(401);
+  });
+
+  it('remembers the page in the session where there is one', async () => {
+    const answer = await go({}, '/account', open({ sessions: true })).expect(302);
+    expect(String(answer.headers['set-cookie'])).toContain('connect.sid');
+    expect(String(answer.headers['set-cookie'])).not.toContain('return_to');
+  });
+
+  it('remembers no page of another site, and none that only its headers were asked of', async () => {
+    const elsewhere = await go({}, '//evil.example/account').expect(302);
+    expect(elsewhere.headers['set-cookie']).toBeUndefined();
+    const head = await request(open({})).head('/account').set('accept', BROWSER).expect(302);
+    expect(head.headers['set-cookie']).toBeUndefined();
+  });
+
+  it.each([
+    ['/login', '/login?again'],
+    ['/login?by=guard', '/login'],
+  ])('sends to %s, but not from %s: that would never end', async (loginPath, path) => {
+    const app = open({ loginPath });
+    await go({}, path, app).expect(401);
+    await go({}, '/account', app).expect(302).expect('location', loginPath);
+  });
+
+  it('a session that cannot be saved is an error and no loop', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
+    const app = express();
+    app.use((req, _res, next) => {
+      const save = (done: (error: Error) => void) => done(new Error('full'));
+      next(void Object.assign(req, { session: { save } }));
+    });
+    await go({}, '/', app.use(requireLogin())).expect(500);
+  });
+});
+
+/** What a middleware passes to `next` for a user, and what it found. */
+async function run(guard: Middleware, user: unknown = { id: '77' }) {
+  const req = { user, method: 'POST', originalUrl: '/', headers: {} };
+  const error = await new Promise((resolve) => guard(req as never, fakeResponse(), resolve));
+  return { error, found: (req as { marketplace?: { user?: unknown } }).marketplace?.user };
+}
+
+function storeWith(overrides: Partial<TokenStore> = {}): TokenStore {
+  return {
+    get: vi.fn(async () => token('t')),
+    set: vi.fn(async () => {}),
+    delete: vi.fn(async () => {}),
+    ...overrides,
+  };
+}
+const EXPIRED = { code: 'access_token_expired', status: 401 };
+
+describe('requireAccessToken and loadUser', () => {
+  const loginApi = { getUser: async () => userInfo };
+  const both = (tokenStore: TokenStore, more: object = {}): [string, Middleware][] => [
+    ['requireAccessToken', requireAccessToken({ tokenStore, ...more })],
+    ['loadUser', loadUser(loginApi, { tokenStore, ...more })],
+  ];
+
+  it('let a user with a token through, whose id can be a number', async () => {
+    for (const [, guard] of both(storeWith())) {
+      expect((await run(guard)).error).toBeUndefined();
+      expect((await run(guard, { id: 77 })).error).toBeUndefined();
+    }
+  });
+
+  it('take the id from where the app says', async () => {
+    const tokenStore = storeWith();
+    for (const [, guard] of both(tokenStore, { userId: () => '77' })) {
+      expect((await run(guard, { id: 'row-1' })).error).toBeUndefined();
+    }
+    expect(vi.mocked(tokenStore.get).mock.calls).toEqual([['77'], ['77']]);
+  });
+
+  it('without a user are login_required, without a token access_token_expired', async () => {
+    const tokenStore = storeWith({ get: async () => undefined });
+    for (const [, guard] of both(tokenStore)) {
+      expect((await run(guard, null)).error).toMatchObject({ code: 'login_required', status: 401 });
+      expect((await run(guard)).error).toMatchObject(EXPIRED);
+    }
+    expect(tokenStore.delete).not.toHaveBeenCalled();
+  });
+
+  it('name the option where the app’s user has no id: that is no mistake of a visitor', async () => {
+    for (const [owner, guard] of both(storeWith())) {
+      for (const user of [{}, { id: '' }, { id: {} }]) {
+        const { error } = await run(guard, user);
+        expect(error).toBeInstanceOf(TypeError);
+        expect(String(error)).toContain(`${owner}: option "userId"`);
+      }
+    }
+  });
+
+  it.each<[string, () => never | Promise<never>]>([
+    ['rejects', () => Promise.reject(new Error('cannot read token-1'))],
+    [
+      'throws',
+      () => {
+        throw new Error('cannot read token-1');
+      },
+    ],
+  ])('let nobody in where the store %s, and give nothing away', async (_name, get) => {
+    for (const [, guard] of both(storeWith({ get }))) {
+      const { error } = await run(guard);
+      expect(error).toMatchObject({ code: 'store_unavailable', status: 503 });
+      expect(String(error)).not.toContain('token-1');
+    }
+  });
+});
+
+describe('requireAccessToken', () => {
+  it.each<[string | undefined, string]>([
+    [undefined, '/login'],
+    ['/enter', '/enter'],
+  ])('with loginPath %s sends a browser to %s', async (loginPath, location) => {
+    const app = expressVersions[0]?.[1]() as ReturnType<(typeof expressVersions)[0][1]>;
+    app.use((req, _res, next) => next(void Object.assign(req, { user: { id: '1' } })));
+    app.use(
+      requireAccessToken({ tokenStore: storeWith({ get: async () => undefined }), loginPath }),
+    );
+    await request(app).get('/').set('accept', BROWSER).expect(302).expect('location', location);
+  });
+
+  it('deletes a token that expires at this moment, by its clock or the machine’s', async () => {
+    const tokenStore = storeWith({ get: async () => token('t', 1000) });
+    const at = (now: number) => run(requireAccessToken({ tokenStore, clock: () => now }));
+    expect((await at(999)).error).toBeUndefined();
+    expect((await at(1000)).error).toMatchObject(EXPIRED);
+    expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
+    expect(tokenStore.delete).toHaveBeenCalledTimes(2);
+  });
+
+  it('leaves the token of a login that came between', async () => {
+    const get = vi.fn(async () => token('newer'));
+    get.mockResolvedValueOnce(token('older', 1000));
+    const tokenStore = storeWith({ get });
+    expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
+    expect(tokenStore.delete).not.toHaveBeenCalled();
+  });
+});
+
+describe('loadUser', () => {
+  const refusing = (error: unknown) => ({ getUser: vi.fn(async () => Promise.reject(error)) });
+  const expired = new MarketgateError('access_token_expired', 'x');
+  const down = new MarketgateError('service_unavailable', 'x');
+
+  it('asks with the token of the user, and puts the answer at req.marketplace.user', async () => {
+    const loginApi = { getUser: vi.fn(async () => userInfo) };
+    const tokenStore = storeWith();
+    expect(await run(loadUser(loginApi, { tokenStore }))).toEqual({
+      error: undefined,
+      found: userInfo,
+    });
+    expect(loginApi.getUser).toHaveBeenCalledWith(token('t'), {
+      signal: expect.any(AbortSignal),
+    });
+    expect(tokenStore.delete).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, unknown, number]>([
+    ['a token that is refused', expired, 1],
+    ['a user who is gone', new MarketgateError('login_failed', 'x'), 1],
+    ['a service that is down', down, 0],
+    ['a 401 of something else', Object.assign(new Error('mine'), { status: 401 }), 0],
+    ['an error that is none', 'broken', 0],
+  ])('for %s deletes so many tokens', async (_name, refusal, deleted) => {
+    const tokenStore = storeWith();
+    const { error } = await run(loadUser(refusing(refusal), { tokenStore }));
+    if (typeof refusal === 'object') expect(error).toBe(refusal);
+    expect(tokenStore.delete).toHaveBeenCalledTimes(deleted);
+  });
+
+  const once = () => vi.fn<TokenStore['get']>().mockResolvedValueOnce(token('t'));
+  it.each<[string, Partial<TokenStore>]>([
+    ['cannot delete', { delete: async () => Promise.reject(new Error('down')) }],
+    ['cannot be read again', { get: once().mockRejectedValue(new Error('down')) }],
+    ['has lost the token meanwhile', { get: once() }],
+  ])('sends the visitor to the login also when the store %s', async (_name, overrides) => {
+    const tokenStore = storeWith(overrides);
+    expect((await run(loadUser(refusing(expired), { tokenStore }))).error).toBe(expired);
+  });
+
+  it('keeps a token that another tab has stored meanwhile', async () => {
+    const get = once().mockResolvedValue(token('new'));
+    const tokenStore = storeWith({ get });
+    await run(loadUser(refusing(expired), { tokenStore }));
+    expect(tokenStore.delete).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, object, unknown]>([
+    ['the token of another user', { user_id: '78' }, { id: '77' }],
+    ['the id that the app has for the user', { user_id: '77' }, { id: 'row-1' }],
+    ['an id that only looks alike', { user_id: '077' }, { id: '77' }],
+  ])('shows nobody another user: %s', async (_name, answer, user) => {
+    const tokenStore = storeWith();
+    const loginApi = { getUser: async () => ({ ...userInfo, ...answer }) };
+    const { error, found } = await run(loadUser(loginApi, { tokenStore }), user);
+    expect(error).toMatchObject(EXPIRED);
+    expect(found).toBeUndefined();
+    expect(tokenStore.delete).toHaveBeenCalledTimes(1);
+  });
+
+  it.each(expressVersions)('with a service and a browser, on %s', async (_version, express) => {
+    const sandbox = createSandbox();
+    const { authUrl, appId, appSecret } = await sandbox.listen(0);
+    const loginApi = new LoginApi({ authUrl, appId, appSecret, retries: 0, clock: sandbox.clock });
+    onTestFinished(() => sandbox.close());
+    onTestFinished(() => loginApi.close());
+    const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+    const app = express();
+    app.use((req, _res, next) => next(void Object.assign(req, { user: { id: '77' } })));
+    app.use(loadUser(loginApi, { tokenStore }), errorHandler({ loginPath: '/login', log: false }));
+    const visit = () => request(app).get('/').set('accept', BROWSER);
+
+    await tokenStore.set('77', token('made-up-token'));
+    await visit().expect(302).expect('location', '/login');
+    expect(await tokenStore.get('77')).toBeUndefined();
+    expect((await request(app).get('/').expect(401)).body.code).toBe('access_token_expired');
+
+    await tokenStore.set('77', token('made-up-token'));
+    await sandbox.close();
+    await visit().expect(503);
+    expect(await tokenStore.get('77')).toBeDefined();
+  });
+});
