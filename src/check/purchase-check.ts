@@ -45,10 +45,30 @@ export interface Denial extends MarketgateError {
 
 /** What a purchase code is worth. */
 export type Decision =
-  | { readonly verdict: 'valid'; readonly purchase: Purchase }
-  | { readonly verdict: 'invalid'; readonly denial: Denial }
-  | { readonly verdict: 'absent'; readonly denial: Denial }
-  | { readonly verdict: 'unknown'; readonly error: MarketgateError };
+  | {
+      /** The service knows the code, and the purchase meets the conditions. */
+      readonly verdict: 'valid';
+      /** The purchase, frozen where it comes from a KeyApi. */
+      readonly purchase: Purchase;
+    }
+  | {
+      /** The service does not know the code, or a condition is not met. */
+      readonly verdict: 'invalid';
+      /** Which of these it is. */
+      readonly denial: Denial;
+    }
+  | {
+      /** There is no code. */
+      readonly verdict: 'absent';
+      /** `purchase_required`. */
+      readonly denial: Denial;
+    }
+  | {
+      /** The service could not tell, or this client has too many failed attempts. */
+      readonly verdict: 'unknown';
+      /** Why. */
+      readonly error: MarketgateError;
+    };
 
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
