@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Denial } from '../check/purchase-check.js';
-import type { MarketgateError } from '../errors.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';
@@ -26,7 +25,7 @@ export interface MarketplaceContext {
   /** What the visitor's code is worth, from `requirePurchase` or `loadPurchase`. */
   verdict?: Verdict;
   /** Why the verdict is not `valid`: the refusal, or the error of a service that could not be asked. */
-  denial?: Denial | MarketgateError;
+  denial?: Denial;
   /** From `loadItem`. */
   item?: Item;
   /** From `loadItems`. */
