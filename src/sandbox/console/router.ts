@@ -130,7 +130,7 @@ export function consoleRouter(context: SandboxContext): Router {
     post(name, name, (_field, req) =>
       changeBoards(boards, { [name]: readSwitches(board, bodyParameters(req)) }),
     );
-    // An address of its own: one of the faults is called "reset".
+    // A separate address: one of the faults is called "reset".
     post(`${name}/reset`, name, () => {
       const names = Object.keys(board.switches);
       changeBoards(boards, { [name]: Object.fromEntries(names.map((key) => [key, null])) });

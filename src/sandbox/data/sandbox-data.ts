@@ -159,7 +159,7 @@ export class SandboxData {
     this.#changed();
   }
 
-  /** Ends an access_token before its hour is over: it reads "invalid access_token". */
+  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
   revokeToken(accessToken: string): void {
     this.#revoke(accessToken);
   }

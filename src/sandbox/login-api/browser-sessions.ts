@@ -75,14 +75,6 @@ export class BrowserSession {
 /** Cookies ignore ports, and two sandboxes often share a host, so the name carries the port. */
 const cookieName = (req: Request): string => `sandbox_session_${req.socket.localPort ?? 0}`;
 
-function cookieValue(req: Request, name: string): string | undefined {
-  for (const part of (req.headers.cookie ?? '').split(';')) {
-    const [key, value] = part.trim().split('=', 2);
-    if (key === name) return value;
-  }
-  return undefined;
-}
-
 export class BrowserSessions {
   readonly #clock: SandboxClock;
   readonly #sessions = new Map<string, BrowserSession>();
@@ -92,7 +84,9 @@ export class BrowserSessions {
   }
 
   find(req: Request): BrowserSession | undefined {
-    return this.#sessions.get(cookieValue(req, cookieName(req)) ?? '');
+    const cookies = (req.headers.cookie ?? '').split(/; */);
+    const cookie = cookies.find((each) => each.startsWith(`${cookieName(req)}=`));
+    return this.#sessions.get(cookie?.split('=')[1] ?? '');
   }
 
   /** The session of a browser; a new one, with its cookie, if it has none. */

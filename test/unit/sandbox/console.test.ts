@@ -73,7 +73,7 @@ describe('the console', () => {
     const running = await start();
     const code = running.code('supported');
     await post(running, 'expire', { purchase_code: code });
-    // The service leaves `supported_until` out once it is over.
+    // The service leaves `supported_until` out once it has ended.
     const { body } = await running.validate(code);
     expect(body).toMatchObject({ status: 'success' });
     expect(JSON.stringify(body)).not.toContain('supported_until');
@@ -153,9 +153,9 @@ describe('the console', () => {
     const page = await post(running, name, form);
     expect(page.status).toBe(400);
     expect(await page.text()).toContain(sentence);
-    const told = await post(running, name, form, { accept: 'application/json' });
-    expect(told.status).toBe(400);
-    expect(((await told.json()) as { message: string }).message).toContain(unescaped(sentence));
+    const asJson = await post(running, name, form, { accept: 'application/json' });
+    expect(asJson.status).toBe(400);
+    expect(((await asJson.json()) as { message: string }).message).toContain(unescaped(sentence));
     expect({ ...running.sandbox.faults }).toEqual(before);
   });
 });

@@ -10,7 +10,7 @@ const all = (running: Running) => running.get(`/api/items/all?api_key=${running.
 const item = (running: Running, id = 1042) =>
   running.get(`/api/items/item?api_key=${running.apiKey}&item_id=${id}`);
 
-describe('interface A', () => {
+describe('the key API', () => {
   it("errorStatus 'ok': every documented error with HTTP 200, a missing parameter still with 400", async () => {
     const running = await speaking({ errorStatus: 'ok' });
     const answers = [
@@ -118,7 +118,7 @@ describe('interface A', () => {
     expect((await all(two)).body.items).toHaveLength(2);
   });
 
-  it('rateLimit: 60 a minute, then 429 with Retry-After and X-RateLimit-*, until the minute is over', async () => {
+  it('rateLimit: 60 a minute, then 429 with Retry-After and X-RateLimit-*, until the minute has passed', async () => {
     const running = await speaking({ rateLimit: true });
     for (let i = 0; i < 60; i++) expect((await account(running)).status).toBe(200);
     running.sandbox.clock.advance(15_000);
@@ -132,7 +132,7 @@ describe('interface A', () => {
     expect((await account(running)).status).toBe(200);
   });
 
-  it('rateLimit: {message} for who asks for JSON, and any number', async () => {
+  it('rateLimit: {message} for clients that accept JSON, and any number', async () => {
     const running = await speaking({ rateLimit: 1 });
     await account(running);
     const path = `/api/account/details?api_key=${running.apiKey}`;

@@ -83,7 +83,7 @@ describe('a request nobody can read', () => {
     },
   );
 
-  it('interface B answers in its own style', async () => {
+  it('the login API answers in its own style', async () => {
     const running = await start();
     const response = await fetch(`${running.authUrl}/api/authorize`, {
       method: 'POST',

@@ -15,7 +15,7 @@ const NOW = Date.UTC(2027, 0, 1);
 
 const speaking = (dialect: Partial<SandboxDialect>) => start({ dialect, clock: () => NOW });
 
-describe('interface B', () => {
+describe('the login API', () => {
   const info = async (running: Running, userId?: string) =>
     (await userInfo(running, await newToken(running, userId))).body.user_info as Json;
 

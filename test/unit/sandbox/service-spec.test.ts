@@ -218,7 +218,7 @@ describe('States and transitions', () => {
   });
 });
 
-describe('Endpoints of interface A', () => {
+describe('Endpoints of the key API', () => {
   it.each([
     ['/api/account/details?', 'data'],
     ['/api/items/all?', 'items'],
@@ -266,7 +266,7 @@ describe('Endpoints of interface A', () => {
   });
 });
 
-describe('Endpoints of interface B', () => {
+describe('Endpoints of the login API', () => {
   it('GET /api/oauth: the user sees a login page', async () => {
     const { status, headers, text } = await running.get(`/api/oauth?app_id=${running.appId}`);
     expect(status).toBe(200);
@@ -292,7 +292,7 @@ describe('Endpoints of interface B', () => {
   });
 });
 
-describe('Errors of interface A', () => {
+describe('Errors of the key API', () => {
   it.each([
     ['/api/account/details?api_key=wrong', 401, 'Invalid request'],
     ['/api/items/all?api_key=wrong', 404, 'No items found'],

@@ -25,7 +25,7 @@ export interface Running extends SandboxListening {
   readonly sandbox: Sandbox;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, form: Record<string, string>): Promise<Answer>;
-  /** Sends a purchase code as a form, under the first workspace's key unless told otherwise. */
+  /** Sends a purchase code as a form, under the first workspace's key by default. */
   validate(code: string, apiKey?: string): Promise<Answer>;
   /** The code of the first purchase of a kind. */
   code(kind: string): string;
