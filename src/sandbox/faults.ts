@@ -4,33 +4,31 @@ import { amount, offOr, onOff, type SettingsOf, type Switch, switchboard } from 
 /** Header values that a program or a form may choose: Node refuses to send anything else. */
 const headerValue = z.string().regex(/^[\x21-\x7e][\x20-\x7e]*$/);
 
-const redirectFault = z.strictObject({
+/** Where a redirect fault leads, and with which status. */
+export interface RedirectFault {
   /** Default: `https://elsewhere.example/`. */
-  location: headerValue.optional(),
+  location?: string;
   /** Default: 302. A 307 or 308 makes a careless client send its form to the other host. */
+  status?: 301 | 302 | 303 | 307 | 308;
+}
+
+const redirectFault: z.ZodType<RedirectFault> = z.strictObject({
+  location: headerValue.optional(),
   status: z.literal([301, 302, 303, 307, 308]).optional(),
 });
 
-/**
- * Where a redirect fault leads, and with which status.
- *
- * @interface
- */
-export type RedirectFault = z.infer<typeof redirectFault>;
-
-const rateLimitFault = z.strictObject({
+/** How long a 429 answer asks to wait, and how its header says so. */
+export interface RateLimitFault {
   /** Seconds; default 30. */
-  retryAfter: z.number().min(0).optional(),
+  retryAfter?: number;
   /** `'seconds'` (default), or `'http-date'`: a date by the sandbox's clock. */
+  form?: 'seconds' | 'http-date';
+}
+
+const rateLimitFault: z.ZodType<RateLimitFault> = z.strictObject({
+  retryAfter: z.number().min(0).optional(),
   form: z.enum(['seconds', 'http-date']).optional(),
 });
-
-/**
- * How long a 429 answer asks to wait, and how its header says so.
- *
- * @interface
- */
-export type RateLimitFault = z.infer<typeof rateLimitFault>;
 
 /** Where faults hit: one interface, or the path of one endpoint such as `/api/items/item`. */
 export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
@@ -47,7 +45,7 @@ const ENDPOINTS = [
 const only: Switch<FaultScope | undefined> = {
   about: 'Where all of these hit',
   initial: undefined,
-  schema: z.union([z.enum(['key-api', 'login-api']), z.templateLiteral(['/', z.string()])]),
+  accepts: (value) => typeof value === 'string' && /^(?:key-api$|login-api$|\/)/.test(value),
   expected: "'key-api', 'login-api' or a path",
   choices: [
     { label: 'everywhere', value: undefined },
@@ -61,7 +59,7 @@ const times: Switch<number | undefined> = {
   about: 'How many requests they hit before they end; empty is no limit',
   unit: 'requests',
   initial: undefined,
-  schema: z.number().min(1),
+  accepts: (value) => z.number().min(1).safeParse(value).success,
   expected: 'a number of requests, at least 1',
 };
 

@@ -14,7 +14,7 @@ export interface Switch<T = unknown> {
   /** What it does when it is on, in a few words. */
   readonly about: string;
   readonly initial: T;
-  readonly schema: z.ZodType<T>;
+  readonly accepts: (value: unknown) => boolean;
   /** Which values it takes, as an error says it. */
   readonly expected: string;
   /** Positions to choose from in the console; without any, a number is typed in. */
@@ -38,7 +38,7 @@ export const oneOf = <const T extends readonly (string | boolean)[]>(
   return {
     about,
     initial: positions[0] as T[number],
-    schema: z.literal(positions),
+    accepts: (value) => positions.some((position) => position === value),
     expected: positions.map((position) => JSON.stringify(position)).join(', '),
     choices: positions.map((value) => ({
       label: typeof value === 'string' ? value : value ? 'on' : 'off',
@@ -67,7 +67,7 @@ export const offOr = <T>(
 ): Switch<T | boolean> => ({
   about,
   initial: false,
-  schema: z.union([z.boolean(), schema]),
+  accepts: (value) => typeof value === 'boolean' || schema.safeParse(value).success,
   expected: `true, false${expected}`,
   choices: Object.entries({ off: false, ...choices }).map(([label, value]) => ({ label, value })),
 });
@@ -81,7 +81,7 @@ export const amount = (
   about,
   unit,
   initial,
-  schema: z.number().min(0).max(most),
+  accepts: (value) => z.number().min(0).max(most).safeParse(value).success,
   expected: most === Number.MAX_VALUE ? `a number of ${unit}` : `a number from 0 to ${most}`,
 });
 
@@ -128,7 +128,7 @@ export function switchboard(name: string, switches: Switches, options: BoardOpti
 export function checkSwitch(board: string, switches: Switches, key: string, value: unknown): void {
   const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
   if (!entry) throw new TypeError(`${board}.${key}: there is no such switch`);
-  if (value !== undefined && !entry.schema.safeParse(value).success) {
+  if (value !== undefined && !entry.accepts(value)) {
     throw new TypeError(`${board}.${key}: expected ${entry.expected}`);
   }
 }
