@@ -1,81 +1,93 @@
 import { fileURLToPath } from 'node:url';
-import defaultExpress, { type Express } from 'express';
-import session, { type Store } from 'express-session';
-import { errorHandler, MemoryTokenStore } from 'marketgate';
-import type { AppConfig } from './config.js';
-import { errorPages, lastWord, notFound } from './errors.js';
-import type { Marketplace } from './marketplace.js';
-import { addAccount } from './routes/account.js';
-import { addCatalogue } from './routes/catalogue.js';
-import { addDownload } from './routes/download.js';
-import { addLogin } from './routes/login.js';
-import { addRedeem } from './routes/redeem.js';
-import { addSupport } from './routes/support.js';
-import { sameOriginPosts } from './security/same-origin-posts.js';
-import { securityHeaders } from './security/security-headers.js';
-import type { OnError, Shop } from './shop.js';
+import express, { type Express, type Request, type RequestHandler } from 'express';
+import session from 'express-session';
+import { errorHandler, type KeyApi, type LoginApi } from 'marketgate';
+import { errorPages, notFound, PageError } from './errors.js';
+import type { Shop } from './layout.js';
+import { addLogin } from './login.js';
+import { addRoutes } from './routes.js';
 
-/** What {@link createApp} is given beside its configuration. */
-export interface AppParts extends Pick<Marketplace, 'keyApi' | 'loginApi'> {
-  /** Express 5 or 4; the tests run both. */
-  express?: typeof defaultExpress;
-  /** Where sessions are kept. Default: this process's memory; several processes share one instead. */
-  sessionStore?: Store;
-  /** Told of what went wrong on our side or the marketplace's, for a log. */
-  onError?: OnError;
+export interface AppParts extends Omit<Shop, 'shopName'> {
+  keyApi: KeyApi;
+  loginApi: LoginApi;
+  sessionSecret: string;
+  /** Where images, video and audio come from, for the content security policy. */
+  mediaOrigin: string;
+  /** Cookies are `Secure`, and one proxy terminates TLS. */
+  production: boolean;
 }
 
-/** The shop as an Express app that listens nowhere yet. The order of what follows matters. */
-export function createApp(config: AppConfig, parts: AppParts): Express {
-  const { keyApi, loginApi, express = defaultExpress, sessionStore, onError = () => {} } = parts;
-  const shop: Shop = { config, keyApi, loginApi, tokenStore: new MemoryTokenStore(), onError };
+/** The shop, which listens nowhere yet. */
+export function createApp(parts: AppParts): Express {
+  const { keyApi, loginApi, sessionSecret, mediaOrigin, production, onError } = parts;
+  const shop: Shop = { shopName: 'Northlight Studio', keyApi, onError };
   const app = express();
-
   app.disable('x-powered-by');
-  // One proxy ends TLS: its X-Forwarded-Proto says whether a cookie may be "secure".
-  if (config.production) app.set('trust proxy', 1);
+  if (production) app.set('trust proxy', 1);
 
-  app.use(securityHeaders(config));
-  app.use('/assets', express.static(PUBLIC, ASSETS));
-  // Pages depend on who is logged in, and must not reappear after the logout.
+  app.use(securityHeaders(mediaOrigin));
+  const assets = fileURLToPath(new URL('./public', import.meta.url));
+  app.use('/assets', express.static(assets, { maxAge: '1h' }));
   app.use((_req, res, next) => {
-    res.setHeader('Cache-Control', 'no-store');
+    // Pages depend on who is logged in, and must not reappear after the logout.
+    res.set('Cache-Control', 'no-store');
     next();
   });
-  app.use(sameOriginPosts());
+  app.use(sameOriginPosts);
   app.use(express.urlencoded({ extended: false, limit: '10kb' }));
   app.use(
     session({
-      ...(sessionStore && { store: sessionStore }),
-      secret: config.sessionSecret,
-      // Browsers take a cookie of this prefix only from this very host, over https.
-      name: config.production ? '__Host-shop' : 'shop',
+      secret: sessionSecret,
+      name: production ? '__Host-shop' : 'shop',
       resave: false,
       saveUninitialized: false,
-      cookie: {
-        httpOnly: true,
-        secure: config.production,
-        // Lax and not strict: the visitor comes back from the marketplace, which is another site.
-        sameSite: 'lax',
-        maxAge: 12 * 3_600_000,
-      },
+      // Lax and not strict, because the visitor comes back from another site.
+      cookie: { httpOnly: true, secure: production, sameSite: 'lax', maxAge: 12 * 3_600_000 },
     }),
   );
-
-  addLogin(app, shop);
-  addCatalogue(app, shop);
-  addAccount(app, shop);
-  addRedeem(app, shop);
-  addDownload(app, shop);
-  addSupport(app, shop);
+  addLogin(app, loginApi);
+  addRoutes(app, shop);
 
   app.use(notFound);
-  // People get our own page; who asks for JSON gets the package's problem+json (RFC 9457).
+  // Visitors get a page; programs get problem+json (RFC 9457).
   app.use(errorPages(shop));
   app.use(errorHandler());
-  app.use(lastWord);
   return app;
 }
 
-const PUBLIC = fileURLToPath(new URL('./public', import.meta.url));
-const ASSETS = { maxAge: '1h', index: false, redirect: false };
+/** The pages have no scripts, so none is allowed. */
+function securityHeaders(mediaOrigin: string): RequestHandler {
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    `img-src 'self' ${mediaOrigin}`,
+    `media-src ${mediaOrigin}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  return (_req, res, next) => {
+    res.set('Content-Security-Policy', policy);
+    res.set('X-Content-Type-Options', 'nosniff');
+    // The URL of the callback contains an auth_key, which other sites must not see.
+    res.set('Referrer-Policy', 'same-origin');
+    next();
+  };
+}
+
+/**
+ * Refuses forms of other origins, against cross-site request forgery. Browsers send `Sec-Fetch-Site`, older
+ * ones `Origin`. A request with neither is from a program, which has no visitor's cookies.
+ */
+const sameOriginPosts: RequestHandler = (req, _res, next) => {
+  if (req.method === 'GET' || req.method === 'HEAD' || isSameOrigin(req)) return next();
+  const text = 'We only accept forms from our own pages. Please open the page here and try again.';
+  next(new PageError(403, { title: 'This form was sent from another site', text }));
+};
+
+function isSameOrigin(req: Request): boolean {
+  const site = req.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
+  const { origin, host } = req.headers;
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+}

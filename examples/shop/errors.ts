@@ -1,14 +1,82 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
-import { isMarketgateError, type MarketgateErrorCode } from 'marketgate';
-import { type Page, sendPage } from './send-page.js';
-import type { Shop } from './shop.js';
-import { errorView } from './views/error.js';
-import { LOGIN_FAILED, type Words, wordsFor } from './words.js';
+import { isMarketgateError } from 'marketgate';
+import { type Html, html, type Page, type Shop, sendPage } from './layout.js';
 
-/** An error of the shop's own that already says what a visitor is told. */
+/** What a customer reads: what happened, and what to do. */
+export interface Words {
+  readonly title: string;
+  readonly text: string;
+  /** A step that helps. */
+  readonly next?: 'login' | 'redeem';
+}
+
+const OUTAGE: Words = {
+  title: 'We cannot ask the marketplace right now',
+  text: 'Your purchase code may well be fine. Please try again in a few minutes.',
+};
+
+const LOGIN_FAILED: Words = {
+  title: 'The login did not work',
+  text: 'It was already used, was started in another browser, or took too long. Please log in again.',
+  next: 'login',
+};
+
+/** For the customer, by error code. None of the outages reads as "your code is wrong". */
+const WORDS: Readonly<Record<string, Words>> = {
+  purchase_required: {
+    title: 'This is for customers',
+    text: 'Please enter the purchase code you got when you bought the item.',
+    next: 'redeem',
+  },
+  purchase_code_invalid: {
+    title: 'The marketplace does not know this code',
+    text: 'Please check that you copied the whole code. A code stops working after a refund.',
+    next: 'redeem',
+  },
+  purchase_item_mismatch: {
+    title: 'This code is for another item',
+    text: 'The code is valid for something else you bought. Please use the code of this item.',
+    next: 'redeem',
+  },
+  support_expired: {
+    title: 'Support for this purchase has ended',
+    text: 'The code is valid and you can download the item. Support has ended or was not included.',
+  },
+  too_many_attempts: {
+    title: 'Too many attempts',
+    text: 'There were too many wrong codes in a short time. Please wait a minute.',
+  },
+  item_not_found: {
+    title: 'We do not have this item',
+    text: 'It may have left the catalogue. If you bought it, you can still redeem your code.',
+    next: 'redeem',
+  },
+  item_id_invalid: {
+    title: 'This is not an item number',
+    text: 'Items have whole numbers, such as 1042. Please check the address.',
+  },
+  login_required: {
+    title: 'Please log in',
+    text: 'You need to be logged in for this.',
+    next: 'login',
+  },
+  auth_key_rejected: LOGIN_FAILED,
+  login_failed: LOGIN_FAILED,
+  service_unavailable: OUTAGE,
+  unexpected_response: OUTAGE,
+  service_refused: OUTAGE,
+  api_key_rejected: OUTAGE,
+};
+
+const ABOUT_THE_CODE = ['purchase_required', 'purchase_code_invalid', 'purchase_item_mismatch'];
+
+export const isAboutTheCode = (code: string): boolean => ABOUT_THE_CODE.includes(code);
+
+export const wordsFor = (code: string): Words =>
+  WORDS[code] ?? { title: 'Something went wrong', text: 'Please try again in a moment.' };
+
+/** An error with words of the shop's own. */
 export class PageError extends Error {
-  override readonly name = 'PageError';
-
   constructor(
     readonly status: number,
     readonly words: Words,
@@ -17,95 +85,71 @@ export class PageError extends Error {
   }
 }
 
-export const notFound: RequestHandler = (_req, _res, next) =>
-  next(
-    new PageError(404, {
-      title: 'There is no such page',
-      text: 'The address may be mistyped, or the page has moved.',
-    }),
-  );
+export const notFound: RequestHandler = (_req, _res, next) => {
+  const text = 'The address may be mistyped, or the page has moved.';
+  next(new PageError(404, { title: 'There is no such page', text }));
+};
 
-/** Whether a person is asking. Programs, and requests that do not say, get JSON from the package's handler. */
-export const wantsPage = (req: Request): boolean => req.accepts(['json', 'html']) === 'html';
+/** Programs, and requests without `Accept`, get JSON from the package's handler. */
+const wantsPage = (req: Request): boolean => req.accepts(['json', 'html']) === 'html';
 
-/** What went wrong with a code that was sent in a form. */
 export interface CodeProblem {
-  readonly code: MarketgateErrorCode;
+  readonly code: string;
   /** What was in the field, so that nobody has to paste it again. */
   readonly entered: string;
 }
 
-/**
- * Shows what came of a purchase code beside the field it was entered in. A refusal and an outage come
- * here alike; they differ in words and status. Goes behind the guard, in the same route.
- */
+/** Shows a refusal or an outage next to the form. Comes after the guard, in the same route. */
 export function onTheForm(
   shop: Shop,
   pageOf: (req: Request, problem: CodeProblem) => Page | undefined,
 ): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (!isMarketgateError(error) || !wantsPage(req)) return next(error);
-    const field = (req.body as { purchase_code?: unknown } | undefined)?.purchase_code;
-    const entered = typeof field === 'string' ? field.trim() : '';
+    const entered = String(req.body?.purchase_code ?? '').trim();
     const page = pageOf(req, { code: error.code, entered });
     if (page === undefined) return next(error);
     if (error.status >= 500) shop.onError(error, req);
-    retryLater(res, error);
+    retryLater(res, error.retryAfter);
     res.status(error.status);
     sendPage(req, res, shop, page);
   };
 }
 
-/** Shows errors to people in words, with the status that programs and search engines go by. */
+/** Shows every other error as a page. */
 export function errorPages(shop: Shop): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
-    const status = statusOf(error);
+    const { status: given, name } = error as { status?: number; name?: string };
+    const status = given ?? 500;
     if (status >= 500) shop.onError(error, req);
     if (res.headersSent || !wantsPage(req)) return next(error);
-    if (isMarketgateError(error)) retryLater(res, error);
-    const words = wordsOf(error, status);
-    // Set by passport for programs; a person gets a link instead.
-    res.removeHeader('WWW-Authenticate');
+    let words: Words;
+    if (isMarketgateError(error)) {
+      words = wordsFor(error.code);
+      retryLater(res, error.retryAfter);
+    } else if (error instanceof PageError) words = error.words;
+    else words = name === 'AuthenticationError' ? LOGIN_FAILED : wordsFor('other');
     res.status(status);
-    sendPage(req, res, shop, {
-      title: words.title,
-      main: errorView({ words, status, marketplaceName: shop.config.marketplaceName }),
-    });
+    sendPage(req, res, shop, { title: words.title, main: errorView(words, status) });
   };
 }
 
-/** What no one else answered, for programs. */
-export const lastWord: ErrorRequestHandler = (error: unknown, _req, res, next) => {
-  if (res.headersSent) return next(error);
-  const status = statusOf(error);
-  const { title, text: detail } = wordsOf(error, status);
-  res.status(status).type('application/problem+json');
-  res.send(JSON.stringify({ type: 'about:blank', title, status, detail }));
-};
-
-function retryLater(res: Response, { retryAfter }: { retryAfter?: number }): void {
-  if (retryAfter !== undefined) res.setHeader('Retry-After', String(Math.ceil(retryAfter)));
+function retryLater(res: Response, seconds: number | undefined): void {
+  if (seconds !== undefined) res.set('Retry-After', String(Math.ceil(seconds)));
 }
 
-/** Errors of Express's own, a body too large for one, carry a status like those of the package. */
-function statusOf(error: unknown): number {
-  const { status } = (error ?? {}) as { status?: unknown };
-  return typeof status === 'number' && status >= 400 && status < 600 ? status : 500;
-}
-
-function wordsOf(error: unknown, status: number): Words {
-  if (isMarketgateError(error)) return wordsFor(error.code);
-  if (error instanceof PageError) return error.words;
-  // Passport's own, when the strategy says "fail".
-  if (error instanceof Error && error.name === 'AuthenticationError') return LOGIN_FAILED;
-  if (status < 500) {
-    return {
-      title: 'We could not read that',
-      text: 'Your browser sent something we do not understand. Please go back and try again.',
-    };
-  }
-  return {
-    title: 'Something went wrong on our side',
-    text: 'We have been told. Please try again in a moment.',
+function errorView(words: Words, status: number): Html {
+  const step = {
+    login: html`<a class="button" href="/login">Log in</a>`,
+    redeem: html`<a class="button" href="/redeem">Redeem a code</a>`,
   };
+  return html`<div class="narrow trouble">
+<p class="eyebrow">Error ${status}</p>
+<h1>${words.title}</h1>
+<p class="lead">${words.text}</p>
+<p class="row left">
+${words.next && step[words.next]}
+<a class="button${words.next && ' quiet'}" href="/">To the catalogue</a>
+</p>
+</div>`;
 }

@@ -1,14 +1,8 @@
 import type { Request } from 'express';
-import {
-  type CodeSource,
-  firstOf,
-  fromBody,
-  fromHeader,
-  type Item,
-  type Purchase,
-} from 'marketgate';
+import { type CodeSource, firstOf, fromBody, fromHeader, type Purchase } from 'marketgate';
+import { nameOf } from './layout.js';
 
-/** A redeemed purchase, as it lies in the session. */
+/** A redeemed purchase, as stored in the session. */
 export interface OwnPurchase {
   code: string;
   itemId: number;
@@ -16,66 +10,55 @@ export interface OwnPurchase {
   version?: string;
   thumbnail?: string;
   licence?: string;
-  /** ISO 8601. */
-  bought?: string;
-  /** ISO 8601; absent when support was not bought. */
+  /** ISO 8601; absent without support. */
   supportedUntil?: string;
 }
 
 declare module 'express-session' {
   interface SessionData {
-    /** Newest first. A shop with a database keeps them there, by the customer's id. */
+    /** Newest first. A shop with a database stores them there, by the customer's id. */
     purchases?: OwnPurchase[];
-    /** The name of an item that was redeemed a moment ago. */
+    /** The name of the item that was just redeemed. */
     justAdded?: string;
   }
 }
 
-/** A session is no warehouse. */
-const MOST = 50;
+const MAX_PURCHASES = 50;
 
-/** An item inside a purchase may have lost everything but its id. */
-export const nameOfItem = ({ id, name }: Item): string => name ?? `Item ${id}`;
-
-/** The customer's redeemed purchases. */
 export const ownPurchases = (req: Request): OwnPurchase[] => req.session.purchases ?? [];
 
-/** Keeps a purchase that the marketplace has just confirmed. */
-export function remember(req: Request, purchase: Purchase): void {
-  const { item, purchase_code: code } = purchase;
+/** Stores a valid purchase. */
+export function remember(req: Request, { item, ...purchase }: Purchase): void {
   const own: OwnPurchase = {
-    code,
+    // As the customer sent it, because some deployments mask the code in their answer.
+    code: String(req.body.purchase_code),
     itemId: item.id,
-    itemName: nameOfItem(item),
+    itemName: nameOf(item),
     version: item.version,
     thumbnail: item.media.thumbnail,
     licence: purchase.license_type,
-    bought: purchase.date,
     supportedUntil: purchase.supported_until,
   };
-  const others = ownPurchases(req).filter((other) => other.code !== code);
-  req.session.purchases = [own, ...others].slice(0, MOST);
+  const others = ownPurchases(req).filter((other) => other.code !== own.code);
+  req.session.purchases = [own, ...others].slice(0, MAX_PURCHASES);
+  req.session.justAdded = own.itemName;
 }
 
-/** Drops what the marketplace has since called invalid, as after a refund. */
-export function forget(req: Request, code: string): void {
+/** Removes a purchase that is no longer valid, for example after a refund. */
+export function forget(req: Request, { code }: OwnPurchase): void {
   req.session.purchases = ownPurchases(req).filter((own) => own.code !== code);
 }
 
-/** The customer's purchase of an item: of several, the one whose support lasts longest. */
-export function purchaseOf(req: Request, itemId: number): OwnPurchase | undefined {
+/** The customer's purchase of an item; of several, the one with the longest support. */
+export function ownPurchaseOf(req: Request, itemId: number): OwnPurchase | undefined {
   const end = ({ supportedUntil }: OwnPurchase) => Date.parse(supportedUntil ?? '') || 0;
-  return ownPurchases(req)
-    .filter((own) => own.itemId === itemId)
-    .sort((a, b) => end(b) - end(a))[0];
+  const own = ownPurchases(req).filter((each) => each.itemId === itemId);
+  return own.sort((a, b) => end(b) - end(a))[0];
 }
 
-/**
- * Where a code for the item in the route is looked for: a header (programs), a form field, or what
- * the customer redeemed before. It is only found here; what it is worth the marketplace is asked.
- */
+/** A code for the item in the URL: from a header (programs), a form, or the customer's purchases. */
 export const codeForItem: CodeSource = firstOf(
   fromHeader('x-purchase-code'),
   fromBody('purchase_code'),
-  (req) => purchaseOf(req, Number(req.params.id))?.code,
+  (req) => ownPurchaseOf(req, Number(req.params.id))?.code,
 );

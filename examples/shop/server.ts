@@ -1,63 +1,70 @@
-import { createServer } from 'node:http';
-import { isMarketgateError } from 'marketgate';
-import type { Sandbox } from 'marketgate/sandbox';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { isMarketgateError, KeyApi, LoginApi } from 'marketgate';
+import type { SandboxCode } from 'marketgate/sandbox';
 import { createApp } from './app.js';
-import { ConfigError, readConfig, type ServerConfig, type ServiceConfig } from './config.js';
-import { listen, PortTakenError } from './listen.js';
-import { connect } from './marketplace.js';
-import type { OnError } from './shop.js';
-import { closeOnSignal } from './shutdown.js';
-import { startMessage } from './start-message.js';
 
-async function main(): Promise<void> {
-  const config = readConfig(process.env);
-  // Listens before there is an app: the port decides where the marketplace sends visitors back to.
-  const server = createServer();
-  const port = await listen(server, config);
-  const origin = config.publicUrl ?? `http://localhost:${port}`;
-  const redirectUrl = `${origin}/callback`;
-  // In production only PUBLIC_URL can tell the address that visitors see.
-  const publicUrl = config.production ? config.publicUrl : origin;
+const { env } = process;
+const production = env.NODE_ENV === 'production';
 
-  const { service, sandbox } = await findService(config, redirectUrl);
-  const marketplace = connect(service);
-  const app = createApp({ ...config, service, publicUrl }, { ...marketplace, onError });
-  server.on('request', app);
-  closeOnSignal(server, async () => {
-    await marketplace.close();
-    await sandbox?.close();
-  });
-
-  console.log(
-    startMessage({
-      origin,
-      redirectUrl,
-      shopName: config.shopName,
-      sandbox: sandbox && { baseUrl: service.baseUrl, codes: sandbox.codes },
-    }),
-  );
-}
-
-/** The real marketplace, or a sandbox that sends visitors back to this shop. */
-async function findService(
-  { service, shopName }: ServerConfig,
-  redirectUrl: string,
-): Promise<{ service: ServiceConfig; sandbox?: Sandbox }> {
-  if (service !== undefined) return { service };
-  // Loaded only here: a shop in production carries no sandbox around.
-  const { startSandbox } = await import('./sandbox.js');
-  return startSandbox(shopName, redirectUrl);
-}
-
-/** The path and no query: that of the callback holds an auth_key. */
-const onError: OnError = (error, req) => {
-  const what = isMarketgateError(error) ? `${error.code}: ${error.message}` : error;
-  console.error(`${req.method} ${req.path}:`, what);
-};
-
-main().catch((error: unknown) => {
-  // The operator's mistakes are told in words; anything else is ours, and shows where it happened.
-  const isTold = error instanceof ConfigError || error instanceof PortTakenError;
-  console.error(isTold ? `\n  ${error.message.replaceAll('\n', '\n  ')}\n` : error);
+const NAMES = ['BASE_URL', 'API_KEY', 'AUTH_URL', 'APP_ID', 'APP_SECRET'].map(
+  (name) => `MARKETPLACE_${name}`,
+);
+const missing = NAMES.filter((name) => !env[name]);
+if (production && !env.SESSION_SECRET) missing.push('SESSION_SECRET');
+// None of the marketplace's variables: the shop runs on a sandbox.
+const usesSandbox = !production && NAMES.every((name) => !env[name]);
+if (missing.length > 0 && !usesSandbox) {
+  console.error(`Set ${missing.join(', ')}.`);
   process.exit(1);
+}
+
+const sandbox = usesSandbox ? (await import('marketgate/sandbox')).createSandbox() : undefined;
+const [baseUrl = '', apiKey = '', authUrl = '', appId = '', appSecret = ''] = sandbox
+  ? await sandbox.listen().then((s) => [s.baseUrl, s.apiKey, s.authUrl, s.appId, s.appSecret])
+  : NAMES.map((name) => env[name]);
+
+const keyApi = new KeyApi({ baseUrl, apiKey });
+const loginApi = new LoginApi({ authUrl, appId, appSecret });
+const app = createApp({
+  ...{ keyApi, loginApi, production },
+  mediaOrigin: new URL(baseUrl).origin,
+  sessionSecret: env.SESSION_SECRET ?? randomBytes(32).toString('hex'),
+  // The path without the query, which can contain an auth_key.
+  onError: (error, req) =>
+    console.error(`${req.method} ${req.path}:`, isMarketgateError(error) ? error.message : error),
 });
+
+// A sandbox accepts every login, so the network cannot reach it.
+const host = sandbox ? '127.0.0.1' : env.HOST;
+const server = app.listen(Number(env.PORT ?? 3000), host ?? '::', () => {
+  const origin = env.PUBLIC_URL ?? `http://localhost:${(server.address() as AddressInfo).port}`;
+  if (sandbox) sandbox.redirectUrl = `${origin}/callback`;
+  console.log(startMessage(origin, sandbox?.codes));
+});
+
+// Ends with the last response in progress.
+const close = () => {
+  server.close(() => void Promise.all([keyApi.close(), loginApi.close(), sandbox?.close()]));
+};
+process.once('SIGINT', close).once('SIGTERM', close);
+
+function startMessage(origin: string, codes: readonly SandboxCode[] | undefined): string {
+  if (codes === undefined) return `The shop is at ${origin}; its redirect URL: ${origin}/callback`;
+  const tried = codes
+    .slice(0, 6)
+    .map(({ code, kind, item_name }) => `${code}  ${item_name}, ${kind}`);
+  return `
+  ${origin}/  the catalogue
+  ${origin}/account  log in as any user, then redeem a code
+  ${baseUrl}/  the marketplace: a sandbox that shows requests and switches on faults
+
+  Purchase codes to try at ${origin}/redeem
+    ${tried.join('\n    ')}
+
+  Without a browser
+    curl -OJ -H "X-Purchase-Code: ${codes[0]?.code}" ${origin}/items/${codes[0]?.item_id}/download
+
+  Ctrl-C stops it.
+`;
+}

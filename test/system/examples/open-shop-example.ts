@@ -1,75 +1,30 @@
-import type express from 'express';
-import { KeyApi, LoginApi } from 'marketgate';
-import { createSandbox, type Sandbox, type SandboxOptions } from 'marketgate/sandbox';
-import { onTestFinished } from 'vitest';
 import { createApp } from '../../../examples/shop/app.js';
-import type { AppConfig } from '../../../examples/shop/config.js';
 import { Browser } from '../../support/browser.js';
-import { listen } from '../../support/listen.js';
+import { openShop } from '../../support/shop.js';
 
-/** The shop, open for business on a sandbox of its own. */
-export interface ShopExample {
-  readonly origin: string;
-  readonly sandbox: Sandbox;
-  /** A browser that has not been there yet. */
-  readonly browser: Browser;
-  /** What the app reported as failures. */
-  readonly failures: unknown[];
-  /** The first seeded code of a kind. */
-  code(kind: string): string;
-}
-
-interface Options {
-  express?: typeof express;
-  config?: Partial<AppConfig>;
-  sandbox?: SandboxOptions;
-  /** The shop's host in the browser; the server listens on loopback either way. */
-  host?: string;
-}
-
-/** Opens it until the test is over. */
-export async function openShopExample(options: Options = {}): Promise<ShopExample> {
-  const sandbox = createSandbox(options.sandbox);
-  const service = await sandbox.listen();
-  onTestFinished(() => sandbox.close());
-  const { baseUrl, apiKey, authUrl, appId, appSecret } = service;
-  // The clock, so that a test can let what is cached grow old.
-  const keyApi = new KeyApi({ baseUrl, apiKey, clock: sandbox.clock, retries: 0 });
-  const loginApi = new LoginApi({ authUrl, appId, appSecret });
-  onTestFinished(() => keyApi.close());
-  onTestFinished(() => loginApi.close());
+/** Opens `examples/shop` on a sandbox, until the test is over. */
+export async function openShopExample(
+  options: { production?: boolean; seed?: object; host?: string } = {},
+) {
+  const { production = false, seed, host } = options;
+  const shop = await openShop({}, seed && { seed });
+  const { keyApi, loginApi, baseUrl } = shop;
+  /** What the app reported to the operator. */
   const failures: unknown[] = [];
-  const app = createApp(
-    {
-      shopName: 'Northlight Studio',
-      marketplaceName: 'Marketplace',
-      service: { baseUrl, apiKey, authUrl, appId, appSecret },
-      mediaOrigins: [],
-      sessionSecret: 'for-the-tests-only-0123456789abcdef',
-      production: false,
-      confirmLogin: 'auto',
-      publicUrl: undefined,
-      ...options.config,
-    },
-    {
-      keyApi,
-      loginApi,
-      ...(options.express && { express: options.express }),
-      onError: (error) => failures.push(error),
-    },
-  );
-  const { port } = new URL(await listen(app));
-  const origin = `http://${options.host ?? '127.0.0.1'}:${port}`;
-  sandbox.redirectUrl = `${origin}/callback`;
+  const app = createApp({
+    ...{ keyApi, loginApi, production },
+    mediaOrigin: new URL(baseUrl).origin,
+    sessionSecret: 'for-the-tests-only-0123456789abcdef',
+    onError: (error) => failures.push(error),
+  });
+  const origin = await shop.serve(app, host);
+  const browser = new Browser();
   return {
-    origin,
-    sandbox,
-    browser: new Browser(),
-    failures,
-    code(kind) {
-      const found = sandbox.codes.find((candidate) => candidate.kind === kind);
-      if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
-      return found.code;
-    },
+    ...{ ...shop, origin, browser, failures },
+    page: (path: string) => browser.open(`${origin}${path}`),
+    logIn: () => browser.logIn(`${origin}/login`, '3001'),
+    redeem: (purchase_code: string) => browser.submit(`${origin}/redeem`, { purchase_code }),
   };
 }
+
+export type ShopExample = Awaited<ReturnType<typeof openShopExample>>;
