@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/package/**/*.test.ts'],
     globalSetup: './test/package/pack-and-install.ts',
     testTimeout: 60_000,
-    // Compilers and servers beside each other; more at once would only slow each other down.
+    // More compilers and servers at once would only slow each other down.
     maxConcurrency: 3,
     reporters: ['default', './test/support/counting-reporter.ts'],
   },

@@ -8,7 +8,7 @@ const blocks = PAGES.flatMap((page) =>
   blocksOf(readPage(page)).map((block) => ({ ...block, page })),
 );
 
-/** What is shown and not run: output, and data. */
+/** Output and data, which are not run. */
 const SHOWN: ReadonlySet<string> = new Set(['text', 'json']);
 
 describe('the code blocks of the documentation', () => {
@@ -53,25 +53,6 @@ describe('the code blocks of the documentation', () => {
 
 describe('blocksOf', () => {
   const fence = '```';
-
-  it('puts the blocks of one file together, with what is hidden', () => {
-    const page = [
-      '<!-- hidden: a.js\nconst db = 1;\n-->',
-      `<!-- file: a.js -->\n${fence}js\nuse(db);\n${fence}`,
-      `${fence}ts\nother();\n${fence}`,
-      `1. in a list\n\n   <!-- file: a.js -->\n   ${fence}js\n   if (db) {\n     use(2);\n   }\n   ${fence}`,
-    ].join('\n\n');
-    expect(Object.fromEntries(filesOf(page))).toEqual({
-      'a.js': 'const db = 1;\n\nuse(db);\n\nif (db) {\n  use(2);\n}\n',
-      'main.ts': 'other();\n',
-    });
-  });
-
-  it('leaves out what is not run', () => {
-    const page = `<!-- not run: it never ends -->\n${fence}js\nfor (;;);\n${fence}`;
-    expect(filesOf(page).size).toBe(0);
-    expect(blocksOf(page)).toMatchObject([{ notRun: 'it never ends', line: 3 }]);
-  });
 
   it.each([
     ['a block without a language', `${fence}\nx\n${fence}`],

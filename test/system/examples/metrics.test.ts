@@ -46,59 +46,43 @@ async function open() {
   };
 }
 
-/** The value of one series; the labels in the order in which they are declared. */
-function value(text: string, name: string, labels: Record<string, string>): number {
-  const inside = Object.entries(labels).map(([label, content]) => `${label}="${content}"`);
-  const start = `${name}{${inside.join(',')}} `;
-  const line = text.split('\n').find((each) => each.startsWith(start));
-  return line === undefined ? 0 : Number(line.slice(start.length));
-}
-
 describe('examples/metrics', () => {
-  it('counts requests, lookups and decisions, and tells a cached answer from an asked one', async () => {
+  it('counts requests, lookups by source, and decisions', async () => {
     const shop = await open();
-    expect(await shop.download()).toBe(200);
-    expect(await shop.download()).toBe(200);
+    expect([await shop.download(), await shop.download()]).toEqual([200, 200]);
     expect(await shop.download(UNKNOWN)).toBe(403);
     const text = await shop.metrics();
-    const asked = { method: 'POST', endpoint: VALIDATION, outcome: 'answered' };
-    expect(value(text, 'marketgate_request_duration_seconds_count', asked)).toBe(2);
-    const lookups = (source: string, outcome: string) =>
-      value(text, 'marketgate_lookups_total', { what: 'purchase', source, outcome });
-    expect(lookups('service', 'yes')).toBe(1);
-    expect(lookups('cache', 'yes')).toBe(1);
-    expect(lookups('service', 'no')).toBe(1);
-    const decisions = (allowed: string, code: string) =>
-      value(text, 'marketgate_guard_decisions_total', { allowed, code });
-    expect(decisions('true', 'none')).toBe(2);
-    expect(decisions('false', 'purchase_code_invalid')).toBe(1);
+    for (const series of [
+      `request_duration_seconds_count{method="POST",endpoint="${VALIDATION}",outcome="answered"} 2`,
+      'lookups_total{what="purchase",source="service",outcome="yes"} 1',
+      'lookups_total{what="purchase",source="cache",outcome="yes"} 1',
+      'lookups_total{what="purchase",source="service",outcome="no"} 1',
+      'guard_decisions_total{allowed="true",code="none"} 2',
+      'guard_decisions_total{allowed="false",code="purchase_code_invalid"} 1',
+    ]) {
+      expect(text).toContain(`marketgate_${series}`);
+    }
   });
 
-  it('counts an outage with its retries, apart from wrong codes', async () => {
+  it('counts an outage with its retries, drift without its path, and the alarm', async () => {
     const shop = await open();
     shop.sandbox.faults.errorRate = 1;
     expect(await shop.download()).toBe(503);
-    const text = await shop.metrics();
-    const failed = { method: 'POST', endpoint: VALIDATION, outcome: 'service_unavailable' };
-    expect(value(text, 'marketgate_request_duration_seconds_count', failed)).toBe(2);
-    expect(value(text, 'marketgate_retries_total', { endpoint: VALIDATION })).toBe(1);
-    const decision = { allowed: 'false', code: 'service_unavailable' };
-    expect(value(text, 'marketgate_guard_decisions_total', decision)).toBe(1);
-  });
-
-  it('counts drift without the path, and the alarm of a revoked key', async () => {
-    const shop = await open();
+    shop.sandbox.faults.errorRate = 0;
     shop.sandbox.dialect.tagsAsString = true;
     await fetch(`${shop.origin}/items`);
-    const [workspace] = shop.sandbox.data.workspaces;
-    shop.sandbox.data.revokeApiKey(workspace?.id ?? '');
+    shop.sandbox.data.revokeApiKey(shop.sandbox.data.workspaces[0]?.id ?? '');
     expect(await shop.download()).toBe(500);
     const text = await shop.metrics();
-    const drift = { endpoint: '/api/items/all', kind: 'mended' };
-    expect(value(text, 'marketgate_drift_total', drift)).toBe(1);
+    for (const series of [
+      `retries_total{endpoint="${VALIDATION}"} 1`,
+      'guard_decisions_total{allowed="false",code="service_unavailable"} 1',
+      'drift_total{endpoint="/api/items/all",kind="mended"} 1',
+      'codes_invalid_total{reason="key-rejected"} 1',
+    ]) {
+      expect(text).toContain(`marketgate_${series}`);
+    }
     expect(text).not.toContain('items[');
-    const alarm = { reason: 'key-rejected' };
-    expect(value(text, 'marketgate_codes_invalid_total', alarm)).toBe(1);
   });
 
   it('makes spans of requests below that of the visitor, with events for the rest', async () => {
@@ -129,10 +113,9 @@ describe('examples/metrics', () => {
     shop.sandbox.faults.errorRate = 1;
     await shop.download('bbbbbbbb-0000-4000-8000-000000000000');
     const text = await shop.metrics();
-    const step = (outcome: string) =>
-      value(text, 'marketgate_login_steps_total', { outcome, code: 'none' });
-    expect([step('redirect'), step('success')]).toEqual([1, 1]);
-
+    for (const outcome of ['redirect', 'success']) {
+      expect(text).toContain(`marketgate_login_steps_total{outcome="${outcome}",code="none"} 1`);
+    }
     const authKeys = browser.history.flatMap(
       (url) => new URL(url).searchParams.get('auth_key') ?? [],
     );

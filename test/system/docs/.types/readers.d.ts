@@ -1,5 +1,5 @@
-// What the apps of the documentation's readers have beside the package: jest's globals (vitest's have the
-// same shape), and what they put on the user and into the session.
+// What the programs of the pages use: jest's globals (vitest's have the same shape), and the properties that
+// they add to the user and the session.
 import 'express-session';
 
 declare module 'express-session' {

@@ -16,7 +16,7 @@ const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 const statusOf = async (answer: Promise<Response>): Promise<number> => (await answer).status;
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
-/** What the page says of a bad day: who was never seen, and who was. */
+/** The statuses in an outage, for a code seen before and for one not seen. */
 async function onABadDay(running: Running, path: string) {
   const ask = (kind: 'supported' | 'extended') =>
     statusOf(running.get(path, { 'x-purchase-code': running.code(kind) }));
@@ -57,7 +57,7 @@ export const GUIDE_CHECKS: Checks = {
       expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
       expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
       expect(browser.cookies(origin)).toMatch(/login=/);
-      // Whoever has copied the cookie cannot renew it.
+      // A copied cookie cannot be renewed.
       const again = await browser.get(`${origin}/callback?auth_key=x`);
       expect([again.status, again.headers.getSetCookie()]).toEqual([302, []]);
       // A stranger's callback, in a browser that started nothing here.
@@ -113,7 +113,7 @@ export const GUIDE_CHECKS: Checks = {
   },
   'examples/guides/migrating.md: before.js': {
     async check(running) {
-      // The fault that the page warns of: it takes an outage for a wrong code, of customers too.
+      // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
       expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
     },
   },

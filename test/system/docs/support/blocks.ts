@@ -1,12 +1,11 @@
 /**
- * A code block of a page. What is said of it stands in a comment of its own above it, which no reader
- * of the page sees:
+ * A code block of a page. A comment above it, which is not shown, can say:
  *
  * - `<!-- file: shop.js -->`: the block is the next part of that file. Blocks of one file are one
  *   program, in the order of the page. Without it: `main.js` (or `.ts`).
  * - `<!-- with: shop.js -->`: the commands of the block are for that program, while it runs.
  * - `<!-- not run: why -->`: the block is left out, for a reason.
- * - `<!-- hidden: shop.js` … `-->`: code of that file that the page need not show, as a database.
+ * - `<!-- hidden: shop.js` … `-->`: code of that file that the page does not show.
  */
 export interface Block {
   /** The line of the page that its code begins on. */
@@ -15,7 +14,7 @@ export interface Block {
   readonly text: string;
   /** The file that it is a part of; for languages that are programs. */
   readonly file: string | undefined;
-  /** The program that must run beside it; for commands. */
+  /** The program that must run meanwhile; for commands. */
   readonly with: string | undefined;
   /** Why it is not run; `undefined` when it is. */
   readonly notRun: string | undefined;

@@ -8,7 +8,7 @@ const LONGEST = 60_000;
 /** Puts a program on a free port. */
 export const PRELOAD = join(ROOT, 'test/system/docs/support/preload.cjs');
 
-/** A documented program that runs, and the service that it asks. */
+/** A running program of a page, and its sandbox. */
 export interface Running {
   readonly sandbox: Sandbox;
   /** Where the program listens; rejects when it ends before. */
@@ -19,19 +19,19 @@ export interface Running {
   readonly output: () => string;
   /** Asks the program. */
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>;
-  /** What it was given beside the variables of the sandbox. */
+  /** Its variables, without those of the sandbox. */
   readonly env: Readonly<Record<string, string>>;
   /** The seeded code of a kind. */
   readonly code: (kind: SandboxCode['kind']) => string;
 }
 
-/** What a program is run with, beside the variables of the sandbox. */
+/** How a program is run, with the variables of the sandbox. */
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
 }
 
-/** Runs a file against a sandbox of its own while `check` looks at it. */
+/** Runs a file against a new sandbox during `check`. */
 export async function runBlock(
   file: string,
   { env = {}, args = [] }: RunOptions,
@@ -128,7 +128,7 @@ async function inTime<T>(promise: Promise<T>, words: () => string): Promise<T> {
   }
 }
 
-/** A documented program is no test of ours: vitest's variables would make tools think that it is. */
+/** Without vitest's variables, which would make tools believe that the program is a test. */
 const withoutVitest = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(env).filter(
