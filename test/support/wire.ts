@@ -1,4 +1,4 @@
-/** Complete bodies of the key API and the login API, as documented. */
+/** Bodies as interface A and B send them, whole as documented. */
 
 export const CODE = '4f0c1d9e-7a35-4b62-9c1f-0d8e5a7b3c21';
 export const KEY = 'a1'.repeat(32);

@@ -1,14 +1,18 @@
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
-import { RUN_ELSEWHERE } from './checks/test-runners.js';
 import { filesOf } from './support/blocks.js';
-import { PAGES, readPage } from './support/pages.js';
+import { PAGES, ROOT, readPage } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
 import { programOf, writePrograms } from './support/workspace.js';
+
+/** A test file for vitest, and how many tests it has. */
+const UNDER_VITEST = { name: 'examples/guides/testing.md: app.vitest.test.js', tests: 3 };
 
 const CHECKS: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
 const programs = PAGES.flatMap((page) =>
@@ -16,7 +20,7 @@ const programs = PAGES.flatMap((page) =>
 );
 
 it('every program of the documentation is tried, and no other is listed', () => {
-  expect([...Object.keys(CHECKS), ...Object.keys(RUN_ELSEWHERE)].sort()).toEqual(
+  expect([...Object.keys(CHECKS), UNDER_VITEST.name].sort()).toEqual(
     programs.map(({ name }) => name).sort(),
   );
 });
@@ -32,8 +36,7 @@ describe.concurrent('the program', { timeout: 60_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
     const check = CHECKS[name];
-    const run = RUN_ELSEWHERE[name];
-    if (run !== undefined) it(`${name} passes`, () => run(join(folder, file)));
+    if (name === UNDER_VITEST.name) it(`${name} passes`, () => underVitest(join(folder, file)));
     if (check === undefined) continue;
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
       const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };
@@ -45,3 +48,17 @@ describe.concurrent('the program', { timeout: 60_000 }, () => {
     });
   }
 });
+
+async function underVitest(file: string): Promise<void> {
+  // Without a configuration, vitest uses that of the repository.
+  writeFileSync(join(dirname(file), 'vitest.config.mjs'), 'export default {};\n');
+  const args = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', dirname(file), file];
+  const env = { ...process.env, NO_COLOR: '1' };
+  const output = await new Promise<string>((resolve) => {
+    execFile(process.execPath, args, { timeout: 50_000, env }, (_error, out, err) =>
+      resolve(out + err),
+    );
+  });
+  const { tests } = UNDER_VITEST;
+  expect(output).toContain(`Tests  ${tests} passed (${tests})`);
+}

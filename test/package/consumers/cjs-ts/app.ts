@@ -1,9 +1,8 @@
-// The same from CommonJS in TypeScript: the .d.cts files are read here. Only type-checked.
+// The .d.cts files; only type-checked.
 import express = require('express');
 import marketgate = require('marketgate');
 
 import { errorHandler, KeyApi, LoginApi, MarketplaceStrategy, requirePurchase } from 'marketgate';
-import { createSandbox } from 'marketgate/sandbox';
 
 import passport = require('passport');
 
@@ -11,40 +10,30 @@ import passport = require('passport');
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-export async function main(): Promise<void> {
-  const { baseUrl, authUrl, apiKey, appId, appSecret, close } = await createSandbox().listen(0);
-  const keyApi: marketgate.KeyApi = new KeyApi({ baseUrl, apiKey });
-  const loginApi = new LoginApi({ authUrl, appId, appSecret });
-  const tokenStore = new marketgate.MemoryTokenStore({ max: 1_000 });
+const keyApi: marketgate.KeyApi = new KeyApi({ baseUrl: 'https://a.example', apiKey: 'key' });
+const loginApi = new LoginApi({ authUrl: 'https://a.example', appId: 'id', appSecret: 'secret' });
+const tokenStore = new marketgate.MemoryTokenStore({ max: 1_000 });
 
-  passport.use(
-    new MarketplaceStrategy(
-      { loginApi, tokenStore },
-      (accessToken, _refreshToken, profile, done) => {
-        const token: string = accessToken;
-        const typed: Same<typeof profile.id, string> = true;
-        done(null, { id: profile.id, token, typed });
-      },
-    ),
-  );
-  passport.use(
-    new MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => ({ id: profile.id })),
-  );
+passport.use(
+  new MarketplaceStrategy({ loginApi, tokenStore }, (accessToken, _refreshToken, profile, done) => {
+    const token: string = accessToken;
+    const typed: Same<typeof profile.id, string> = true;
+    done(null, { id: profile.id, token, typed });
+  }),
+);
 
-  const app = express();
-  app.get('/download', requirePurchase(keyApi, { item: 1042 }), (req, res) => {
-    const id = req.marketplace?.purchase?.item.id;
-    const typed: Same<typeof id, number | undefined> = true;
-    res.json({ id, typed });
-  });
-  app.get('/guarded/:id', requirePurchase(keyApi), (req, res) => {
-    const { id } = req.params;
-    const typed: Same<typeof id, string> = true;
-    res.json({ id, typed });
-  });
-  app.use(errorHandler({ loginPath: '/login' }));
+const app = express();
+app.get('/download', requirePurchase(keyApi, { item: 1042 }), (req, res) => {
+  const id = req.marketplace?.purchase?.item.id;
+  const typed: Same<typeof id, number | undefined> = true;
+  res.json({ id, typed });
+});
+app.get('/guarded/:id', requirePurchase(keyApi), (req, res) => {
+  const { id } = req.params;
+  const typed: Same<typeof id, string> = true;
+  res.json({ id, typed });
+});
+app.use(errorHandler({ loginPath: '/login' }));
 
-  const error: unknown = await keyApi.getAccount().catch((reason: unknown) => reason);
-  if (marketgate.isMarketgateError(error)) console.log(error.code, error.retryAfter);
-  await close();
-}
+export const describe = (error: unknown): unknown =>
+  marketgate.isMarketgateError(error) && [error.code, error.retryAfter];

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { expect } from 'vitest';
 import type { Running, RunOptions } from '../support/run-block.js';
 
 /** How a documented program is tried: what it is run with, and what must be true of it then. */
@@ -12,3 +15,45 @@ export interface Check {
 
 /** By the page's path and the file's name, as in `README.md: shop.js`. */
 export type Checks = Readonly<Record<string, Check>>;
+
+export const WRONG = '00000000-0000-4000-8000-000000000000';
+
+/** A guarded route lets a customer in, and nobody else. */
+export async function expectGuard(running: Running, path: string, opened = 200): Promise<void> {
+  const ask = async (code?: string) => {
+    const answer = await running.get(path, code === undefined ? {} : { 'x-purchase-code': code });
+    const isProblem = answer.headers.get('content-type')?.startsWith('application/problem+json');
+    return isProblem ? ((await answer.json()) as { code: string }).code : answer.status;
+  };
+  expect(await ask()).toBe('purchase_required');
+  expect(await ask(WRONG)).toBe('purchase_code_invalid');
+  expect(await ask(running.code('supported'))).toBe(opened);
+}
+
+/** A proxy that opens tunnels (CONNECT), and does not end well when nobody asked for one. */
+export async function forwardProxy(): Promise<{ url: string; close: () => Promise<void> }> {
+  let tunnels = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer();
+  server.on('connect', (req, client: Socket) => {
+    tunnels++;
+    const { hostname, port } = new URL(`http://${req.url}`);
+    const upstream = connect(Number(port), hostname, () => {
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.pipe(client).pipe(upstream);
+    });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      if (tunnels === 0) throw new Error('nothing went through the proxy');
+    },
+  };
+}

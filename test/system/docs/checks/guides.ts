@@ -7,9 +7,7 @@ import { Browser } from '../../../support/browser.js';
 import { anyRedis } from '../../../support/redis-server.js';
 import { ROOT } from '../support/pages.js';
 import type { Running } from '../support/run-block.js';
-import type { Checks } from './check.js';
-import { forwardProxy } from './forward-proxy.js';
-import { expectGuard, WRONG } from './guard.js';
+import { type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 

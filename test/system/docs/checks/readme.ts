@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
-import type { Checks } from './check.js';
-import { expectGuard, WRONG } from './guard.js';
+import { type Checks, expectGuard, WRONG } from './check.js';
 
 /** Codes of the sandbox's default seed never change. */
 const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
