@@ -14,6 +14,7 @@ import {
   type LoginApi,
   MarketplaceStrategy,
   MemoryTokenStore,
+  purchaseOf,
   requireLogin,
   requirePurchase,
   returnTo,
@@ -91,9 +92,9 @@ export function createApp(parts: AppParts): Express {
   app.get('/', (req, res) => void res.send(show(req)));
 
   const redeem: RequestHandler = async (req, res) => {
-    const [customer, purchase] = [customerOf(req), req.marketplace?.purchase];
-    if (!customer || !purchase) throw new Error('requireLogin and requirePurchase must run first');
-    const licence = await licences.redeem(customer.id, req.body.purchase_code, purchase);
+    const customer = customerOf(req);
+    if (!customer) throw new Error('requireLogin must run first');
+    const licence = await licences.redeem(customer.id, req.body.purchase_code, purchaseOf(req));
     if (!licence) throw new PublicError(409, 'This code was redeemed with another account.');
     req.session.notice = `${licence.itemName} is yours now.`;
     res.redirect(303, '/');

@@ -9,10 +9,12 @@ import {
   type LoginApi,
   loadUser,
   MarketplaceStrategy,
+  purchaseOf,
   requireAccessToken,
   requireLogin,
   requirePurchase,
   returnTo,
+  userOf,
 } from 'marketgate';
 import { RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { Passport } from 'passport';
@@ -40,7 +42,7 @@ export function createApp({ keyApi, loginApi, client }: AppParts): Express {
       // Failed attempts are counted over all processes.
       guessLimit: new RedisGuessLimit({ client }),
     }),
-    (req, res) => void res.send(`Thank you for buying ${req.marketplace?.purchase?.item.name}.\n`),
+    (req, res) => void res.send(`Thank you for buying ${purchaseOf(req).item.name}.\n`),
   );
   // How many requests each process has sent to the marketplace.
   app.get('/fleet', async (_req, res) => void res.json(await client.hGetAll('fleet:requests')));
@@ -74,7 +76,7 @@ export function createApp({ keyApi, loginApi, client }: AppParts): Express {
     requireLogin({ loginPath: '/login' }),
     requireAccessToken({ tokenStore, loginPath: '/login' }),
     loadUser(loginApi, { tokenStore }),
-    (req, res) => void res.json({ worker: process.pid, user: req.marketplace?.user }),
+    (req, res) => void res.json({ worker: process.pid, user: userOf(req) }),
   );
 
   app.use(unavailableWithout(client));

@@ -9,6 +9,8 @@ import { jwtVerify, SignJWT } from 'jose';
 import {
   errorHandler,
   isFreshLogin,
+  itemOf,
+  itemsOf,
   type KeyApi,
   type LoginApi,
   loadItem,
@@ -16,10 +18,12 @@ import {
   loadUser,
   MarketplaceStrategy,
   MemoryTokenStore,
+  purchaseOf,
   requireAccessToken,
   requireLogin,
   requirePurchase,
   returnTo,
+  userOf,
 } from 'marketgate';
 import { Passport } from 'passport';
 
@@ -111,15 +115,14 @@ export function createApp({ keyApi, loginApi, cookieSecret, clock = Date.now }: 
   // What the marketplace says now. Ends with the access_token: an hour after the login, or at logout.
   const needsToken = requireAccessToken({ tokenStore, loginPath: '/login', clock });
   app.get('/api/me/profile', needsToken, loadUser(loginApi, { tokenStore }), (req, res) => {
-    const { user } = req.marketplace ?? {};
-    res.json({ id: user?.user_id, username: user?.user_name, email: user?.user_email });
+    const { user_id, user_name, user_email } = userOf(req);
+    res.json({ id: user_id, username: user_name, email: user_email });
   });
 
   app.get('/api/items', loadItems(keyApi), (req, res) => {
-    const items = req.marketplace?.items ?? [];
-    res.json({ items: items.map(({ id, name, price }) => ({ id, name, price })) });
+    res.json({ items: itemsOf(req).map(({ id, name, price }) => ({ id, name, price })) });
   });
-  app.get('/api/items/:id', loadItem(keyApi), (req, res) => res.json(req.marketplace?.item));
+  app.get('/api/items/:id', loadItem(keyApi), (req, res) => res.json(itemOf(req)));
 
   app.get(
     '/api/downloads/:id',
@@ -127,8 +130,8 @@ export function createApp({ keyApi, loginApi, cookieSecret, clock = Date.now }: 
     // `item` binds the code to the item in the address. Without it, any code opens every item.
     requirePurchase(keyApi, { item: (req) => Number(req.params.id) }),
     (req, res) => {
-      const { license_type, item } = req.marketplace?.purchase ?? {};
-      res.json({ file: `item-${item?.id}.zip`, license_type });
+      const { license_type, item } = purchaseOf(req);
+      res.json({ file: `item-${item.id}.zip`, license_type });
     },
   );
 

@@ -2,11 +2,13 @@ import type { Tracer } from '@opentelemetry/api';
 import express, { type Express } from 'express';
 import {
   errorHandler,
+  itemsOf,
   type KeyApi,
   type LoginApi,
   loadItems,
   MarketplaceStrategy,
   MemoryTokenStore,
+  purchaseOf,
   requirePurchase,
   returnTo,
 } from 'marketgate';
@@ -35,10 +37,10 @@ export function createApp({ keyApi, loginApi, tracer, cookieSecret }: AppParts):
   const app = express();
   app.use(requestSpans(tracer));
   app.get('/items', loadItems(keyApi), (req, res) => {
-    res.json(req.marketplace?.items?.map(({ id, name }) => ({ id, name })));
+    res.json(itemsOf(req).map(({ id, name }) => ({ id, name })));
   });
   app.get('/items/:id/download', guard, (req, res) => {
-    res.json({ item: req.marketplace?.purchase?.item.id });
+    res.json({ item: purchaseOf(req).item.id });
   });
   app.get('/login', authenticate);
   app.get('/callback', authenticate, (req, res) => res.redirect(returnTo(req) ?? '/items'));

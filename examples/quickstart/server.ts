@@ -4,11 +4,13 @@ import express from 'express';
 import session from 'express-session';
 import {
   errorHandler,
+  itemsOf,
   KeyApi,
   LoginApi,
   loadItems,
   MarketplaceStrategy,
   MemoryTokenStore,
+  purchaseOf,
   requireLogin,
   requirePurchase,
   returnTo,
@@ -37,7 +39,7 @@ app.use(session({ secret: 'only for the sandbox', resave: false, saveUninitializ
 app.use(passport.session());
 
 app.get('/', loadItems(keyApi), (req, res) => {
-  res.json(req.marketplace?.items?.map(({ id, name }) => ({ id, name })));
+  res.json(itemsOf(req).map(({ id, name }) => ({ id, name })));
 });
 
 app.get('/login', passport.authenticate('marketplace'));
@@ -50,7 +52,7 @@ app.get('/account', requireLogin({ loginPath: '/login' }), (req, res) => res.jso
 app.get(
   '/downloads/:id',
   requirePurchase(keyApi, { item: (req) => Number(req.params.id) }),
-  (req, res) => res.send(`Here is ${req.marketplace?.purchase?.item.name}.\n`),
+  (req, res) => res.send(`Here is ${purchaseOf(req).item.name}.\n`),
 );
 
 app.use(errorHandler({ loginPath: '/login' }));

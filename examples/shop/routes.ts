@@ -1,10 +1,14 @@
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import {
+  accountOf,
   fromBody,
   isMarketgateError,
+  itemOf,
+  itemsOf,
   loadAccount,
   loadItem,
   loadItems,
+  purchaseOf,
   requirePurchase,
 } from 'marketgate';
 import { onTheForm } from './errors.js';
@@ -18,15 +22,13 @@ export function addRoutes(app: Express, shop: Shop): void {
   const item = (req: { params: { id?: string } }) => Number(req.params.id);
 
   app.get('/', loadItems(keyApi), (req, res) => {
-    const items = req.marketplace?.items ?? [];
     const category = typeof req.query.category === 'string' ? req.query.category : undefined;
-    const main = catalogueView(items, category, shop.shopName);
+    const main = catalogueView(itemsOf(req), category, shop.shopName);
     sendPage(req, res, shop, { title: category ?? 'Catalogue', section: 'catalogue', main });
   });
 
-  const showItem: RequestHandler = (req, res, next) => {
-    const item = req.marketplace?.item;
-    if (item === undefined) return next();
+  const showItem: RequestHandler = (req, res) => {
+    const item = itemOf(req);
     const main = itemView(item, ownPurchaseOf(req, item.id));
     sendPage(req, res, shop, { title: item.name, section: 'catalogue', main });
   };
@@ -50,10 +52,8 @@ export function addRoutes(app: Express, shop: Shop): void {
 
   // `supported` is compared with the current time, not with the time of redeeming.
   const supported = requirePurchase(keyApi, { item, code: codeForItem, supported: true });
-  app.get('/items/:id/support', supported, loadAccount(keyApi), (req, res, next) => {
-    const { purchase, account } = req.marketplace ?? {};
-    if (purchase === undefined) return next();
-    const main = supportView(purchase, account?.profile?.contact?.email);
+  app.get('/items/:id/support', supported, loadAccount(keyApi), (req, res) => {
+    const main = supportView(purchaseOf(req), accountOf(req).profile?.contact?.email);
     sendPage(req, res, shop, { title: 'Support', section: 'account', main });
   });
 
@@ -79,18 +79,14 @@ export function addRoutes(app: Express, shop: Shop): void {
 }
 
 const keepPurchase: RequestHandler = (req, res, next) => {
-  const purchase = req.marketplace?.purchase;
-  if (purchase === undefined) return next();
-  remember(req, purchase);
+  remember(req, purchaseOf(req));
   // Saved before the redirect, because the browser can be faster than the session store.
   req.session.save((error) => (error ? next(error) : res.redirect(303, '/account')));
 };
 
 /** What the customer bought. A real shop sends the item's file: `res.download(path)`. */
-const sendLicence: RequestHandler = (req, res, next) => {
-  const purchase = req.marketplace?.purchase;
-  if (purchase === undefined) return next();
-  const { item, license_type = 'not stated', supported_until } = purchase;
+const sendLicence: RequestHandler = (req, res) => {
+  const { item, license_type = 'not stated', supported_until } = purchaseOf(req);
   res.attachment(`licence-${item.id}.txt`).type('text/plain');
   res.send(`Item: ${nameOf(item)} (${item.id})
 Licence: ${license_type}

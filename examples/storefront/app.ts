@@ -10,6 +10,8 @@ import session from 'express-session';
 import {
   fromBody,
   isMarketgateError,
+  itemOf,
+  itemsOf,
   type KeyApi,
   loadItem,
   loadItems,
@@ -51,7 +53,7 @@ export function createApp({ keyApi, secret }: AppParts): Express {
 
   // One request fills the catalogue and every item's page for five minutes.
   app.get('/', loadItems(keyApi), (req, res) => {
-    const all = req.marketplace?.items ?? [];
+    const all = itemsOf(req);
     const { tag } = req.query;
     const items = typeof tag === 'string' ? all.filter((item) => item.tags?.includes(tag)) : all;
     res.render('catalogue', { items, tag: items === all ? undefined : tag });
@@ -63,9 +65,9 @@ export function createApp({ keyApi, secret }: AppParts): Express {
     // Blocks nobody: everyone sees the page, and its box depends on the verdict.
     loadPurchase(keyApi, { code: savedCodeOf, item: itemIdOf, guessLimit: false }),
     (req, res) => {
-      const { item, verdict, purchase } = req.marketplace ?? {};
+      const { verdict, purchase } = req.marketplace ?? {};
       const isSupported = Date.parse(purchase?.supported_until ?? '') > keyApi.clock();
-      res.render('item', { item, verdict, purchase, isSupported, problem: undefined });
+      res.render('item', { item: itemOf(req), verdict, purchase, isSupported, problem: undefined });
     },
   );
 
