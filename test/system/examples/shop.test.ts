@@ -1,8 +1,5 @@
-import { createSandbox } from 'marketgate/sandbox';
-import { Agent, request } from 'undici';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Visit } from '../../support/browser.js';
-import { listen } from '../../support/listen.js';
 import { openShopExample as open, type ShopExample } from './open-shop-example.js';
 import { runExample, runSources } from './run-example.js';
 
@@ -253,32 +250,6 @@ describe('npm run demo', { timeout: 40_000 }, () => {
     running.child.kill('SIGINT');
     expect(await running.ended).toBe(0);
     expect(running.errors()).toBe('');
-  });
-
-  it('finishes the request in progress on SIGTERM', async () => {
-    const sandbox = createSandbox();
-    let openGate = (): void => {};
-    const gate = new Promise<void>((resolve) => {
-      openGate = resolve;
-    });
-    const service = vi.fn((req, res) => void gate.then(() => sandbox.app(req, res)));
-    const url = await listen(service);
-    const running = runExample('shop/server.ts', {
-      ...{ PORT: '0', MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url },
-      MARKETPLACE_API_KEY: sandbox.data.workspaces[0]?.api_key ?? '',
-      ...{ MARKETPLACE_APP_ID: 'app', MARKETPLACE_APP_SECRET: 'secret' },
-    });
-    const origin = await running.prints(/The shop is at (http:[^;\s]+)/);
-    // A connection that is kept open would delay the end.
-    const dispatcher = new Agent({ pipelining: 0 });
-    const front = request(origin, { dispatcher });
-    await vi.waitFor(() => expect(service).toHaveBeenCalled(), { timeout: 15_000, interval: 5 });
-    running.child.kill('SIGTERM');
-    openGate();
-    const { statusCode, body } = await front;
-    await body.dump();
-    expect(statusCode).toBe(200);
-    expect(await running.ended).toBe(0);
   });
 
   it('names the variables that are missing, and repeats no secret', async () => {
