@@ -14,7 +14,8 @@ export interface Link extends SharedCache {
   setState(state: LinkState): void;
 }
 
-export type LinkState = 'up' | 'cut' | 'read-only';
+/** `full`: deletes, but does not write. */
+export type LinkState = 'up' | 'cut' | 'read-only' | 'full';
 
 /** What the processes share. */
 export interface Backend {
@@ -33,8 +34,17 @@ const TTL = 5 * MINUTE;
 const STALE = HOUR;
 const STALE_IF_ERROR = 24 * HOUR;
 
+interface Ask {
+  readonly by: number;
+  readonly code: number;
+  readonly fresh: boolean;
+}
+
 type Step =
-  | { readonly do: 'ask'; readonly by: number; readonly code: number; readonly fresh: boolean }
+  | { readonly do: 'ask'; readonly all: readonly Ask[] }
+  | { readonly do: 'refund'; readonly by: number; readonly code: number }
+  | { readonly do: 'restart'; readonly of: number }
+  | { readonly do: 'rotate' }
   | { readonly do: 'invalidate'; readonly by: number; readonly code: number | undefined }
   | { readonly do: 'service'; readonly code: number; readonly sells: boolean }
   | { readonly do: 'outage'; readonly on: boolean }
@@ -46,7 +56,16 @@ type Step =
 const process = fc.nat(PROCESSES - 1);
 const code = fc.nat(CODES.length - 1);
 
-const ask = fc.record({ do: fc.constant('ask' as const), by: process, code, fresh: fc.boolean() });
+/** Lookups: one, or several at once. */
+const ask = fc.record({
+  do: fc.constant('ask' as const),
+  all: fc.oneof({ weight: 2, arbitrary: lookups(1, 1) }, { weight: 1, arbitrary: lookups(2, 5) }),
+});
+
+function lookups(minLength: number, maxLength: number) {
+  const fresh = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, fc.boolean());
+  return fc.array(fc.record({ by: process, code, fresh }), { minLength, maxLength });
+}
 
 /** One step; lookups are the most frequent. */
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -60,16 +79,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
-    weight: 4,
+    weight: 2,
     arbitrary: fc.record({ do: fc.constant('service' as const), code, sells: fc.boolean() }),
   },
+  // The service takes a purchase back, and one process asks.
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('refund' as const), by: process, code }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), on: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const), of: process }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('rotate' as const) }) },
   {
     weight: 4,
     arbitrary: fc.record({
       do: fc.constant('link' as const),
       of: process,
-      state: fc.constantFrom<LinkState>('up', 'up', 'cut', 'read-only'),
+      state: fc.constantFrom<LinkState>('up', 'up', 'up', 'cut', 'cut', 'read-only', 'full'),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('flush' as const) }) },
@@ -90,12 +113,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-export const sequences = fc.array(step, { minLength: 5, maxLength: 40 });
+export const sequences = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
 
 /** What one process must know of one code. */
 interface Known {
   /** The number of the last question whose answer is withdrawn: it must not be served. */
   withdrawnUpTo: number;
+  /** The last positive answer that it has served, and so holds. */
+  held:
+    | { readonly number: number; readonly slack: number; readonly disturbances: number }
+    | undefined;
 }
 
 /** Runs one sequence, and throws where a promise is broken. */
@@ -107,6 +134,7 @@ export async function runSequence(
 ): Promise<void> {
   let now = 1_800_000_000_000;
   let isOut = false;
+  let key = KEY;
   const sells = CODES.map(() => true);
   /** Questions about codes, numbered over all processes: the version of an answer is its number. */
   let questions = 0;
@@ -114,39 +142,61 @@ export async function runSequence(
   const links = Array.from({ length: PROCESSES }, () => backend.link());
   const states: LinkState[] = links.map(() => 'up');
   const skews = links.map(() => 0);
-  const known: Known[][] = links.map(() => CODES.map(() => ({ withdrawnUpTo: 0 })));
+  /** The last question of each process about each code. */
+  const lastAsked = links.map(() => CODES.map(() => 0));
+  const known: Known[][] = links.map(nothingKnown);
   /** Withdrawals that a process could not tell the others yet, by process and code. */
   const untold = new Map<string, { by: number; code: number; upTo: number }>();
+  /** What a process that starts finds withdrawn in the shared cache. */
+  const stored = CODES.map(() => 0);
+  /** What was withdrawn by anybody, whoever knows of it. */
+  const withdrawn = CODES.map(() => -1);
+  /** Connections that changed, and losses of the shared cache. */
+  let disturbances = 0;
+  /** Milliseconds by which an answer can look older than it is, as no process knows how wrong clocks are. */
+  let slack = 0;
 
-  const service = new ServiceInMemory((request): Reply => {
-    if (request.path === '/api/account/details') {
-      return isOut ? page(503) : json(success({ data: account }));
-    }
-    const wanted = request.parameter('purchase_code') ?? '';
-    const index = CODES.indexOf(wanted as (typeof CODES)[number]);
-    const number = ++questions;
-    askedAt[number] = now;
-    if (isOut) return page(503);
-    if (!sells[index]) return json(refusal('Invalid purchase code'), 404);
-    const sold = { ...purchase, purchase_code: wanted, item: { ...item, version: `${number}` } };
-    return json(success({ data: { purchase: sold } }));
-  });
-  const processes = links.map(
-    (shared, n) =>
-      new KeyApi({
-        baseUrl: 'https://market.example',
-        apiKey: KEY,
-        retries: 0,
-        clock: () => now + (skews[n] ?? 0),
-        dispatcher: service,
-        cache: { shared },
-      }),
-  );
+  function nothingKnown(): Known[] {
+    return CODES.map(() => ({ withdrawnUpTo: 0, held: undefined }));
+  }
+
+  const serviceOf = (by: number) =>
+    new ServiceInMemory((request): Reply => {
+      if (request.path === '/api/account/details') {
+        return isOut ? page(503) : json(success({ data: account }));
+      }
+      const wanted = request.parameter('purchase_code') ?? '';
+      const index = CODES.indexOf(wanted as (typeof CODES)[number]);
+      const number = ++questions;
+      askedAt[number] = now;
+      if (isOut) return page(503);
+      (lastAsked[by] as number[])[index] = number;
+      if (!sells[index]) {
+        // Also where a refresh in the background hears it.
+        withdrawn[index] = Math.max(withdrawn[index] ?? -1, number - 1);
+        return json(refusal('Invalid purchase code'), 404);
+      }
+      const sold = { ...purchase, purchase_code: wanted, item: { ...item, version: `${number}` } };
+      return json(success({ data: { purchase: sold } }));
+    });
+  const start = (n: number): KeyApi =>
+    new KeyApi({
+      baseUrl: 'https://market.example',
+      apiKey: () => key,
+      retries: 0,
+      clock: () => now + (skews[n] ?? 0),
+      dispatcher: serviceOf(n),
+      cache: { shared: links[n] as Link },
+    });
+  const processes = links.map((_, n) => start(n));
 
   /** A process has heard a real no, or was told to forget: the others must know, or will. */
   function withdraw(by: number, index: number, upTo: number, isHeard = true): void {
     const own = known[by]?.[index] as Known;
     own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
+    withdrawn[index] = Math.max(withdrawn[index] ?? -1, upTo);
+    // Where it cannot be written, the old row is deleted at least.
+    if (isHeard && states[by] === 'full') stored[index] = Math.max(stored[index] ?? 0, upTo);
     if (!isHeard && !backend.isPrompt) {
       untold.set(`${by} ${index}`, { by, code: index, upTo });
       return;
@@ -160,6 +210,7 @@ export async function runSequence(
   const missed: { of: number; by: number; code: number; upTo: number }[] = [];
 
   function tell(by: number, index: number, upTo: number, isStored: boolean): void {
+    if (isStored) stored[index] = Math.max(stored[index] ?? 0, upTo);
     for (const [n, each] of known.entries()) {
       const isInTouch = n === by || states[n] !== 'cut';
       const other = each[index] as Known;
@@ -170,6 +221,7 @@ export async function runSequence(
 
   /** The shared cache has forgotten everything: those that told it tell it again. */
   function lose(): void {
+    stored.fill(0);
     for (const { by, code: index, upTo } of missed.splice(0)) {
       const name = `${by} ${index}`;
       untold.set(name, { by, code: index, upTo: Math.max(upTo, untold.get(name)?.upTo ?? 0) });
@@ -193,57 +245,123 @@ export async function runSequence(
     }
   }
 
-  async function lookUp(by: number, index: number, fresh: boolean): Promise<void> {
+  /** Lookups that overlap. What the service says of a code does not change meanwhile. */
+  async function lookUp(all: readonly Ask[]): Promise<void> {
     const before = questions;
-    const asked = CODES[index] as string;
-    const found = await (processes[by] as KeyApi).validatePurchase(asked, { fresh }).then(
-      (value) => value,
-      (error: unknown) => error,
-    );
+    const askedBefore = lastAsked.map((each) => [...each]);
+    const limits = known.map((each) => each.map(({ withdrawnUpTo }) => withdrawnUpTo));
+    const due = all.map(({ by, code: index, fresh }) => !fresh && mustServe(by, index));
+    let isDone = false;
+    const answers = Promise.all(
+      all.map(({ by, code: index, fresh }) =>
+        (processes[by] as KeyApi).validatePurchase(CODES[index] as string, { fresh }).then(
+          (value) => value,
+          (error: unknown) => error as Error,
+        ),
+      ),
+    ).finally(() => {
+      isDone = true;
+    });
+    // Some wait for others, for as long as a lock lives.
+    for (let look = 0; !isDone && look < 500; look++) {
+      await settle();
+      if (!isDone) await wait(25);
+    }
+    const outcomes = await answers;
     await settle();
-    if (found === null) {
-      if (sells[index] && questions > before) throw new Error('a no, though the service said yes');
-      // Only a question of its own is a no that this process has heard.
-      if (questions > before) withdraw(by, index, questions - 1);
-      return;
+    for (const [n, { by, code: index, fresh }] of all.entries()) {
+      const found = outcomes[n];
+      const asked = lastAsked[by]?.[index] ?? 0;
+      const hasAsked = asked > (askedBefore[by]?.[index] ?? 0);
+      if (found === null) {
+        const isWrong = sells[index] && !isOut && (fresh || (all.length === 1 && hasAsked));
+        if (isWrong) throw new Error('a no, though the service said yes');
+        if (isOut && due[n]) throw new Error('a no in an outage, though a yes was not withdrawn');
+        // Only a question of its own is a no that this process has heard.
+        if (hasAsked && !sells[index]) withdraw(by, index, asked - 1);
+      } else if (found instanceof Error) {
+        if (!isMarketgateError(found) || !isOut) throw found;
+        if (due[n]) throw new Error('a yes that was not withdrawn is lost in an outage');
+      } else {
+        const number = Number((found as typeof purchase).item.version);
+        const upTo = limits[by]?.[index] ?? 0;
+        if (number <= upTo) {
+          throw new Error(`answer ${number} was served, though ${upTo} was withdrawn`);
+        }
+        const age = now - (askedAt[number] ?? 0);
+        if (age >= STALE_IF_ERROR + slack) throw new Error(`an answer ${age} ms old was served`);
+        if (!isOut && fresh && number <= before) throw new Error('fresh came from the cache');
+        if (!isOut && age >= TTL + STALE + slack)
+          throw new Error('too old while the service answers');
+        const own = known[by]?.[index] as Known;
+        if (number >= (own.held?.number ?? 0)) own.held = { number, slack, disturbances };
+      }
     }
-    if (found instanceof Error) {
-      if (!isMarketgateError(found)) throw found;
-      if (!isOut && found.code !== 'service_unavailable') throw found;
-      return;
+  }
+
+  /** Whether a process holds a positive answer that must still serve while the service is down. */
+  function mustServe(by: number, index: number): boolean {
+    const held = known[by]?.[index]?.held;
+    const upTo = withdrawn[index] ?? -1;
+    if (!isOut || held === undefined || held.number <= upTo) return false;
+    // After a disturbance it is not known which of a no and a later yes is the last.
+    const isQuiet = held.disturbances === disturbances && states.every((state) => state === 'up');
+    if (upTo >= 0 && !isQuiet) return false;
+    return now - (askedAt[held.number] ?? 0) + slack < STALE_IF_ERROR;
+  }
+
+  /** A process ends, and another one takes its place. */
+  async function restart(n: number): Promise<void> {
+    await processes[n]?.close();
+    for (const name of untold.keys()) if (name.startsWith(`${n} `)) untold.delete(name);
+    for (const [at, { of, by }] of [...missed.entries()].reverse()) {
+      if (of === n || by === n) missed.splice(at, 1);
     }
-    const number = Number((found as typeof purchase).item.version);
-    const withdrawnUpTo = known[by]?.[index]?.withdrawnUpTo ?? 0;
-    if (number <= withdrawnUpTo) {
-      throw new Error(`answer ${number} was served, though ${withdrawnUpTo} was withdrawn`);
+    links[n] = backend.link();
+    states[n] = 'up';
+    disturbances++;
+    known[n] = nothingKnown();
+    for (const [index, upTo] of stored.entries()) {
+      ((known[n] as Known[])[index] as Known).withdrawnUpTo = upTo;
     }
-    // No process can tell how wrong the clock of another is: ages are known to within the steps.
-    const age = now - (askedAt[number] ?? 0);
-    const steps = Math.max(...skews.map(Math.abs)) * 2;
-    if (age >= STALE_IF_ERROR + steps) throw new Error(`an answer ${age} ms old was served`);
-    if (!isOut && fresh && number <= before) throw new Error('fresh was answered from the cache');
-    if (!isOut && age >= TTL + STALE + steps) throw new Error('too old while the service answers');
+    lastAsked[n] = CODES.map(() => 0);
+    processes[n] = start(n);
+    await (processes[n] as KeyApi).getAccount().catch(() => {});
+    await settle();
   }
 
   try {
     // In touch with the shared cache from the start: one that begins later can hear only what is sent then.
     for (const each of processes) await each.getAccount();
     for (const each of steps) {
-      if (each.do === 'ask') await lookUp(each.by, each.code, each.fresh);
-      else if (each.do === 'service') sells[each.code] = each.sells;
+      if (each.do === 'ask') await lookUp(each.all);
+      else if (each.do === 'restart') {
+        // What it could not tell would be lost with it.
+        if (![...untold.values()].some(({ by }) => by === each.of)) await restart(each.of);
+      } else if (each.do === 'rotate') {
+        // What a process has missed is kept under the secret of that time.
+        const isInTouch = states.every((state) => state === 'up') && missed.length === 0;
+        if (isInTouch && untold.size === 0) key = `${questions}-${KEY}`;
+      } else if (each.do === 'refund') {
+        sells[each.code] = false;
+        await lookUp([{ by: each.by, code: each.code, fresh: true }]);
+      } else if (each.do === 'service') sells[each.code] = each.sells;
       else if (each.do === 'outage') {
         isOut = each.on;
         // The breaker and the pauses of the clients are not what this is about.
         now += HOUR / 2;
+        for (const process of processes) await process.getAccount({ fresh: true }).catch(() => {});
       } else if (each.do === 'flush') {
         await backend.restartEmpty();
+        disturbances++;
         lose();
         await toldByNow();
       } else if (each.do === 'wait') {
         now += each.milliseconds;
         await wait(Math.min(each.milliseconds, 31_000));
       } else if (each.do === 'step clock') {
-        skews[each.of] = Math.max(-3 * HOUR, Math.min(5 * MINUTE, each.by));
+        slack += 2 * Math.abs(each.by - (skews[each.of] ?? 0));
+        skews[each.of] = each.by;
       } else if (each.do === 'invalidate') {
         const codes = each.code === undefined ? CODES.keys() : [each.code];
         const upTo = questions;
@@ -263,6 +381,7 @@ export async function runSequence(
       } else {
         links[each.of]?.setState(each.state);
         states[each.of] = each.state;
+        disturbances++;
         await toldByNow();
       }
     }

@@ -45,7 +45,7 @@ class MemoryLink implements Link {
   }
 
   async get(key: string): Promise<string | undefined> {
-    this.#mustBe('up', 'read-only');
+    this.#mustBe('up', 'read-only', 'full');
     return this.#server.get(key);
   }
 
@@ -55,12 +55,12 @@ class MemoryLink implements Link {
   }
 
   async delete(key: string): Promise<void> {
-    this.#mustBe('up');
+    this.#mustBe('up', 'full');
     return this.#server.delete(key);
   }
 
   async read(key: string): Promise<SharedRow> {
-    this.#mustBe('up', 'read-only');
+    this.#mustBe('up', 'read-only', 'full');
     return this.#server.read(key);
   }
 
@@ -82,7 +82,7 @@ class MemoryLink implements Link {
   }
 
   async publish(key: string | undefined): Promise<void> {
-    this.#mustBe('up', 'read-only');
+    this.#mustBe('up', 'read-only', 'full');
     return this.#server.publish(key);
   }
 
