@@ -113,7 +113,28 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-export const sequences = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
+const everyone = Array.from({ length: PROCESSES }, (_, by) => by);
+
+/** A process is cut off while it or another one hears of a refund, and comes back. */
+const away = fc.record({ of: process, by: process, code }).map(({ of, by, code }): Step[] => [
+  { do: 'service', code, sells: true },
+  { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: true })) },
+  { do: 'link', of, state: 'cut' },
+  { do: 'refund', by, code },
+  { do: 'link', of, state: 'up' },
+  { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: false })) },
+]);
+
+export const sequences = fc
+  .array(
+    fc.oneof({ weight: 30, arbitrary: step.map((each) => [each]) }, { weight: 1, arbitrary: away }),
+    {
+      minLength: 10,
+      maxLength: 35,
+      size: 'max',
+    },
+  )
+  .map((parts) => parts.flat());
 
 /** What one process must know of one code. */
 interface Known {
