@@ -183,14 +183,32 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   };
 }
 
-/** A clock that never goes back, made of one that can: no duration outlives a clock that is set back. */
+/** Milliseconds that a clock can be off without having been set. */
+const SLEW = 1000;
+
+/**
+ * Whether `now` lies between two moments of the same clock. It does not where the clock was set back
+ * to before `from`: the time that has passed since is unknown, so a duration counts as over.
+ */
+export const isBetween = (from: number, now: number, until: number): boolean =>
+  now > from - SLEW && now < until;
+
+/**
+ * A clock that never goes back, made of one that can. While the clock is set back, time passes as the
+ * process measures it, also when nobody reads the clock meanwhile.
+ */
 export function monotonic(clock: () => number): () => number {
-  let offset = 0;
-  let last = Number.NEGATIVE_INFINITY;
+  let last = clock();
+  let lastReal = performance.now();
+  let time = last;
   return () => {
     const now = clock();
-    offset = Math.max(offset, last - now);
-    last = now + offset;
-    return last;
+    const real = performance.now();
+    // Only the system's clock passes as the process measures it; others stand still in tests.
+    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
+    time += isSetBack ? real - lastReal : now - last;
+    last = now;
+    lastReal = real;
+    return time;
   };
 }

@@ -34,7 +34,7 @@ export class HttpClient {
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
-    this.#gate = new RetryAfterGate(settings.monotonicClock);
+    this.#gate = new RetryAfterGate(settings.clock);
     this.#breaker = new Breaker(settings.monotonicClock);
   }
 

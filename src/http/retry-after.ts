@@ -1,3 +1,4 @@
+import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
@@ -12,9 +13,10 @@ const MOST_SECONDS = 3600;
  */
 export class RetryAfterGate {
   readonly #clock: () => number;
-  #until = Number.NEGATIVE_INFINITY;
+  #closedAt = 0;
+  #until = 0;
 
-  /** @param clock milliseconds; never goes back. */
+  /** @param clock milliseconds. */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
@@ -22,15 +24,18 @@ export class RetryAfterGate {
   /** Closes it, or keeps it closed for longer. Returns the seconds. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MOST_SECONDS);
-    this.#until = Math.max(this.#until, this.#clock() + length * 1000);
+    const now = this.#clock();
+    const isClosed = isBetween(this.#closedAt, now, this.#until);
+    this.#until = Math.max(isClosed ? this.#until : 0, now + length * 1000);
+    this.#closedAt = now;
     return length;
   }
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while it is closed. */
   check(what: string): void {
-    const left = this.#until - this.#clock();
-    if (left <= 0) return;
-    const retryAfter = Math.ceil(left / 1000);
+    const now = this.#clock();
+    if (!isBetween(this.#closedAt, now, this.#until)) return;
+    const retryAfter = Math.ceil((this.#until - Math.max(now, this.#closedAt)) / 1000);
     throw new MarketgateError(
       WITHOUT_ANSWER.notReached,
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
