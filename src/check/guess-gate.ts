@@ -151,7 +151,7 @@ class Attempts {
   }
 }
 
-/** What counts where no limit object was given: a client has one count over all guards of a KeyApi. */
+/** A client has one count over all guards of a KeyApi, wherever they were made. */
 const logs = new WeakMap<object, AttemptLog>();
 /** Attempts by KeyApi and by what counts them: two services never share an answer. */
 const attemptsOf = new WeakMap<object, WeakMap<object, Attempts>>();
@@ -189,23 +189,42 @@ export function guessGate(
       'must be { limit, windowMs, keyGenerator }, a MemoryGuessLimit or RedisGuessLimit, or false',
     );
   }
+  const log = getOrMake(logs, keyApi, () => new AttemptLog());
   let limit: GuessLimit;
-  let counter: object;
   if (isGuessLimit(option)) {
-    limit = option;
-    counter = option;
+    limit = countedIn(log, option);
   } else {
     const settings = checkGuessLimitOptions(`${owner}: guessLimit`, option ?? {});
-    const log = getOrMake(logs, keyApi, () => new AttemptLog());
     limit = {
       keyGenerator: settings.keyGenerator,
       reserve: async (client) => log.reserve(client, settings),
     };
-    counter = log;
   }
   const ofKeyApi = getOrMake(attemptsOf, keyApi, () => new WeakMap<object, Attempts>());
+  const counter = isGuessLimit(option) ? option : log;
   const attempts = getOrMake(ofKeyApi, counter, () => new Attempts());
   return { limit, attempt: (...args) => attempts.attempt(limit, ...args) };
+}
+
+/** A limit that reserves in the log of the KeyApi as well: else each new limit object would count anew. */
+function countedIn(log: AttemptLog, own: GuessLimit): GuessLimit {
+  const { limit, windowMs } = own;
+  if (limit === undefined || windowMs === undefined) return own;
+  return {
+    keyGenerator: (req) => own.keyGenerator(req),
+    reserve: async (client) => {
+      const shared = log.reserve(client, { limit, windowMs });
+      if (!shared.isAllowed) return shared;
+      const reservation = await (async () => own.reserve(client))().catch(() => UNCOUNTED);
+      const refund = async (): Promise<void> => {
+        await shared.refund();
+        if (reservation.isAllowed) await reservation.refund();
+      };
+      if (reservation.isAllowed) return { isAllowed: true, refund };
+      await refund();
+      return reservation;
+    },
+  };
 }
 
 const isGuessLimit = (option: GuessLimitOption | undefined): option is GuessLimit =>

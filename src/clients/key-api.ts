@@ -127,7 +127,7 @@ export class KeyApi {
     this.#http = new HttpClient(url, settings);
     this.#drift = new DriftReports(clock);
     this.#alarm = new CodeAlarm(clock);
-    this.#keyCheck = new KeyCheck(monotonicClock, (key) => this.#checkKey(key));
+    this.#keyCheck = new KeyCheck(clock, (key) => this.#checkKey(key));
     if (cache === false) return;
     const { limits, secret, scope } = cache;
     this.#shared =

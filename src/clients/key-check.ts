@@ -1,3 +1,4 @@
+import { isBetween } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** How long a key is known to be accepted, in milliseconds. */
@@ -34,8 +35,9 @@ export class KeyCheck {
   confirm(key: string, isGrave = false): Promise<unknown> {
     const last = this.#last;
     const now = this.#clock();
-    const isRemembered = last?.key === key && now < last.until;
-    if (isRemembered && !(isGrave && now - last.at >= JUST_NOW)) return last.result;
+    const isRemembered = last?.key === key && isBetween(last.at, now, last.until);
+    if (last !== undefined && isRemembered && !(isGrave && now - last.at >= JUST_NOW))
+      return last.result;
     const result = this.#ask(key);
     const check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
     this.#last = check;

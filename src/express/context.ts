@@ -104,3 +104,14 @@ export const accountOf = (req: object): Account => found(req, 'account', 'loadAc
 
 /** The user of a request behind `loadUser`. @throws Error when there is none. */
 export const userOf = (req: object): UserInfo => found(req, 'user', 'loadUser(loginApi, …)');
+
+/**
+ * What a guard lets through is not for shared caches: a proxy would give the customer's file to the next
+ * visitor. An app that has set `Cache-Control` before knows better.
+ */
+export function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
+  if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
+    res.setHeader('Cache-Control', 'private');
+  }
+  varyOn(res, headers);
+}

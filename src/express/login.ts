@@ -15,7 +15,7 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import { contextOf, type Middleware, noStore } from './context.js';
+import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
 import { loader, whileThere } from './load.js';
 import { isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
@@ -58,8 +58,12 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
   const loginPath = loginPathOption('requireLogin', given.loginPath) ?? '/login';
   return (req, res, next) => {
     contextOf(req, res);
-    if (isLoggedIn(req)) next();
-    else sendToLogin(loginError('login_required'), loginPath, req, res, next);
+    if (!isLoggedIn(req)) {
+      sendToLogin(loginError('login_required'), loginPath, req, res, next);
+      return;
+    }
+    keepPrivate(res, ['Cookie']);
+    next();
   };
 }
 
@@ -90,7 +94,10 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
   return (req, res, next) => {
     contextOf(req, res);
     check(req as Request).then(
-      () => next(),
+      () => {
+        keepPrivate(res, ['Cookie']);
+        next();
+      },
       (error: unknown) => {
         if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
         else sendToLogin(error, loginPath, req, res, next);

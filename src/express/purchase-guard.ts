@@ -13,7 +13,14 @@ import {
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import { asError, type MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption } from '../options.js';
-import { contextOf, type MarketplaceContext, type Middleware, noStore, varyOn } from './context.js';
+import {
+  contextOf,
+  keepPrivate,
+  type MarketplaceContext,
+  type Middleware,
+  noStore,
+  varyOn,
+} from './context.js';
 import { loader, whileThere } from './load.js';
 import { queryOf } from './plain-http.js';
 
@@ -183,17 +190,6 @@ function report(allowed: boolean, reason: MarketgateError | undefined): void {
   if (!guardChannel.hasSubscribers) return;
   const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
   guardChannel.publish(message);
-}
-
-/**
- * What a guard lets through is not for shared caches: a proxy would give the customer's file to the next
- * visitor. An app that has set `Cache-Control` before knows better.
- */
-function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
-  if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
-    res.setHeader('Cache-Control', 'private');
-  }
-  varyOn(res, headers);
 }
 
 /** How the frames of a router are called that runs a handler: of Express 4, and of Express 5. */

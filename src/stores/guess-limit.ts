@@ -46,6 +46,10 @@ export type Reservation =
  * the limit, and given back unless the answer is negative.
  */
 export interface GuessLimit {
+  /** Failed attempts of one client within `windowMs`, for the count that all guards of a KeyApi share. */
+  readonly limit?: number;
+  /** Milliseconds that a failed attempt counts. */
+  readonly windowMs?: number;
   /** The client key of a request. */
   keyGenerator(req: Request): string;
   /** Takes one attempt of a client, if there is one left. */
@@ -196,12 +200,18 @@ function remove(times: number[], at: number): void {
  * are given the same instance count together.
  */
 export class MemoryGuessLimit implements GuessLimit {
+  /** As given. */
+  readonly limit: number;
+  /** As given. */
+  readonly windowMs: number;
   readonly #settings: GuessLimitSettings;
   readonly #log = new AttemptLog();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: GuessLimitOptions = {}) {
     this.#settings = checkGuessLimitOptions('MemoryGuessLimit', options);
+    this.limit = this.#settings.limit;
+    this.windowMs = this.#settings.windowMs;
   }
 
   /** The client key of a request. */

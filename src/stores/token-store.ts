@@ -44,4 +44,7 @@ export const DEFAULT_NAME = 'marketplace';
 export const tokenNameFor =
   (strategy: string) =>
   (userId: string): string =>
-    strategy === DEFAULT_NAME ? userId : `${strategy}:${userId}`;
+    // An id with a colon could be the name of another strategy's token.
+    strategy === DEFAULT_NAME && !userId.includes(':')
+      ? userId
+      : `${encodeURIComponent(strategy)}:${userId}`;

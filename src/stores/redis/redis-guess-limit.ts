@@ -72,6 +72,10 @@ interface Taken {
  * address is seen by chance; they do not stop somebody who tries all addresses.
  */
 export class RedisGuessLimit implements GuessLimit {
+  /** As given. */
+  readonly limit: number;
+  /** As given. */
+  readonly windowMs: number;
   readonly #settings: GuessLimitSettings;
   readonly #window: number;
   readonly #prefix: string;
@@ -83,6 +87,8 @@ export class RedisGuessLimit implements GuessLimit {
     const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
     this.#settings = checkGuessLimitOptions(OWNER, rest);
+    this.limit = this.#settings.limit;
+    this.windowMs = this.#settings.windowMs;
     this.#window = wholeMilliseconds(this.#settings.windowMs);
     // Windows of different length are counted separately, because a key has one life only.
     this.#prefix = `${textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:')}${this.#window}:`;

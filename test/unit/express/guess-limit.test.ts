@@ -3,6 +3,7 @@ import {
   errorHandler,
   KeyApi,
   loadPurchase,
+  MemoryGuessLimit,
   type RequirePurchaseOptions,
   requirePurchase,
 } from 'marketgate';
@@ -154,6 +155,24 @@ describe.each(expressVersions)('one count for each KeyApi, on %s', (_version, ex
     expect(count(answers, 403)).toBe(10);
     expect(count(answers, 429)).toBe(14);
     expect(shop.asked(VALIDATION)).toBe(10);
+  });
+
+  it('nor do guards that each have a limit object of their own, or one of each kind', async () => {
+    const shop = await openShop();
+    const own = () => ({ guessLimit: new MemoryGuessLimit() });
+    const ask = serve(shop, [own(), own(), {}, own(), { guessLimit: { limit: 10 } }, own()]);
+    const answers = [];
+    for (let n = 0; n < 24; n++) answers.push(await ask(n % 6, guess(n)));
+    expect(count(answers, 403)).toBe(10);
+    expect(shop.asked(VALIDATION)).toBe(10);
+  });
+
+  it('a code that turns out valid is given back to both counts', async () => {
+    const shop = await openShop();
+    const limit = new MemoryGuessLimit({ limit: 1 });
+    const ask = serve(shop, [{ guessLimit: limit }, { guessLimit: { limit: 1 } }]);
+    expect((await ask(0, shop.code('supported'))).status).toBe(200);
+    expect((await ask(1, guess(1))).status).toBe(403);
   });
 
   it('nor do they at once', async () => {
