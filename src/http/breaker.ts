@@ -1,3 +1,4 @@
+import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
@@ -22,10 +23,11 @@ export class Breaker {
   readonly #rests: typeof RESTS;
   #failures = 0;
   #rest: number;
+  #openedAt = 0;
   #openUntil: number | undefined;
   #isProbing = false;
 
-  /** @param clock milliseconds; never goes back. */
+  /** @param clock milliseconds. */
   constructor(clock: () => number, rests = RESTS) {
     this.#clock = clock;
     this.#rests = rests;
@@ -39,7 +41,8 @@ export class Breaker {
    */
   enter(what: string): boolean {
     if (this.#openUntil === undefined) return false;
-    const left = this.#openUntil - this.#clock();
+    const now = this.#clock();
+    const left = isBetween(this.#openedAt, now, this.#openUntil) ? this.#openUntil - now : 0;
     if (left > 0 || this.#isProbing) {
       const retryAfter = left > 0 ? Math.ceil(left / 1000) : 1;
       throw new MarketgateError(
@@ -71,7 +74,8 @@ export class Breaker {
     // A call that was in progress when it opened says nothing new.
     const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES);
     if (!opens) return;
-    this.#openUntil = this.#clock() + this.#rest;
+    this.#openedAt = this.#clock();
+    this.#openUntil = this.#openedAt + this.#rest;
     this.#rest = Math.min(this.#rest * 2, this.#rests.longestRest);
   }
 }

@@ -35,7 +35,7 @@ export class HttpClient {
     this.#transport = new Transport(url, settings);
     this.#settings = settings;
     this.#gate = new RetryAfterGate(settings.clock);
-    this.#breaker = new Breaker(settings.monotonicClock);
+    this.#breaker = new Breaker(settings.clock);
   }
 
   /**
