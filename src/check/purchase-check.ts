@@ -2,7 +2,7 @@ import type { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
-import { hasPurchaseCodeShape, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey, type GuessLimit } from '../stores/guess-limit.js';
 import { type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
@@ -161,9 +161,10 @@ export function purchaseCheck<About>(
     const items = itemsFor(about);
     if (items instanceof Error) return { verdict: 'invalid', denial: items };
     if (typeof given !== 'string') return unknownCode();
-    const code = normalizePurchaseCode(given);
+    // Most codes need nothing.
+    const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
     if (code === '') return absent();
-    if (!hasPurchaseCodeShape(code)) return unknownCode();
+    if (!PURCHASE_CODE.test(code)) return unknownCode();
 
     const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
     const decide = (purchase: Purchase | null): MaybeLater<CheckResult> =>

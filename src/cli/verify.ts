@@ -2,7 +2,7 @@ import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
-import { hasPurchaseCodeShape, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { colorsOf, type Io, printable, table, UsageError } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
@@ -25,7 +25,7 @@ export async function verify(
   const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
   if (missing !== undefined) throw new UsageError(`verify: ${missing}`);
   const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
-  if (!hasPurchaseCodeShape(code)) {
+  if (!PURCHASE_CODE.test(code)) {
     throw new UsageError(
       'verify: this cannot be a purchase code: a code has 8 to 128 letters, digits and dashes',
     );

@@ -16,12 +16,7 @@ import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { type Account, accountSchema } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId, itemSchema } from '../model/item.js';
-import {
-  canonicalCode,
-  normalizePurchaseCode,
-  type Purchase,
-  purchaseSchema,
-} from '../model/purchase.js';
+import { normalizePurchaseCode, type Purchase, purchaseSchema } from '../model/purchase.js';
 import { choiceOption, knownOptions, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
@@ -209,7 +204,7 @@ export class KeyApi {
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
     const { purchase: cache } = this.#caches ?? {};
-    return cache ? cache.get(canonicalCode(plain), options, plain) : this.#purchase(plain, options);
+    return cache ? cache.get(cacheKey(plain), options, plain) : this.#purchase(plain, options);
   }
 
   /**
@@ -218,7 +213,7 @@ export class KeyApi {
    * @param code - a code without blanks or other decoration.
    */
   peekPurchase(code: string): Purchase | null | undefined {
-    return this.#caches?.purchase.peek(canonicalCode(code), code)?.value;
+    return this.#caches?.purchase.peek(cacheKey(code), code)?.value;
   }
 
   /**
@@ -229,7 +224,7 @@ export class KeyApi {
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
-      await this.#caches?.purchase.invalidate(canonicalCode(plainCode(code)));
+      await this.#caches?.purchase.invalidate(cacheKey(plainCode(code)));
       return;
     }
     this.#clear();
@@ -417,6 +412,9 @@ function writtenAsJson(value: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** One key for all spellings of a code: a service can ignore letter case, and then they are one purchase. */
+const cacheKey = (code: string): string => code.toLowerCase();
 
 function plainCode(code: unknown): string {
   const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';

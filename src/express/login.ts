@@ -8,10 +8,10 @@ import {
   type MarketgateErrorCode,
 } from '../errors.js';
 import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
-import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
+  GuardedTokenStore,
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';

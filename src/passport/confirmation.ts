@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { pathOf, requiredResponse } from '../express/plain-http.js';
 import { html, PAGE_POLICY, page } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
+import type { GuardedTokenStore } from '../stores/token-store.js';
 import { ATTEMPT_LIFETIME, type LoginAttempt } from './login-attempts.js';
 import type { MarketplaceProfile } from './profile.js';
 

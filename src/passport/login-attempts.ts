@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { clearCookie, isSecure, requiredResponse, setCookie } from '../express/plain-http.js';
 import { saveSession, sessionOf } from '../express/session.js';
-import type { GuardedTokenStore } from '../stores/guarded-token-store.js';
+import type { GuardedTokenStore } from '../stores/token-store.js';
 
 /** A login that has begun in a browser and has not ended. */
 export interface LoginAttempt {

@@ -9,11 +9,11 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import { GuardedTokenStore } from '../stores/guarded-token-store.js';
 import { MemoryTokenStore } from '../stores/memory-token-store.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
+  GuardedTokenStore,
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';

@@ -4,8 +4,8 @@ import { SELF_LIMITED } from '../deadline.js';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { knownOptions, shapedOption, wrongOption } from '../options.js';
-import { checkToken, decodeToken, encodeToken } from './stored-token.js';
 import type { TokenStore } from './token-store.js';
+import { checkToken, decodeToken, encodeToken } from './token-store.js';
 
 /** A key to encrypt with: 32 random bytes, or these in base64 or base64url. */
 export type EncryptionKey = string | Uint8Array;

@@ -2,8 +2,8 @@ import { reportUnreadable } from '../diagnostics.js';
 import type { AccessToken } from '../model/access-token.js';
 import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
 import { describeFailure, storeFailure } from './store-failure.js';
-import { checkToken, decodeToken, encodeToken, keyOf } from './stored-token.js';
 import type { TokenStore } from './token-store.js';
+import { checkToken, decodeToken, encodeToken, keyOf } from './token-store.js';
 
 /** Something that reports its errors by an event, as Keyv and its storage adapters do. */
 export interface KeyvEmitter {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
 import { countOption, functionOption, knownOptions, wrongOption } from '../options.js';
-import { checkClaim } from './stored-token.js';
 import type { TokenStore } from './token-store.js';
+import { checkClaim } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
 export interface MemoryTokenStoreOptions {

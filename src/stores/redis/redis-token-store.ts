@@ -3,8 +3,8 @@ import { SELF_LIMITED } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
 import type { AccessToken } from '../../model/access-token.js';
 import { functionOption, knownOptions, positiveOption, textOption } from '../../options.js';
-import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../stored-token.js';
 import type { TokenStore } from '../token-store.js';
+import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../token-store.js';
 import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */

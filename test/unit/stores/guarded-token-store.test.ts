@@ -7,8 +7,7 @@ import {
 import { KeyvTokenStore } from 'marketgate/keyv';
 import { RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GuardedTokenStore } from '../../../src/stores/guarded-token-store.js';
-import { checkTokenStore } from '../../../src/stores/token-store.js';
+import { checkTokenStore, GuardedTokenStore } from '../../../src/stores/token-store.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { FakeNodeRedis } from './redis-fakes.js';
 import { PlainStore, SECRET, tokenOf } from './support.js';
