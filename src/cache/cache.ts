@@ -7,44 +7,44 @@ import type { CacheLimits } from './options.js';
 import { isPositive, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
 
-/** Background refreshes at once, in each cache: more would be a storm on a service that comes back. */
+/** Concurrent background refreshes of one cache. More would flood a service that comes back. */
 const MOST_REFRESHES = 16;
-/** How often a lookup is tried because its answer was invalidated before it arrived. */
+/** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MOST_ROUNDS = 3;
 
 /** An answer of the service. */
 export interface Answer<T> {
-  /** `null`: the service said no. */
+  /** `null`: a negative answer. */
   readonly value: T | null;
-  /** When the service was asked, in milliseconds of a clock that never goes back. */
+  /** When it was requested, in milliseconds of a clock that never goes back. */
   readonly at: number;
 }
 
 /** A positive answer, as it is cached. */
 export interface Positive<T> extends Answer<T> {
   readonly value: T;
-  /** The spelling of the key that the service was asked with. */
+  /** The spelling of the key that was requested. */
   readonly variant: string;
   /** Its place in the order of the shared tier; minus infinity where that is not known. */
   readonly order: number;
-  /** Messages were missed since, unless this is the cache's own epoch: then it must be asked. */
+  /** The epoch it was cached in. Missed messages begin a new one, and then it is not served without a lookup. */
   readonly epoch: number;
 }
 
-/** A negative answer: for one spelling of the key, because services can tell letter cases apart. */
+/** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
 interface Negative {
   readonly value: null;
   readonly at: number;
   readonly variant: string;
 }
 
-/** How the service is asked. */
+/** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: AbortSignal;
   /** Whether a negative answer would replace a positive one. */
   readonly isGrave: boolean;
-  /** Milliseconds of the call's time that have elapsed. */
+  /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
 }
 
@@ -52,7 +52,7 @@ export interface RequestOptions {
 export interface LookupOptions {
   /** Ends the caller's waiting. */
   signal?: AbortSignal | undefined;
-  /** Ask the service, whatever is cached. */
+  /** Asks the service, whatever is cached. */
   fresh?: boolean | undefined;
   /** Called when the answer came from another process. */
   onShared?: (() => void) | undefined;
@@ -67,11 +67,11 @@ export interface CacheParts<T> {
   readonly clock: () => number;
   /** Asks the service. */
   readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
-  /** Whether an error is a negative answer: callers get it, and it invalidates a positive one. */
+  /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
   readonly isNegative?: (error: unknown) => boolean;
-  /** Freezes an answer, so that all callers can share it. Can get what it has frozen before. */
+  /** Freezes an answer, so that all callers can share it. It can be called with a frozen answer. */
   readonly freeze: (value: T, key: string) => T;
-  /** Whether a value out of the shared tier can be served. */
+  /** Whether a value from the shared tier has the documented shape. */
   readonly isShape: (value: unknown) => boolean;
   readonly shared: SharedTier | undefined;
   /** Called with the key of a positive answer that came from another process. */
@@ -81,61 +81,47 @@ export interface CacheParts<T> {
 type Source = LookupMessage['source'];
 
 /**
- * A stale-while-revalidate cache of the service's answers of one kind, with an optional tier that the
- * processes of a fleet share. A positive answer goes through these ages:
+ * A stale-while-revalidate cache of the service's answers of one kind, with an optional shared tier. A
+ * positive answer goes through these ages:
  *
  * - until `ttl`: served;
- * - until `ttl + staleWhileRevalidate`: served, and refreshed in the background;
- * - after that: awaited. If the service cannot answer, the last positive answer is served until
- *   `staleIfError`.
+ * - until `ttl + staleWhileRevalidate`: stale; served, and refreshed in the background;
+ * - after that: not served. Callers wait for a new answer. If the service cannot answer, they get the last
+ *   positive answer until `staleIfError`.
  *
- * A negative answer is served until `invalidTtl`, from a separate space, and invalidates a positive one at
- * once, with what was requested before it and is in flight. A failure is never cached.
+ * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
+ * answer at once, and each in-flight request that began before it. A failure is never cached.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
   readonly #staleFor: number;
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
-  /** The lookups in flight, by key. Several: callers that pass `fresh` do not join. */
+  /** The in-flight lookups, by key. A key can have several, because callers that pass `fresh` do not join. */
   readonly #lookups = new Map<string, Set<Lookup<Answer<T>>>>();
   readonly #closing = new AbortController();
   #epoch = 0;
-  /** Counts the requests of this process: their order. */
-  #asked = 0;
+  /** Numbers the requests of this process. */
+  #requests = 0;
   #refreshes = 0;
 
   constructor(parts: CacheParts<T>) {
     const { max, maxInvalid, staleIfError, staleWhileRevalidate } = parts.limits;
     this.#parts = parts;
-    // What is too old to be served while the service cannot answer is not served as stale either.
+    // `staleIfError` limits how long a stale answer is served at all.
     this.#staleFor = Math.min(staleWhileRevalidate, staleIfError);
     this.#positive = new LRUCache({ max });
     this.#negative = new LRUCache({ max: maxInvalid });
   }
 
   /**
-   * What can be served at once; `undefined`: the service must be asked. Starts a refresh where one is
-   * due. Nothing is awaited, copied or hashed here: nearly every request ends here.
+   * A cached answer that can be served at once; `undefined`: a lookup is needed. Starts a refresh where one
+   * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    */
   peek(key: string, variant = key): Answer<T> | undefined {
-    // Without messages, what is here can be invalid: the shared tier is asked first.
+    // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
     const found = this.#parts.shared?.isDeaf ? undefined : this.#servable(key, variant);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
-  }
-
-  #servable(key: string, variant: string): Answer<T> | undefined {
-    const { limits } = this.#parts;
-    const positive = this.#positive.get(key);
-    if (positive !== undefined) {
-      const age = this.#ageOf(positive);
-      if (positive.epoch !== this.#epoch || age >= limits.ttl + this.#staleFor) return undefined;
-      if (age >= limits.ttl) this.#refresh(key, variant);
-      return positive;
-    }
-    const negative = this.#negative.get(key);
-    if (negative === undefined || negative.variant !== variant) return undefined;
-    return this.#ageOf(negative) < limits.invalidTtl ? negative : undefined;
   }
 
   /** A positive answer that is younger than `ttl`; starts no refresh. */
@@ -147,18 +133,18 @@ export class Cache<T extends object> {
       : undefined;
   }
 
-  /** The last positive answer, served or not. */
+  /** The last positive answer, however old. */
   last(key: string): Positive<T> | undefined {
     return this.#positive.peek(key);
   }
 
-  /** When the answer that is cached, served or not, was requested. */
+  /** When the cached answer, however old, was requested. */
   lastAsked(key: string): number | undefined {
     return (this.#positive.peek(key) ?? this.#negative.peek(key))?.at;
   }
 
-  /** Whether a process has had a negative answer about a key since this order, or has invalidated it. */
-  async isWithdrawnSince(key: string, order: number): Promise<boolean> {
+  /** Whether any process has got a negative answer about a key, or has invalidated it, since this order. */
+  async isInvalidatedSince(key: string, order: number): Promise<boolean> {
     return (await this.#parts.shared?.isInvalidatedSince(this.#subject(key), order)) ?? false;
   }
 
@@ -174,13 +160,13 @@ export class Cache<T extends object> {
     this.#report('last-resort', outcomeOf(answer));
   }
 
-  /** The answer, from here or from the service. */
+  /** The answer: cached, of the shared tier, or of the service. */
   async get(key: string, options: LookupOptions, variant = key): Promise<T | null> {
     const { signal, fresh = false } = options;
     signal?.throwIfAborted();
     const cached = fresh ? undefined : this.peek(key, variant);
     if (cached !== undefined) return cached.value;
-    // A caller that passes `fresh` must not get what was requested before; all others join it.
+    // A caller that passes `fresh` must not get an answer that was requested earlier.
     const joined = fresh ? undefined : this.#joinable(key, variant);
     const lookup = joined ?? this.#start(key, variant, fresh);
     try {
@@ -195,7 +181,7 @@ export class Cache<T extends object> {
     }
   }
 
-  /** The last positive answer, if this error says that the service could not answer, and it is young enough. */
+  /** The last positive answer until `staleIfError`, if this error says that the service could not answer. */
   staleIfError(key: string, error: unknown): Positive<T> | undefined {
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     const positive = this.#positive.peek(key);
@@ -204,26 +190,26 @@ export class Cache<T extends object> {
       : undefined;
   }
 
-  /** Forgets one key in every process. Rejects with `store_unavailable` when that cannot be sent. */
+  /** Invalidates a key in every process. Rejects with `store_unavailable` when that cannot be sent. */
   async invalidate(key: string): Promise<void> {
     this.#forget(key);
     await this.#parts.shared?.invalidate(this.#subject(key));
   }
 
   /**
-   * Another process has invalidated what was requested up to an order of the shared tier.
+   * Another process has invalidated the answers up to an order of the shared tier.
    *
-   * @returns whether anything of the key was here or in flight.
+   * @returns whether the key had a positive answer or an in-flight lookup.
    */
   invalidated(key: string, order: number): boolean {
     const positive = this.#positive.peek(key);
     const isKnown = positive !== undefined || this.#lookups.has(key);
-    // A later answer stays. Requests in flight do not: their order is compared when they are shared.
+    // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
     if (!this.#isLater(positive, order)) this.#forget(key);
     return isKnown;
   }
 
-  /** Forgets everything that was requested until then, also what is in flight. */
+  /** Forgets all answers that were requested until then, also those of in-flight lookups. */
   clear(until = Number.POSITIVE_INFINITY): void {
     for (const [key, { at }] of this.#positive.entries()) {
       if (at <= until) this.#positive.delete(key);
@@ -232,21 +218,37 @@ export class Cache<T extends object> {
     for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
-  /** Messages were missed: what is here is served only while the service cannot answer. */
+  /** Messages were missed: what is cached is served only while the service cannot answer. */
   missed(): void {
     this.#epoch++;
     this.#negative.clear();
     for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
-  /** Ends all requests, and starts no more. */
+  /** Ends all lookups and refreshes. */
   close(): void {
+    // Starts no refresh any more.
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
     this.#closing.abort(closed);
     for (const lookups of [...this.#lookups.values()]) {
       for (const lookup of [...lookups]) lookup.abort(closed);
     }
+  }
+
+  /** A cached answer that can be served at once. Starts a refresh where one is due. */
+  #servable(key: string, variant: string): Answer<T> | undefined {
+    const { limits } = this.#parts;
+    const positive = this.#positive.get(key);
+    if (positive !== undefined) {
+      const age = this.#ageOf(positive);
+      if (positive.epoch !== this.#epoch || age >= limits.ttl + this.#staleFor) return undefined;
+      if (age >= limits.ttl) this.#refresh(key, variant);
+      return positive;
+    }
+    const negative = this.#negative.get(key);
+    if (negative === undefined || negative.variant !== variant) return undefined;
+    return this.#ageOf(negative) < limits.invalidTtl ? negative : undefined;
   }
 
   /** The newest lookup of this spelling that can be joined. */
@@ -303,22 +305,24 @@ export class Cache<T extends object> {
     }
   }
 
-  /** Asks the shared tier, and the service where that has no answer. `undefined`: invalidated meanwhile. */
+  /** Asks the shared tier, and where that has no answer, the service. `undefined`: invalidated meanwhile. */
   async #askFleet(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<Answer<T> | undefined> {
     const begun = performance.now();
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
-    const isServable = (found: SharedAnswer): boolean => {
+    const tryAdopt = (found: SharedAnswer): boolean => {
       adopted = this.#adopt(lookup, found);
       return adopted !== undefined;
     };
+    // A fresh lookup needs only the order of the answer that it will request.
     const { order, release } = lookup.isFresh
       ? await shared.read(subject)
-      : await shared.find(subject, isServable, () => !lookup.isAborted);
+      : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
     if (adopted !== undefined) {
       lookup.source = 'shared';
       return lookup.isOutdated ? undefined : adopted;
     }
+    // The shared tier cannot be asked, so what `peek` withheld from this lookup is served after all.
     const own =
       order === undefined && !lookup.isFresh && this.#servable(lookup.key, lookup.variant);
     if (own) {
@@ -343,9 +347,9 @@ export class Cache<T extends object> {
     const { key, signal } = lookup;
     lookup.source = 'service';
     const at = clock();
-    lookup.asked = ++this.#asked;
+    lookup.asked = ++this.#requests;
     const known = this.#positive.peek(key);
-    // The spelling that the service knows: its no to another one says nothing about the purchase.
+    // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
     let refusal: unknown;
     const how = { signal, isGrave: known !== undefined, elapsed };
@@ -370,24 +374,28 @@ export class Cache<T extends object> {
       order: order ?? Number.NEGATIVE_INFINITY,
       epoch: this.#epoch,
     };
-    // Where it can be served, the later answer is.
+    // A later positive answer has arrived.
     if (lookup.isSuperseded) return this.fresh(key) ?? positive;
     for (const other of this.#lookups.get(key) ?? []) {
       if (other.asked < lookup.asked) other.isSuperseded = true;
     }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
+    // JSON would lose which fields could not be read.
     if (!shared || order === undefined || hasUnreadable(positive.value)) return positive;
     const outcome = await shared.share(this.#subject(key), value, { variant, at, order });
-    if (outcome === 'lost' && (await this.#isWithdrawn(lookup, shared))) {
+    if (outcome === 'lost' && (await this.#isLaterNegative(lookup, shared))) {
       if (this.#positive.peek(key) === positive) this.#positive.delete(key);
       return undefined;
     }
     return lookup.isOutdated ? undefined : positive;
   }
 
-  /** Whether the later answer in the shared tier is negative. A positive one says nothing against ours. */
-  async #isWithdrawn(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<boolean> {
+  /**
+   * Whether the later answer in the shared tier, which ours lost against, is negative or an invalidation.
+   * Where the tier cannot be asked any more, it counts as one.
+   */
+  async #isLaterNegative(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<boolean> {
     const { answer, order } = await shared.read(this.#subject(lookup.key));
     if (answer === undefined) return order === undefined;
     this.#adopt(lookup, answer);
@@ -400,9 +408,9 @@ export class Cache<T extends object> {
     const own = this.#positive.peek(key);
     const at = clock() - found.age;
     if (!isPositive(found)) {
-      // What is here was requested later, and will replace the row.
+      // Our own answer was requested later, and will replace the row.
       if (this.#isLater(own, found.order)) return undefined;
-      // What is in flight is compared when it is shared.
+      // In-flight lookups go on: their orders are compared when they share their answers.
       this.#positive.delete(key);
       this.#negative.delete(key);
       if (found.value === undefined || found.variant !== variant) return undefined;
@@ -416,7 +424,7 @@ export class Cache<T extends object> {
       return undefined;
     }
     const isFresh = found.age < limits.ttl;
-    // The younger one serves while the service cannot answer.
+    // The younger one is kept for an outage, also when it is stale.
     if (own === undefined || own.at < at || (isFresh && own.epoch !== this.#epoch)) {
       this.#negative.delete(key);
       this.#positive.set(key, {
@@ -424,6 +432,7 @@ export class Cache<T extends object> {
         at,
         variant: found.variant,
         order: found.order,
+        // A stale one is served where the answer that it replaces was, and else only in an outage.
         epoch: isFresh ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
       });
     }
@@ -432,19 +441,19 @@ export class Cache<T extends object> {
     return this.#positive.peek(key);
   }
 
-  /** Since messages were missed, orders say nothing: the shared cache can be another one. */
+  /** After missed messages, orders cannot be compared: the shared cache can be a different one. */
   #isLater(positive: Positive<T> | undefined, order: number): boolean {
     return positive?.epoch === this.#epoch && positive.order > order;
   }
 
-  /** Forgets a key; of what is in flight, only what was requested earlier. */
+  /** Forgets a key, and outdates its in-flight lookups that asked before a request. */
   #forget(key: string, before?: number): void {
     this.#positive.delete(key);
     this.#negative.delete(key);
     this.#outdate(key, before);
   }
 
-  /** Keeps the answers in flight that were requested earlier from being cached or served. */
+  /** Keeps the answers of in-flight lookups that asked before a request from being cached or served. */
   #outdate(key: string, before = Number.POSITIVE_INFINITY): void {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.asked < before) lookup.isOutdated = true;

@@ -2,23 +2,23 @@ import { onAbort } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 
 /**
- * A request in progress that several callers wait for. One caller's abort does not fail the others; the
- * request itself ends when the last caller has left.
+ * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
+ * is aborted when the last caller has left.
  */
 export class InFlight<T> {
   readonly #controller = new AbortController();
   readonly #answer: Promise<T>;
   #callers = 0;
-  /** Whether a caller waits that cannot leave. */
+  /** Whether a caller without a signal waits: it cannot leave. */
   #isPinned = false;
 
   constructor(request: (signal: AbortSignal, self: InFlight<T>) => Promise<T>) {
     this.#answer = request(this.#controller.signal, this);
-    // Every caller can have left when it fails.
+    // Or the rejection is unhandled when every caller has left.
     this.#answer.catch(() => {});
   }
 
-  /** Aborted when its last caller has left. */
+  /** Aborted when the last caller has left. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -57,13 +57,13 @@ export class InFlight<T> {
 
 /** A lookup that has begun and has no answer yet; callers join it. */
 export class Lookup<T> extends InFlight<T> {
-  /** Where it looks at present, and so where its answer or failure comes from. */
+  /** Where it is looking, and so where its answer or failure comes from. */
   source: LookupMessage['source'] = 'service';
-  /** When it asked the service, in the order of this process's requests; infinite before that. */
+  /** The number of its request to the service, in the order of this process; infinite before that. */
   asked = Number.POSITIVE_INFINITY;
-  /** Set when the key was invalidated, or a later negative answer arrived: its answer is not served. */
+  /** The key was invalidated, or a later negative answer arrived: its answer is not served. */
   isOutdated = false;
-  /** Set when a later positive answer arrived: its own is served, and not cached. */
+  /** A later positive answer arrived: a positive one of its own is served, and not cached. */
   isSuperseded = false;
 
   constructor(
@@ -72,7 +72,7 @@ export class Lookup<T> extends InFlight<T> {
     readonly isFresh: boolean,
     answer: (lookup: Lookup<T>) => Promise<T>,
   ) {
-    // Begins in the next turn, when the cache knows of it.
+    // Begins in a microtask, when the cache has registered it.
     super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
   }
 }

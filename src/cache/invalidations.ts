@@ -1,60 +1,60 @@
 import { LRUCache } from 'lru-cache';
 
-/** Invalidations that are sent again after messages were missed: the shared cache can have lost them. */
+/** Invalidations that are sent again after messages were missed, because the shared cache can have lost them. */
 const MOST_RECENT = 1000;
 
 /** An invalidation for the other processes. */
 export interface Invalidation {
   readonly subject: string;
-  /** Its order, once one is known: trying again must not invalidate what was requested meanwhile. */
+  /** Its order, once known. A retry keeps it, so that it does not invalidate what was requested meanwhile. */
   order: number | undefined;
-  /** The negative answer that it comes from, while it can be served. */
+  /** The negative answer that it comes from, if other processes can serve it. */
   readonly negative?: { readonly variant: string; readonly at: number } | undefined;
 }
 
-/** What one process tells the others: a subject is invalid, or everything is. */
+/** What one process publishes: a subject is invalid, or everything is. */
 export interface Message {
-  /** The process that sent it: it knows already. */
+  /** The process that sent it, which ignores it. */
   readonly from?: string;
-  /** The new generation. */
+  /** The new generation: everything is invalid. */
   readonly generation?: string;
   readonly subject?: string;
   readonly order?: number;
-  /** Whether the shared cache knows too. */
+  /** Whether the shared cache has stored it too. */
   readonly isStored?: boolean;
 }
 
 interface Tombstone {
   /** Answers up to this order are invalid. */
   readonly order: number;
-  /** When no such answer could be served any more. */
+  /** When the last such answer has expired. */
   readonly until: number;
-  /** Whether this process has sent it: it does so again where the shared cache can have lost it. */
+  /** Whether this process has sent it, and sends it again when the shared cache can have lost it. */
   readonly isOwn: boolean;
 }
 
 /**
- * What is left of positive answers that a negative answer or an invalidation has ended: nothing that was
- * requested before is served again.
+ * The tombstones that this process keeps of negative answers and invalidations. A positive answer that was
+ * requested before its tombstone is not served again.
  */
 export class Tombstones {
   readonly #tombstones: LRUCache<string, Tombstone>;
   readonly #life: number;
   readonly #clock: () => number;
 
-  /** @param life - how long a positive answer, and so a tombstone, lives, in milliseconds. */
+  /** @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds. */
   constructor(max: number, life: number, clock: () => number) {
     this.#tombstones = new LRUCache({ max: Math.max(max, MOST_RECENT) });
     this.#life = life;
     this.#clock = clock;
   }
 
-  /** Up to which order the answers about a subject are invalid. */
+  /** The order up to which answers about a subject are invalid. */
   orderOf(subject: string): number {
     return this.#find(subject)?.order ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Keeps the later of two. */
+  /** Adds a tombstone; of two, the later order counts. */
   keep(subject: string, order: number, isOwn: boolean): void {
     const known = this.#find(subject);
     this.#tombstones.set(subject, {
@@ -68,7 +68,7 @@ export class Tombstones {
     this.#tombstones.clear();
   }
 
-  /** The latest ones that this process has sent. */
+  /** The latest ones that this process has sent, the latest first. */
   recent(): [subject: string, order: number][] {
     const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
     return own

@@ -382,7 +382,7 @@ export class KeyApi {
     const still = this.#listedStill.get(list.value) ?? new Set();
     if (this.#shared !== undefined && !still.has(id)) {
       // Looked for once: what is withdrawn later comes as a message.
-      const isGone = await this.#caches?.item.isWithdrawnSince(String(id), list.order);
+      const isGone = await this.#caches?.item.isInvalidatedSince(String(id), list.order);
       if (isGone) index.delete(id);
       else this.#listedStill.set(list.value, still.add(id));
     }
