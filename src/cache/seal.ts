@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { within } from '../deadline.js';
 
-/** Of the format; anything else is not opened. */
+/** Of the format. A text of another version does not open. */
 const VERSION = '2.';
 const NONCE = 12;
 const TAG = 16;
@@ -42,7 +42,7 @@ export function openText(
       .setAAD(Buffer.from(name))
       .setAuthTag(bytes.subarray(-TAG));
     const text = decipher.update(bytes.subarray(NONCE, -TAG));
-    // Checks the tag; GCM holds nothing back that would come only now.
+    // Checks the tag. In GCM, `final` returns no more text.
     decipher.final();
     return text.toString('utf8');
   } catch {
@@ -51,9 +51,9 @@ export function openText(
 }
 
 /**
- * What a shared cache sees instead of codes and purchases: names are HMACs, and values are sealed for the
- * one name they were made for. Nobody who can read there learns anything, and nobody who can write there
- * can make up a purchase or give one code another's.
+ * Hides codes and purchases from the shared cache: names are HMACs, and each value is sealed for one name.
+ * Read access to the cache reveals nothing. Write access is not enough to make up a purchase, or to give one
+ * code the purchase of another.
  */
 export class Seal {
   readonly secret: string;
@@ -87,20 +87,20 @@ export class Seal {
   }
 }
 
-/** Secrets under which invalidations are sent: some processes can still use an earlier one. */
+/** Secrets that invalidations are sealed with, because some processes can still use an earlier one. */
 const MOST_SEALS = 3;
-/** What a call waits for a secret where the last one is known, in milliseconds. */
-const A_MOMENT = 1;
+/** How long a call waits for the current secret where an earlier one is known, in milliseconds. */
+const SHORT_WAIT = 1;
 
-/** The seal of the present secret, and those of the secrets before it. */
+/** The seal of the current secret, and those of the secrets before it. */
 export class Seals {
-  /** The present one first. */
+  /** The current one first. */
   all: readonly Seal[] = [];
   readonly #secret: () => string | Promise<string>;
   readonly #context: string;
   readonly #onChange: () => void;
-  #asked = 0;
-  #answered = 0;
+  #lastBegun = 0;
+  #lastUsed = 0;
 
   /** @param onChange - called when there is a first or a new secret. */
   constructor(secret: () => string | Promise<string>, context: string, onChange: () => void) {
@@ -110,36 +110,36 @@ export class Seals {
   }
 
   /**
-   * The present one. A secret that takes long is used as soon as it comes; until then the last one is, and
-   * `undefined` stands for none.
+   * The current one. A secret that takes longer is used as soon as it is known. Until then the seal before
+   * it is used; `undefined`: there is none.
    *
-   * @param patience - milliseconds that the first secret is waited for.
+   * @param patience - how long to wait for the first secret, in milliseconds.
    */
   present(patience: number): Seal | Promise<Seal | undefined> {
     const secret = this.#secret();
     if (typeof secret === 'string') return this.#use(secret);
     const used = this.#whenKnown(secret);
-    const wait = this.all.length > 0 ? A_MOMENT : patience;
+    const wait = this.all.length > 0 ? SHORT_WAIT : patience;
     return within(wait, () => used).catch(() => this.all[0]);
   }
 
-  /** Waits for the present secret, however long it takes. */
+  /** Waits for the current secret, however long it takes. */
   async refresh(): Promise<void> {
     await this.#whenKnown(this.#secret());
   }
 
   async #whenKnown(secret: string | Promise<string>): Promise<Seal | undefined> {
-    const asked = ++this.#asked;
+    const begun = ++this.#lastBegun;
     const known = await secret;
-    // A later one can have come first.
-    if (asked < this.#answered) return this.all[0];
-    this.#answered = asked;
+    // A later call can have got its secret first.
+    if (begun < this.#lastUsed) return this.all[0];
+    this.#lastUsed = begun;
     return this.#use(known);
   }
 
   #use(secret: string): Seal {
-    const [present] = this.all;
-    if (present?.secret === secret) return present;
+    const [current] = this.all;
+    if (current?.secret === secret) return current;
     const seal = new Seal(secret, this.#context);
     const others = this.all.filter((each) => each.secret !== secret);
     this.all = [seal, ...others].slice(0, MOST_SEALS);

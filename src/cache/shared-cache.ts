@@ -9,38 +9,38 @@ import { Breaker, type CallEnd } from '../http/breaker.js';
 export interface SharedCache {
   /** The value of a key, or `undefined` when there is none or it has expired. */
   get(key: string): Promise<string | undefined>;
-  /** Keeps a value for `ttl` milliseconds, in place of an earlier one. */
+  /** Stores a value for `ttl` milliseconds, in place of an earlier one. */
   set(key: string, value: string, ttl: number): Promise<void>;
-  /** Forgets a key, also what {@link write} keeps. No error when there is none. */
+  /** Deletes a key, also its row of {@link write}. No error when there is none. */
   delete(key: string): Promise<void>;
   /**
    * Takes the lock of a key for at most `ttl` milliseconds, so that one process of the fleet asks the
    * service and the others wait for its answer. Resolves to the function that releases it, or to
-   * `undefined` when another holds it. Releasing a lock that has expired must not release the one that
+   * `undefined` when another process holds it. Releasing a lock that has expired must not release the one that
    * another process has taken since.
    */
   lock?(key: string, ttl: number): Promise<(() => Promise<void>) | undefined>;
   /**
    * Calls `onInvalidate` with each key that any process publishes; `undefined` stands for all keys.
-   * Resolves, once messages arrive, to the function that ends it. A cache whose connection can be lost, or
-   * that resolves before messages arrive, says by `onListening` whether they do.
+   * Resolves, once messages arrive, to the function that unsubscribes. A cache whose connection can be lost,
+   * or that resolves earlier, calls `onListening` with whether messages arrive.
    */
   subscribe?(
     onInvalidate: (key: string | undefined) => void,
     onListening?: (isListening: boolean) => void,
   ): Promise<() => Promise<void>>;
-  /** Tells every subscriber, in every process, to forget a key; `undefined` stands for all keys. */
+  /** Publishes to the subscribers of all processes that a key is invalid; `undefined` stands for all keys. */
   publish?(key: string | undefined): Promise<void>;
   /**
-   * A value that {@link write} keeps, with what the order of answers needs. A cache that has `read` and
-   * `write` keeps a late answer from replacing a newer one, whichever process asked for it.
+   * The row that {@link write} has stored. With `read` and `write`, a late answer cannot replace one that was
+   * requested later, whichever process requested it.
    */
   read?(key: string): Promise<SharedRow>;
   /**
-   * Keeps a value for `ttl` milliseconds, unless one of the same or a later `order` is there. Looks and
+   * Stores a value for `ttl` milliseconds, unless one of the same or a later `order` is there. Compares and
    * writes in one step.
    *
-   * @returns whether it was kept.
+   * @returns whether it was stored.
    */
   write?(key: string, value: string, ttl: number, order: number): Promise<boolean>;
 }
@@ -54,29 +54,29 @@ export interface SharedRow {
   /** Milliseconds until it expires. */
   readonly ttl: number;
   /**
-   * The order of something that begins now: microseconds by the cache's own clock, which is one for all
-   * processes. Their own clocks can differ by minutes.
+   * The order of a request that begins now: microseconds by the cache's own clock, which all processes share.
+   * Their own clocks can differ by minutes.
    */
   readonly now: number;
 }
 
-/** What a shared cache can take for one call, in milliseconds: it is there to be faster. */
+/** The deadline of one call to a shared cache, in milliseconds. */
 export const DEADLINE = 100;
 
-/** Instead of an answer, when the shared cache gave none. */
+/** In place of a result, when the call failed or was not made. */
 export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
 type Unavailable = typeof UNAVAILABLE;
 
 /**
  * A shared cache as the shared tier uses it. The whole failure policy is here: each call has a short
- * deadline; a failure is no answer, and never an error of the lookup; a cache that keeps failing is left
- * alone for a while, and one call tries it again.
+ * deadline; a failure becomes {@link UNAVAILABLE}, never an error of the lookup; a breaker spares a cache
+ * that keeps failing.
  */
 export class GuardedSharedCache {
   readonly #store: SharedCache;
   readonly #clock: () => number;
   readonly #limit: TimeLimit | undefined;
-  // By the process's own clock: its rest is about this machine's Redis, not about the age of answers.
+  // Not by `clock`, which is for the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
   #isListening = false;
@@ -88,7 +88,7 @@ export class GuardedSharedCache {
     this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
   }
 
-  /** Whether the store itself keeps the order of what is written. */
+  /** Whether the store itself compares orders. */
   get isOrdered(): boolean {
     return this.#store.read !== undefined && this.#store.write !== undefined;
   }
@@ -98,7 +98,17 @@ export class GuardedSharedCache {
     return this.#store.subscribe !== undefined;
   }
 
-  /** Reads a row; of a store without order, one that holds it in its value. */
+  /** Whether {@link subscribe} has nothing to do. */
+  get isSubscribed(): boolean {
+    return !this.canSubscribe || this.#stop !== undefined;
+  }
+
+  /** Whether messages are being missed while the store itself can be asked. */
+  get isDeaf(): boolean {
+    return this.canSubscribe && !this.#isListening && !this.#breaker.isOpen;
+  }
+
+  /** Reads a row. In a store that does not compare orders, the order is part of the value. */
   read(name: string): Promise<SharedRow | Unavailable> {
     return this.#call(async () => {
       const row = this.isOrdered
@@ -108,7 +118,7 @@ export class GuardedSharedCache {
     });
   }
 
-  /** Whether the row was kept: not when a later one is there. */
+  /** Whether the row was stored: not when one of the same or a later order is there. */
   write(name: string, value: string, ttl: number, order: number): Promise<boolean | Unavailable> {
     return this.#call(async () => {
       if (this.isOrdered) return (await this.#store.write?.(name, value, ttl, order)) === true;
@@ -118,12 +128,12 @@ export class GuardedSharedCache {
     }, 'unknown');
   }
 
-  /** Deletes a row: a Redis that is full refuses to write, and still deletes. */
+  /** Deletes a row. A full Redis refuses writes, and still deletes. */
   async delete(name: string): Promise<void> {
     await this.#call<unknown>(() => this.#store.delete(name), 'unknown');
   }
 
-  /** `undefined`: another process holds it. What releases it never rejects. */
+  /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
   async lock(name: string, ttl: number): Promise<(() => void) | undefined | Unavailable> {
     const { lock } = this.#store;
     if (lock === undefined) return UNAVAILABLE;
@@ -131,47 +141,37 @@ export class GuardedSharedCache {
     return typeof unlock === 'function' ? () => void this.#call(unlock) : unlock;
   }
 
-  /** Whether it was done. */
+  /** Whether it was published. */
   async publish(message: string): Promise<boolean> {
     const published = await this.#call<unknown>(() => this.#store.publish?.(message), 'unknown');
     return published !== UNAVAILABLE;
   }
 
-  /** Whether {@link subscribe} has nothing to do. */
-  get isSubscribed(): boolean {
-    return !this.canSubscribe || this.#stop !== undefined;
-  }
-
-  /** Whether messages are missed at present, while the store itself can be asked. */
-  get isDeaf(): boolean {
-    return this.canSubscribe && !this.#isListening && !this.#breaker.isOpen;
-  }
-
   /**
-   * Subscribes, once; the next call tries again when that failed. The first call waits for it a little,
-   * so that nothing is cached that an invalidation of that moment is about.
+   * Subscribes, once; the next call tries again when that failed. The first call waits until the deadline, so
+   * that the first answers are usually cached with messages arriving.
    *
    * @param onMessage - called with `undefined` when messages were missed.
-   * @param isLate - whether something can be cached already.
+   * @param hasCached - whether answers can be cached already, whose invalidations were missed.
    */
   async subscribe(
     onMessage: (message: string | undefined) => void,
-    isLate: boolean,
+    hasCached: boolean,
   ): Promise<void> {
     const { subscribe } = this.#store;
     if (subscribe === undefined || this.isSubscribed) return;
-    let isMissing = isLate;
-    let isTold = false;
+    let canHaveMissed = hasCached;
+    let hasReported = false;
     const onListening = (isListening: boolean): void => {
-      isTold = true;
-      const hasMissed = isListening && !this.#isListening && isMissing;
+      hasReported = true;
+      const hasMissed = isListening && !this.#isListening && canHaveMissed;
       this.#isListening = isListening;
-      isMissing = true;
+      canHaveMissed = true;
       if (hasMissed) onMessage(undefined);
     };
     const begun = (async () => {
       const stop = await subscribe.call(this.#store, onMessage, onListening);
-      if (!isTold) onListening(true);
+      if (!hasReported) onListening(true);
       return stop;
     })().catch((): Unavailable => {
       this.#stop = undefined;
@@ -180,13 +180,14 @@ export class GuardedSharedCache {
     this.#stop = begun;
     // Only the wait has a deadline: the subscription itself can still be waiting for its connection.
     await within(DEADLINE, () => begun).catch(() => {});
-    isMissing = true;
+    canHaveMissed = true;
   }
 
-  /** Ends the subscription; waits for nothing. */
+  /** Ends the subscription, and begins no other. */
   close(): void {
     const stop = this.#stop;
     this.#stop = Promise.resolve(UNAVAILABLE);
+    // A closed cache is not deaf.
     this.#isListening = true;
     stop
       ?.then((unsubscribe) => (typeof unsubscribe === 'function' ? unsubscribe() : undefined))
@@ -194,7 +195,7 @@ export class GuardedSharedCache {
   }
 
   /**
-   * @param onFailure - what a failure tells the breaker. A write that fails says little: a Redis that is
+   * @param onFailure - how the breaker counts a failure. That of a write is `unknown`, because a Redis that is
    * full or read-only still answers reads.
    */
   async #call<T>(
@@ -218,11 +219,12 @@ export class GuardedSharedCache {
   }
 }
 
-/** The row in a value of a store without order: `order:expires:value`, by the wall clock. */
+/** The row in a value of a store that does not compare orders: `order:expires:value`, by the wall clock. */
 function readPlain(text: unknown, now: number): SharedRow {
   const [, order, expires, value] =
     (typeof text === 'string' && /^(\d{1,16}):(\d{1,16}):(.*)$/s.exec(text)) || [];
   return {
+    // What has no such form is returned as it is, and reported when it does not open.
     value: value ?? (typeof text === 'string' ? text : undefined),
     order: Number(order ?? 0),
     ttl: expires === undefined ? 0 : Number(expires) - now,
@@ -238,11 +240,11 @@ const isRow = (row: unknown): row is SharedRow =>
 
 /** An answer in the shared tier. */
 export interface SharedAnswer {
-  /** `null`: the service said no. `undefined`: a tombstone of an invalidation. */
+  /** `null`: a negative answer. `undefined`: the tombstone of an invalidation. */
   readonly value: unknown;
-  /** The spelling of the key that the service was asked with. */
+  /** The spelling of the key that was requested. */
   readonly variant: string;
-  /** Milliseconds since the service was asked. */
+  /** Milliseconds since the request. */
   readonly age: number;
   /** Its place in the order of answers: later answers replace earlier ones. */
   readonly order: number;
@@ -252,19 +254,20 @@ export interface SharedAnswer {
 export const isPositive = ({ value }: SharedAnswer): boolean =>
   value !== null && value !== undefined;
 
-/** A row as it is sealed; a positive answer also has a `value`. */
+/** A row as it is sealed. A positive answer also has a `value`; a tombstone has neither `value` nor `no`. */
 export interface Row {
+  /** Whether it is a negative answer. */
   readonly no?: boolean;
   readonly variant?: string | undefined;
-  /** Milliseconds from the request to the writing, where that is not part of the row's life. */
+  /** Milliseconds from the request to the write, where `life` begins with the write. */
   readonly age?: number | undefined;
-  /** When the service was asked, by the clock of the process that did, in epoch milliseconds. */
+  /** When it was requested, in epoch milliseconds by the clock of that process. */
   readonly at: number;
-  /** Milliseconds from the request until the row expires. */
+  /** Milliseconds from the request (with `age`: from the write) until the row expires. */
   readonly life: number;
 }
 
-/** `undefined`: not what this version of the package writes. */
+/** The answer in an opened row; `undefined`: not as this version of the package writes it. */
 export function readRow(
   text: string,
   { order, ttl }: SharedRow,
@@ -272,8 +275,8 @@ export function readRow(
 ): SharedAnswer | undefined {
   const row = JSON.parse(text) as (Partial<Row> & { readonly value?: unknown }) | null;
   if (typeof row?.at !== 'number' || typeof row.life !== 'number') return undefined;
-  // By how long the row has still to live and by the clocks of two processes, whichever is more: clocks
-  // differ, and somebody who can write there can prolong a life. An answer never looks younger than it is.
+  // The age by the row's remaining life, and by the clocks of two processes: clocks can differ, and write access
+  // to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
   const age = Math.max((row.age ?? 0) + row.life - ttl, now - row.at, 0);
   return {
     value: row.value ?? (row.no ? null : undefined),
@@ -283,10 +286,10 @@ export function readRow(
   };
 }
 
-/** Characters of an answer that are shared at most: a catalogue of megabytes is cheaper to request. */
+/** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
 const LARGEST = 512 * 1024;
 
-/** As JSON, or `undefined` when that is too long: no more of a list is written than shows it. */
+/** A value as JSON; `undefined`: too long. Stops at the element of a list that makes it too long. */
 export function textOf(value: unknown): string | undefined {
   const parts: string[] = [];
   let length = 0;
