@@ -27,7 +27,7 @@ export interface Positive<T> extends Answer<T> {
   readonly variant: string;
   /** Its place in the order of the shared tier; minus infinity where that is not known. */
   readonly order: number;
-  /** The epoch it was cached in. Missed messages begin a new one, and then it is not served without a lookup. */
+  /** The epoch it was cached in. Missed messages begin a new one, in which it needs a lookup to be served. */
   readonly epoch: number;
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** Invalidations that are sent again after messages were missed, because the shared cache can have lost them. */
+/** Invalidations that are sent again after missed messages, because the shared cache can have lost them. */
 const MOST_RECENT = 1000;
 
 /** An invalidation for the other processes. */

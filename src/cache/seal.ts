@@ -99,6 +99,7 @@ export class Seals {
   readonly #secret: () => string | Promise<string>;
   readonly #context: string;
   readonly #onChange: () => void;
+  /** Numbers of calls that wait for a secret: the last one, and the last whose secret is used. */
   #lastBegun = 0;
   #lastUsed = 0;
 

@@ -16,8 +16,8 @@ export interface SharedCache {
   /**
    * Takes the lock of a key for at most `ttl` milliseconds, so that one process of the fleet asks the
    * service and the others wait for its answer. Resolves to the function that releases it, or to
-   * `undefined` when another process holds it. Releasing a lock that has expired must not release the one that
-   * another process has taken since.
+   * `undefined` when another process holds it. Releasing a lock that has expired must not release the one
+   * that another process has taken since.
    */
   lock?(key: string, ttl: number): Promise<(() => Promise<void>) | undefined>;
   /**
@@ -148,8 +148,8 @@ export class GuardedSharedCache {
   }
 
   /**
-   * Subscribes, once; the next call tries again when that failed. The first call waits until the deadline, so
-   * that the first answers are usually cached with messages arriving.
+   * Subscribes, once; the next call tries again when that failed. The first call waits for it until the
+   * deadline, so that few answers are cached before messages arrive.
    *
    * @param onMessage - called with `undefined` when messages were missed.
    * @param hasCached - whether answers can be cached already, whose invalidations were missed.
@@ -195,8 +195,8 @@ export class GuardedSharedCache {
   }
 
   /**
-   * @param onFailure - how the breaker counts a failure. That of a write is `unknown`, because a Redis that is
-   * full or read-only still answers reads.
+   * @param onFailure - how the breaker counts a failure. That of a write is `unknown`, because a Redis that
+   * is full or read-only still answers reads.
    */
   async #call<T>(
     run: () => T | Promise<T>,
@@ -275,8 +275,8 @@ export function readRow(
 ): SharedAnswer | undefined {
   const row = JSON.parse(text) as (Partial<Row> & { readonly value?: unknown }) | null;
   if (typeof row?.at !== 'number' || typeof row.life !== 'number') return undefined;
-  // The age by the row's remaining life, and by the clocks of two processes: clocks can differ, and write access
-  // to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
+  // The age by the row's remaining life, and by the clocks of two processes: clocks can differ, and write
+  // access to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
   const age = Math.max((row.age ?? 0) + row.life - ttl, now - row.at, 0);
   return {
     value: row.value ?? (row.no ? null : undefined),

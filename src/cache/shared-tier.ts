@@ -18,11 +18,11 @@ import {
   UNAVAILABLE,
 } from './shared-cache.js';
 
-/** How long one process can ask for all of them, in milliseconds. One that dies delays no longer. */
-const LOCK_LIFE = 2000;
-/** How long to wait before looking again whether the other process has its answer, in milliseconds. */
-const LOOK_AGAIN = 25;
-/** Invalidations that are remembered while they cannot be sent; more, and everything is invalid. */
+/** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others no longer. */
+const LOCK_TTL = 2000;
+/** How long to wait before looking again for the answer of another process, in milliseconds. */
+const POLL = 25;
+/** Invalidations that wait to be sent. With more, everything is invalidated. */
 const MOST_UNSENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
@@ -32,15 +32,15 @@ const INVALIDATION = 'invalidation';
 
 /** What the shared tier has for a lookup. */
 export interface Found {
-  /** `undefined`: nothing, or nothing that can be believed. */
+  /** `undefined`: there is none, or none that can be trusted. */
   readonly answer: SharedAnswer | undefined;
   /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
   readonly order: number | undefined;
-  /** To be called when the service has answered and the answer is shared. */
+  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
   readonly release: () => void;
 }
 
-/** What the tier needs of the cache, and calls on it. */
+/** What the tier needs from the caches, and calls on them. */
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
   /** Never goes back; ages are measured by it. */
@@ -53,9 +53,9 @@ export interface SharedTierOptions {
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
-  /** Another process has invalidated a key up to an order. Returns whether the cache knew the key. */
+  /** Another process has invalidated a key up to an order. Returns whether this one had anything of it. */
   onInvalidated(kind: string, key: string, order: number): boolean | undefined;
-  /** Another process has invalidated everything requested until then, a time of {@link clock}. */
+  /** Another process has invalidated everything requested until a time of {@link clock}. */
   onAllInvalidated(until: number): void;
   /** Messages were missed. */
   onMissed(): void;
@@ -66,35 +66,36 @@ const NOTHING: Found = { answer: undefined, order: undefined, release: nothing }
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
- * messages by which they invalidate each other's answers. Never in the way: what cannot be had from here
- * in time is requested from the service.
+ * messages by which they invalidate each other's answers. Where it fails or takes too long, the service is
+ * asked.
  *
- * Answers have an order, by the moment at which the service was asked, counted by the shared cache's own
- * clock; clocks of processes are never compared. A row is replaced only by one of a later order. What
- * invalidates everything is a new generation, which is part of all names: earlier rows are not found.
+ * An answer's order is the time of its request by the shared cache's own clock. A row is replaced only by one
+ * of a later order. Everything is invalidated by a new generation: names contain it, so earlier rows are not
+ * found.
  */
 export class SharedTier {
   readonly #store: GuardedSharedCache;
   readonly #id = randomBytes(12).toString('base64url');
   readonly #options: SharedTierOptions;
-  /** How long a positive answer, and so a tombstone, lives. */
+  /** How long a positive answer, and so a tombstone, is kept, in milliseconds. */
   readonly #life: number;
-  /** Longest wait for the process that asks for all, in milliseconds. */
+  /** Longest wait for the process that holds the lock, in milliseconds. */
   readonly #patience: number;
   readonly #seals: Seals;
-  /** Whether a call did without the shared tier, because no secret was there yet. */
-  #isLate = false;
-  /** The present generation; `undefined`: to be read first. */
+  /** Whether answers can be cached without a subscription, because no secret was known yet. */
+  #hasCached = false;
+  /** The current generation; `undefined`: it must be read first. */
   #generation: string | undefined;
+  /** The last one known, which a shared cache that has lost it is given again. Empty: the first one. */
   #lastGeneration = '';
-  /** A generation that the shared cache does not know yet. */
+  /** A new one of this process that is not sent yet. */
   #unsentGeneration: string | undefined;
   readonly #unsent = new Map<string, Invalidation>();
   readonly #tombstones: Tombstones;
-  /** The latest order that this process has seen, in a row or a message of this fleet. */
+  /** The latest order that this process has seen. */
   #latestOrder = 0;
   #cancelRetry: (() => void) | undefined;
-  #wait = FIRST_RETRY;
+  #retryDelay = FIRST_RETRY;
   #isSending = false;
   #isClosed = false;
 
@@ -103,38 +104,46 @@ export class SharedTier {
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
       this.#generation = this.#unsentGeneration;
-      if (this.#isLate && !this.#isClosed) void this.#subscribe();
+      if (this.#hasCached && !this.#isClosed) void this.#subscribe();
     });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#tombstones = new Tombstones(options.limits.max, this.#life, options.clock);
-    this.#patience = Math.min(LOCK_LIFE, options.timeout / 2);
+    this.#patience = Math.min(LOCK_TTL, options.timeout / 2);
+  }
+
+  /** Whether messages are being missed: cached answers must be compared with the shared tier first. */
+  get isDeaf(): boolean {
+    return !this.#isClosed && this.#seals.all.length > 0 && this.#store.isDeaf;
   }
 
   /**
-   * Looks for an answer, until there is one that can be served or the caller can ask the service. One
+   * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
    * process asks at a time; the others wait for its answer.
+   *
+   * @param isServable - called with each answer that is found and not invalid.
+   * @param isWanted - whether the caller still waits.
    */
   async find(
     subject: string,
     isServable: (answer: SharedAnswer) => boolean,
-    isLooking: () => boolean,
+    isWanted: () => boolean,
   ): Promise<Found> {
     const begun = performance.now();
-    const isFound = ({ answer }: Found): boolean =>
-      answer !== undefined && !this.#isInvalidated(subject, answer) && isServable(answer);
+    const canServe = ({ answer }: Found): boolean =>
+      answer !== undefined && !this.#isKnownInvalid(subject, answer) && isServable(answer);
     for (;;) {
       const found = await this.read(subject);
-      if (found.order === undefined || isFound(found)) return found;
+      if (found.order === undefined || canServe(found)) return found;
       const name = this.#nameOf(this.#seals.all[0] as Seal, subject);
-      const release = await this.#store.lock(`${name}.lock`, LOCK_LIFE);
-      if (release === undefined && performance.now() - begun < this.#patience && isLooking()) {
-        await soon();
+      const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
+      if (release === undefined && performance.now() - begun < this.#patience && isWanted()) {
+        await pollDelay();
         continue;
       }
       if (typeof release !== 'function') return found;
-      // The process that held the lock can have answered between our look and our lock.
+      // The process that held the lock can have shared its answer between our read and our lock.
       const late = await this.read(subject);
-      if (isFound(late)) {
+      if (canServe(late)) {
         release();
         return late;
       }
@@ -142,17 +151,18 @@ export class SharedTier {
     }
   }
 
-  /** Looks once. */
+  /** Reads the answer about a subject, and the order of one that is requested now. */
   async read(subject: string): Promise<Found> {
-    const seal = await this.#open();
+    const seal = await this.#currentSeal();
     if (seal === undefined) return NOTHING;
+    // Without messages, another process can have begun a new generation at any time.
     const isGenerationSure = this.#generation !== undefined && this.#store.canSubscribe;
     if (!isGenerationSure && !(await this.#readGeneration(seal))) return NOTHING;
     const name = this.#nameOf(seal, subject);
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
     const order = this.#orderAfter(row);
-    // Where an invalidation is still to be sent, the row is not believed.
+    // While its invalidation waits to be sent, the row is not trusted.
     if (row.value === undefined || this.#unsent.has(subject)) return { ...NOTHING, order };
     const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
@@ -161,57 +171,25 @@ export class SharedTier {
     return { ...NOTHING, answer, order };
   }
 
-  /**
-   * The order of a request that begins now: an even number after all that this process has seen, because
-   * the clock of a shared cache that fails over can step back. A negative answer has the odd number that
-   * follows: of two that began at the same moment, it counts.
-   */
-  #orderAfter({ now, order }: SharedRow): number {
-    const next = Math.max(now, order + 1, this.#latestOrder + 1);
-    this.#latestOrder = Math.max(now, this.#latestOrder);
-    return next + (next % 2);
-  }
-
-  /** Whether a row is invalid that says nothing of it: the shared cache does not know, or has lost it. */
-  #isInvalidated(subject: string, answer: SharedAnswer): boolean {
-    return isPositive(answer) && this.#hasTombstone(subject, answer.order);
-  }
-
-  /** Whether what was requested up to an order is invalid, as far as this process knows. */
-  #hasTombstone(subject: string, order: number): boolean {
-    if (this.#unsent.has(subject)) return true;
-    return order <= this.#tombstones.orderOf(subject);
-  }
-
-  /** Whether what was requested up to an order is invalid, as far as any process knows. */
+  /** Whether the answers up to an order are invalid, as far as any process knows. */
   async isInvalidatedSince(subject: string, order: number): Promise<boolean> {
     if (this.#hasTombstone(subject, order)) return true;
     const { answer } = await this.read(subject);
     return answer !== undefined && !isPositive(answer) && answer.order >= order;
   }
 
-  /** Reports a row that this fleet has not put there, or that another version of the package has. */
-  reportUnreadable(): void {
-    this.#options.drift.report({
-      endpoint: 'shared cache',
-      kind: 'dropped',
-      path: 'value',
-      expected: 'a value sealed by this fleet, of this version',
-    });
-  }
-
   /**
    * Shares a positive answer.
    *
-   * @param at - when the service was asked, by this process's clock.
-   * @returns `lost`: another process has a later answer, or has invalidated this one.
+   * @param at - when it was requested, by this process's clock.
+   * @returns `lost`: another process has shared a later answer, or has invalidated this one.
    */
   async share(
     subject: string,
     value: unknown,
     { variant, at, order }: { variant: string; at: number; order: number },
   ): Promise<'kept' | 'lost' | 'unavailable'> {
-    const seal = await this.#open();
+    const seal = await this.#currentSeal();
     if (seal === undefined || this.#generation === undefined) return 'unavailable';
     const age = this.#options.clock() - at;
     const ttl = this.#life - age;
@@ -227,9 +205,10 @@ export class SharedTier {
   }
 
   /**
-   * Shares a negative answer, which invalidates the positive ones of all processes: at last, if not now.
+   * Shares a negative answer, which invalidates the positive ones of all processes. What cannot be sent now
+   * is sent later.
    *
-   * @param negative - the answer, where other processes can serve it.
+   * @param negative - the answer, if other processes can serve it.
    */
   async shareNegative(
     subject: string,
@@ -260,6 +239,16 @@ export class SharedTier {
     throw notSent();
   }
 
+  /** Reports a row that was written by another version of the package, or not by this fleet. */
+  reportUnreadable(): void {
+    this.#options.drift.report({
+      endpoint: 'shared cache',
+      kind: 'dropped',
+      path: 'value',
+      expected: 'a value sealed by this fleet, of this version',
+    });
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#cancelRetry?.();
@@ -267,31 +256,48 @@ export class SharedTier {
   }
 
   /**
-   * The seal of the present secret, once this process receives invalidations. `undefined` when the secret
-   * cannot be had at once: then this call does without the shared tier.
+   * The order of a request that begins now. It is later than all that this process has seen, because the
+   * clock of a shared cache that fails over can step back. Positive answers have even numbers. A negative
+   * answer has the odd number that follows, so that it counts when both were requested at the same time.
    */
-  #open(): Seal | Promise<Seal | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
-    const seal = this.#seals.present(DEADLINE);
-    // Nearly every call ends here, with nothing to wait for.
-    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
-    return this.#prepare(seal);
+  #orderAfter({ now, order }: SharedRow): number {
+    const next = Math.max(now, order + 1, this.#latestOrder + 1);
+    this.#latestOrder = Math.max(now, this.#latestOrder);
+    return next + (next % 2);
   }
 
-  async #prepare(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
+  /** Whether this process knows an invalidation of a row that the shared cache has not got, or has lost. */
+  #isKnownInvalid(subject: string, answer: SharedAnswer): boolean {
+    return isPositive(answer) && this.#hasTombstone(subject, answer.order);
+  }
+
+  /** Whether the answers up to an order are invalid, as far as this process knows. */
+  #hasTombstone(subject: string, order: number): boolean {
+    if (this.#unsent.has(subject)) return true;
+    return order <= this.#tombstones.orderOf(subject);
+  }
+
+  /**
+   * The seal of the current secret, after an attempt to subscribe. `undefined`: no secret is known in time,
+   * and this call does without the shared tier.
+   */
+  #currentSeal(): Seal | Promise<Seal | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    const seal = this.#seals.present(DEADLINE);
+    // Without waiting, because nearly every call ends here.
+    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
+    return this.#afterSubscribing(seal);
+  }
+
+  async #afterSubscribing(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
     const seal = await given;
-    if (seal === undefined) this.#isLate = true;
+    if (seal === undefined) this.#hasCached = true;
     else await this.#subscribe();
     return seal;
   }
 
   #subscribe(): Promise<void> {
-    return this.#store.subscribe((message) => this.#onMessage(message), this.#isLate);
-  }
-
-  /** Whether messages are missed at present: what a process has cached must be asked here first. */
-  get isDeaf(): boolean {
-    return !this.#isClosed && this.#seals.all.length > 0 && this.#store.isDeaf;
+    return this.#store.subscribe((message) => this.#onMessage(message), this.#hasCached);
   }
 
   #nameOf(seal: Seal, subject: string): string {
@@ -302,7 +308,7 @@ export class SharedTier {
     this.#generation = randomBytes(12).toString('base64url');
     this.#lastGeneration = this.#generation;
     this.#unsentGeneration = this.#generation;
-    // Nothing of the generation before is found any more, invalidated or not.
+    // No row of an earlier generation is found any more.
     this.#unsent.clear();
     this.#tombstones.clear();
   }
@@ -313,7 +319,7 @@ export class SharedTier {
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return false;
     if (row.value === undefined && this.#lastGeneration !== '') {
-      // Lost by the shared cache, with a restart or a failover: it is sent again.
+      // The shared cache has lost it, in a restart or a failover.
       this.#unsentGeneration = this.#lastGeneration;
       this.#generation = this.#lastGeneration;
       return this.#sendGeneration();
@@ -321,7 +327,7 @@ export class SharedTier {
     const generation = row.value === undefined ? '' : seal.open(`${name} ${row.order}`, row.value);
     if (generation === undefined) return false;
     if (generation !== this.#lastGeneration) {
-      // The message was missed. How long ago it was sent, the shared cache's own clock tells.
+      // Its message was missed. Its age is measured by the shared cache's own clock.
       const ago = Math.max(0, row.now - row.order) / 1000;
       this.#options.onAllInvalidated(this.#options.clock() - ago);
     }
@@ -333,7 +339,7 @@ export class SharedTier {
   async #sendGeneration(): Promise<boolean> {
     const generation = this.#unsentGeneration;
     if (generation === undefined) return true;
-    if ((await this.#open()) === undefined) return false;
+    if ((await this.#currentSeal()) === undefined) return false;
     let isSent = true;
     for (const seal of this.#seals.all) {
       const name = seal.name(GENERATION);
@@ -348,7 +354,7 @@ export class SharedTier {
     return isSent;
   }
 
-  /** Whether it was sent; if not, it is tried again until it is. */
+  /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async #send(invalidation: Invalidation): Promise<boolean> {
     this.#unsent.set(invalidation.subject, invalidation);
     const isTooMany = this.#unsent.size > MOST_UNSENT;
@@ -360,7 +366,7 @@ export class SharedTier {
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
     const { subject, negative } = invalidation;
-    if ((await this.#open()) === undefined) return false;
+    if ((await this.#currentSeal()) === undefined) return false;
     let isSent = true;
     for (const seal of this.#seals.all) {
       if (this.#generation === undefined && !(await this.#readGeneration(seal))) return false;
@@ -384,7 +390,7 @@ export class SharedTier {
     return true;
   }
 
-  /** Whether both were done. */
+  /** Returns whether the row is stored and the message is published. */
   async #writeAndPublish(
     seal: Seal,
     name: string,
@@ -394,7 +400,7 @@ export class SharedTier {
   ): Promise<boolean> {
     const sealed = seal.seal(`${name} ${order}`, text);
     const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
-    // At least no process that starts later must find what was there.
+    // At least a process that starts later must not find the earlier row.
     if (!isStored) await this.#store.delete(name);
     const published = JSON.stringify({ ...message, isStored, from: this.#id });
     return (await this.#store.publish(seal.seal(INVALIDATION, published))) && isStored;
@@ -402,11 +408,11 @@ export class SharedTier {
 
   #sendLater(): void {
     if (this.#isClosed || this.#cancelRetry !== undefined) return;
-    this.#cancelRetry = later(this.#wait, () => {
+    this.#cancelRetry = later(this.#retryDelay, () => {
       this.#cancelRetry = undefined;
       void this.#sendUnsent();
     });
-    this.#wait = Math.min(this.#wait * 2, LONGEST_RETRY);
+    this.#retryDelay = Math.min(this.#retryDelay * 2, LONGEST_RETRY);
   }
 
   async #sendUnsent(): Promise<void> {
@@ -418,7 +424,7 @@ export class SharedTier {
         if (!isSent) break;
         isSent = await this.#trySend(invalidation);
       }
-      if (isSent) this.#wait = FIRST_RETRY;
+      if (isSent) this.#retryDelay = FIRST_RETRY;
       else this.#sendLater();
     } finally {
       this.#isSending = false;
@@ -428,25 +434,25 @@ export class SharedTier {
   #onMessage(message: string | undefined): void {
     if (message === undefined) this.#onMissed();
     if (message === undefined || this.#receive(message)) return;
-    // Sealed with another secret: perhaps the api_key was rotated, and nothing was requested since.
+    // Sealed with another secret. The api_key can have been rotated since this process used it last.
     const [known] = this.#seals.all;
     this.#seals.refresh().then(() => {
       if (known !== this.#seals.all[0]) this.#receive(message);
     }, nothing);
   }
 
-  /** Messages were missed, of this generation or of a new one; and what is unsent can be sent now. */
+  /** Messages were missed, perhaps of a new generation. The shared cache can be reached again. */
   #onMissed(): void {
     this.#generation = this.#unsentGeneration;
     this.#options.onMissed();
-    // A server that restarted empty, or a replica that was behind, does not know the latest ones.
+    // A server that restarted empty, or a replica that was behind, has not got the latest ones.
     for (const [subject, order] of this.#tombstones.recent()) {
       if (!this.#unsent.has(subject)) this.#unsent.set(subject, { subject, order });
     }
     void this.#sendUnsent();
   }
 
-  /** Whether the message could be read. */
+  /** Handles a message of another process. Returns whether it could be opened. */
   #receive(sealed: string): boolean {
     for (const seal of this.#seals.all) {
       const text = seal.open(INVALIDATION, sealed);
@@ -455,7 +461,7 @@ export class SharedTier {
       if (from === this.#id) return true;
       if (generation !== undefined) {
         if (!isStored) this.#lastGeneration = generation;
-        // Which of two new generations has won is only known by looking.
+        // Two processes can begin one at the same time: the one that is stored counts, and is read.
         if (this.#unsentGeneration === undefined) {
           this.#generation = isStored ? undefined : generation;
         }
@@ -464,7 +470,7 @@ export class SharedTier {
         this.#latestOrder = Math.max(order, this.#latestOrder);
         const [kind = '', ...key] = subject.split(' ');
         const isKnown = this.#options.onInvalidated(kind, key.join(' '), order);
-        // Where the shared cache knows, only what was here or in flight could come back.
+        // Where the shared cache has stored it, a tombstone is needed only for what this process had.
         if (isKnown || !isStored) this.#tombstones.keep(subject, order, false);
       }
       return true;
@@ -476,9 +482,9 @@ export class SharedTier {
 const notSent = (): MarketgateError =>
   new MarketgateError(
     'store_unavailable',
-    'KeyApi.invalidate: the shared cache cannot be reached; this process has forgotten it, and will tell the others later',
+    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
   );
 
 /** With jitter, so that the processes do not all look at once. */
-const soon = (): Promise<void> =>
-  new Promise((resolve) => void later(LOOK_AGAIN * (0.5 + Math.random()), resolve));
+const pollDelay = (): Promise<void> =>
+  new Promise((resolve) => void later(POLL * (0.5 + Math.random()), resolve));
