@@ -12,39 +12,43 @@ import {
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
-/** Validates a code; calls `onShared` when another process had asked the service before. */
-export type Validate<T> = (how: {
+/** Validates a code. Calls `onShared` when the answer comes from another process's request. */
+export type Validate<T> = (options: {
   onShared?: () => void;
   signal?: AbortSignal | undefined;
 }) => Promise<T | null>;
 
 type Allowed = Extract<Reservation, { isAllowed: true }>;
 
-/** A counter that fails refuses no customer: it protects a quota, and no door. */
+/** Used when a guess limit fails: it protects a quota, not access, so no customer is refused. */
 const UNCOUNTED: Allowed = { isAllowed: true, refund: async () => {} };
 
-/** Attempts of visitors who left that are remembered at most. */
-const MOST_ABANDONED = 1000;
+/** The most abandoned reservations that are remembered. */
+const MAX_ABANDONED = 1000;
 
-/** One client's attempts in progress, and those that wait for one of them to be given back. */
-interface Client {
-  busy: number;
-  readonly waiting: ((isFree: boolean) => void)[];
+/** What one client has in progress. */
+interface ClientState {
+  /** Attempts that hold a reservation or try to get one. */
+  active: number;
+  /** Attempts over the limit. Each is called with true to try again, with false to be refused. */
+  readonly waiting: ((canRetry: boolean) => void)[];
 }
 
 /**
- * Lets no client try more codes than its limit. Only a negative answer counts, and that is known
- * afterwards: an attempt is reserved, and given back for any other answer. When none is left, a further
- * attempt waits while one in progress can still be given back, so that a burst of customers behind one
- * address is not refused.
+ * Lets no client try more codes than its limit. An attempt is one client's validation of one code. Only a
+ * negative answer counts, so an attempt is reserved before the request and refunded after any other
+ * answer. Over the limit, an attempt waits while another one of the client can still be refunded: a burst
+ * of customers behind one address is not refused.
  */
 class Attempts {
-  /** By client and code: concurrent requests of one client with one code share one attempt. */
+  /** By attempt key: concurrent requests of one client with one code share one attempt. */
   readonly #inFlight = new Map<string, InFlight<unknown>>();
-  readonly #clients = new Map<string, Client>();
+  /** By client key. */
+  readonly #clients = new Map<string, ClientState>();
   /**
-   * Reservations of visitors who left before the answer. They stay counted, or nobody who hangs up each
-   * time would reach the limit; but the same code goes on with its attempt, so that a reload is free.
+   * By attempt key: reservations of visitors who left before the answer. They stay counted, because a
+   * client that disconnects each time would otherwise never reach the limit. The next attempt with the
+   * same code reuses the reservation, so a reload is free.
    */
   readonly #abandoned = new Map<string, Allowed>();
 
@@ -55,66 +59,68 @@ class Attempts {
     validate: Validate<T>,
     signal?: AbortSignal,
   ): Promise<T | null> {
-    const name = `${client}\n${code}`;
-    const current = this.#inFlight.get(name) as InFlight<T | null> | undefined;
+    const attemptKey = `${client}\n${code}`;
+    const current = this.#inFlight.get(attemptKey) as InFlight<T | null> | undefined;
     if (current !== undefined && !current.isAborted) return current.join(signal);
-    const attempt: InFlight<T | null> = new InFlight(async (left) => {
-      // One turn later, so that it is known as in flight by then.
+    const attempt: InFlight<T | null> = new InFlight(async (allLeft) => {
+      // Continues in a later turn, after `#inFlight` has the attempt.
       await undefined;
-      return this.#run(limit, client, name, validate, left).finally(() => {
-        if (this.#inFlight.get(name) === attempt) this.#inFlight.delete(name);
+      return this.#run(limit, client, attemptKey, validate, allLeft).finally(() => {
+        if (this.#inFlight.get(attemptKey) === attempt) this.#inFlight.delete(attemptKey);
       });
     });
-    this.#inFlight.set(name, attempt);
+    this.#inFlight.set(attemptKey, attempt);
     return attempt.join(signal);
   }
 
+  /** @param allLeft is aborted when the last caller has left. */
   async #run<T>(
     limit: GuessLimit,
     client: string,
-    name: string,
+    attemptKey: string,
     validate: Validate<T>,
-    left: AbortSignal,
+    allLeft: AbortSignal,
   ): Promise<T | null> {
-    const reservation = await this.#reserve(limit, client, name);
+    const reservation = await this.#reserve(limit, client, attemptKey);
     let isCounted = false;
     let isShared = false;
     try {
-      left.throwIfAborted();
+      allLeft.throwIfAborted();
       const onShared = (): void => {
         isShared = true;
       };
-      const answer = await validate({ signal: left, onShared });
-      // What another process has asked was counted there.
+      const answer = await validate({ signal: allLeft, onShared });
+      // The process that made the request has counted it.
       isCounted = answer === null && !isShared;
       return answer;
     } catch (error) {
-      if (left.aborted) {
+      if (allLeft.aborted) {
         isCounted = true;
-        this.#abandon(name, reservation);
+        this.#abandon(attemptKey, reservation);
       }
       throw error;
     } finally {
-      // A customer does not wait for the counter.
-      if (isCounted) this.#leave(client, false);
+      if (isCounted) this.#end(client, false);
+      // Not awaited: the customer does not wait for the guess limit.
       else void this.#refund(client, reservation);
     }
   }
 
-  async #reserve(limit: GuessLimit, name: string, attempt: string): Promise<Allowed> {
-    const abandoned = this.#abandoned.get(attempt);
-    this.#abandoned.delete(attempt);
-    const client = this.#clients.get(name) ?? { busy: 0, waiting: [] };
-    this.#clients.set(name, client);
-    client.busy++;
+  /** Waits while the limit is reached and another attempt of the client can be refunded. */
+  async #reserve(limit: GuessLimit, client: string, attemptKey: string): Promise<Allowed> {
+    const abandoned = this.#abandoned.get(attemptKey);
+    this.#abandoned.delete(attemptKey);
+    const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
+    this.#clients.set(client, state);
+    state.active++;
     if (abandoned !== undefined) return abandoned;
     for (;;) {
-      const reservation = await (async () => limit.reserve(name))().catch(() => UNCOUNTED);
+      const reservation = await (async () => limit.reserve(client))().catch(() => UNCOUNTED);
       if (reservation.isAllowed) return reservation;
-      const isLast = client.busy === 1;
-      if (isLast) this.#leave(name, false);
-      else client.busy--;
-      if (isLast || !(await new Promise<boolean>((wake) => client.waiting.push(wake)))) {
+      const isLast = state.active === 1;
+      if (isLast) this.#end(client, false);
+      else state.active--;
+      if (isLast || !(await new Promise<boolean>((wake) => state.waiting.push(wake)))) {
         throw new MarketgateError(
           'too_many_attempts',
           'this client has sent too many purchase codes that the service does not know',
@@ -124,36 +130,36 @@ class Attempts {
     }
   }
 
-  #abandon(name: string, reservation: Allowed): void {
-    this.#abandoned.set(name, reservation);
-    const [oldest = name] = this.#abandoned.keys();
-    if (this.#abandoned.size > MOST_ABANDONED) this.#abandoned.delete(oldest);
+  #abandon(attemptKey: string, reservation: Allowed): void {
+    this.#abandoned.set(attemptKey, reservation);
+    const [oldest = attemptKey] = this.#abandoned.keys();
+    if (this.#abandoned.size > MAX_ABANDONED) this.#abandoned.delete(oldest);
   }
 
   async #refund(client: string, reservation: Allowed): Promise<void> {
     await (async () => reservation.refund())().catch(() => {});
-    this.#leave(client, true);
+    this.#end(client, true);
   }
 
-  /** An attempt has ended; with `isFree` the next that waits tries again in its place. */
-  #leave(name: string, isFree: boolean): void {
-    const client = this.#clients.get(name);
-    if (client === undefined) return;
-    const next = isFree ? client.waiting.shift() : undefined;
+  /** Ends an attempt. After a refund, the next waiting attempt becomes active in its place. */
+  #end(client: string, isRefunded: boolean): void {
+    const state = this.#clients.get(client);
+    if (state === undefined) return;
+    const next = isRefunded ? state.waiting.shift() : undefined;
     if (next !== undefined) {
       next(true);
       return;
     }
-    client.busy--;
-    if (client.busy > 0) return;
-    this.#clients.delete(name);
-    for (const refuse of client.waiting) refuse(false);
+    state.active--;
+    if (state.active > 0) return;
+    this.#clients.delete(client);
+    for (const wake of state.waiting) wake(false);
   }
 }
 
-/** A client has one count over all guards of a KeyApi, wherever they were made. */
+/** By KeyApi: a client has one count over all guards of a KeyApi, wherever they were made. */
 const logs = new WeakMap<object, AttemptLog>();
-/** Attempts by KeyApi and by what counts them: two services never share an answer. */
+/** By KeyApi, then by the object that counts: attempts on two services never share an answer. */
 const attemptsOf = new WeakMap<object, WeakMap<object, Attempts>>();
 
 /** The limit of a guard, and the attempts that it lets through. */
@@ -161,7 +167,7 @@ export interface GuessGate {
   readonly limit: GuessLimit;
   /**
    * Validates a code, unless the client has failed too often.
-   * @param signal ends this caller's wait; others with the same code go on.
+   * @param signal ends this caller's wait; other callers with the same code keep waiting.
    * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
    */
   attempt<T>(
@@ -173,7 +179,7 @@ export interface GuessGate {
 }
 
 /**
- * The gate that the option `guessLimit` stands for; `undefined` for none.
+ * Makes the gate for the option `guessLimit`; `undefined` when that is `false`.
  * @throws TypeError that names the wrong option.
  */
 export function guessGate(
@@ -206,7 +212,7 @@ export function guessGate(
   return { limit, attempt: (...args) => attempts.attempt(limit, ...args) };
 }
 
-/** A limit that reserves in the log of the KeyApi as well: else each new limit object would count anew. */
+/** Makes a limit reserve in the KeyApi's log too, because each new limit object starts at zero. */
 function countedIn(log: AttemptLog, own: GuessLimit): GuessLimit {
   const { limit, windowMs } = own;
   if (limit === undefined || windowMs === undefined) return own;

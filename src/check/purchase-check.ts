@@ -11,13 +11,16 @@ import { type GuessLimitOption, guessGate, type Validate } from './guess-gate.js
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
   Partial<Pick<KeyApi, 'clock' | 'peekPurchase'>>;
 
-/** What a valid purchase must satisfy beyond being valid. `About` is what the functions are given. */
+/**
+ * Conditions that a valid purchase must meet. `About` is what the functions get: the request in a guard,
+ * `undefined` in {@link checkPurchase}.
+ */
 export interface PurchaseConditions<About = undefined> {
-  /** The item's id, or several, of which one must be the purchase's; or a function that gives them. */
+  /** The id of the purchase's item; several ids, of which one must match; or a function that gives them. */
   item?: number | readonly number[] | ((about: About) => number | readonly number[]) | undefined;
-  /** The purchase's `license_type`, or several, of which one must be it. Letter case counts. */
+  /** The purchase's `license_type`, or several, of which one must match. Letter case counts. */
   licenseType?: string | readonly string[] | undefined;
-  /** Whether support must still run: compared with the present, not with when it was cached. */
+  /** Whether support must still run, compared with the current time of each check. */
   supported?: boolean | undefined;
   /** Anything else; false refuses with `purchase_not_accepted`. May be async. */
   accept?: ((purchase: Purchase, about: About) => boolean | Promise<boolean>) | undefined;
@@ -26,20 +29,20 @@ export interface PurchaseConditions<About = undefined> {
 /** What the guards and {@link checkPurchase} have in common. */
 export interface PurchaseCheckOptions<About = undefined> extends PurchaseConditions<About> {
   /**
-   * How many codes a client may try that the service does not know; outages, repeats that the cache
-   * answers, and valid codes do not count. Past it: `too_many_attempts`, and no request to the service.
-   * A client has one count over all guards of a KeyApi. All clients together have three times the
-   * limit; past that, only clients without a failed attempt may try. `false` turns it off. Default 10 a
-   * minute for each client.
+   * How many failed attempts a client can make: codes that the service does not know. Outages, repeats
+   * that the cache answers, and valid codes do not count. Over the limit, the check gives
+   * `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
+   * KeyApi. All clients together have three times the limit; past that, only clients without a failed
+   * attempt can try. `false` turns it off. Default: 10 a minute for each client.
    */
   guessLimit?: GuessLimitOption | undefined;
-  /** Ask the service whatever the cache holds; or a function that says when. Default false. */
+  /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
   fresh?: boolean | ((about: About) => boolean) | undefined;
 }
 
 /** A refusal. */
 export interface Denial extends MarketgateError {
-  /** The purchase that is valid, but not for this. Not enumerable, because it has the code in it. */
+  /** The valid purchase that a condition refused. Not enumerable, because it contains the code. */
   readonly purchase?: Purchase;
 }
 
@@ -54,7 +57,7 @@ export type Decision =
   | {
       /** The service does not know the code, or a condition is not met. */
       readonly verdict: 'invalid';
-      /** Which of these it is. */
+      /** Why: its `code` tells the cases apart. */
       readonly denial: Denial;
     }
   | {
@@ -73,8 +76,8 @@ export type Decision =
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
   /**
-   * The client key: who is counted by `guessLimit`, such as an address or the id of a user. Required
-   * unless that is `false`. An IPv6 address counts with its whole /56.
+   * The client key that `guessLimit` counts by, such as an address or the id of a user. Required unless
+   * `guessLimit` is `false`. An IPv6 address counts with its whole /56.
    */
   client?: string | number | undefined;
   /** Ends the check when aborted; it then rejects with the signal's reason. */
@@ -82,16 +85,16 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
 }
 
 /**
- * Decides what a purchase code is worth, as `requirePurchase` does, where there is no request of
- * Express: Fastify, Koa, Hono, GraphQL, WebSockets, workers.
+ * Decides what a purchase code is worth, as `requirePurchase` does, without a request of Express: Fastify, Koa,
+ * Hono, GraphQL, WebSockets, workers.
  *
  * - `valid`: the service knows the code, and the purchase meets the conditions.
  * - `invalid`: it does not, or a condition is not met; `denial.code` says which.
  * - `absent`: there is no code.
- * - `unknown`: the service could not tell, or this client has sent too many wrong codes
+ * - `unknown`: the service could not tell, or this client has too many failed attempts
  *   (`error.code` is then `too_many_attempts`).
  *
- * @param code as the customer gave it. What is no string is invalid.
+ * @param code as the customer gave it. A value that is not a string is invalid.
  * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.
  */
 export async function checkPurchase(
@@ -109,7 +112,7 @@ export async function checkPurchase(
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
   const check = purchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
-  const { isOutage: _, ...decision } = await check(code, undefined, (ask) => ask(signal));
+  const { isOutage: _, ...decision } = await check(code, undefined, (request) => request(signal));
   return decision;
 }
 
@@ -122,26 +125,26 @@ export const CHECK_OPTION_NAMES = [
   'fresh',
 ] as const;
 
-/** A {@link Decision}; an unknown one says whether it was the service that could not tell. */
+/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
 type MaybeLater<T> = T | Promise<T>;
 
 /**
- * Decides about a code: in the same turn where the cache knows it, because a promise would cost a guard
- * as much as all the rest. Throws, or rejects, with the errors of the app's own functions.
+ * Decides about a code. A cached answer is decided synchronously, because a promise would double the
+ * cost of a guard. Throws, or rejects, with the errors of the app's own functions.
  *
- * @param wait runs the part that asks the service, with a signal that ends it.
+ * @param withSignal calls the function that asks the service, with a signal that ends the request.
  */
 export type PurchaseCheck<About> = (
   code: unknown,
   about: About,
-  wait: (ask: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+  withSignal: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
 ) => MaybeLater<CheckResult>;
 
 /**
  * Makes the check of a guard.
- * @param clientOf gives the client key; called only when the service has to be asked.
+ * @param clientOf gives the client key. Called only when the cache has no answer.
  * @throws TypeError that names the wrong option.
  */
 export function purchaseCheck<About>(
@@ -151,12 +154,12 @@ export function purchaseCheck<About>(
   clientOf: (about: About, limit: GuessLimit) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
-  const { itemsFor, judge } = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const { itemsFor, checkPurchased } = checkConditions(owner, options, keyApi.clock ?? Date.now);
   const { fresh } = options;
   if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
 
-  return (given, about, wait) => {
+  return (given, about, withSignal) => {
     if (isAbsent(given)) return absent();
     const items = itemsFor(about);
     if (items instanceof Error) return { verdict: 'invalid', denial: items };
@@ -168,24 +171,24 @@ export function purchaseCheck<About>(
 
     const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
     const decide = (purchase: Purchase | null): MaybeLater<CheckResult> =>
-      purchase === null ? unknownCode() : judge(purchase, items, about);
+      purchase === null ? unknownCode() : checkPurchased(purchase, items, about);
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known);
 
-    return wait(async (signal) => {
-      // Outside of the `try`: a failing `keyGenerator` is the app's error, and no outage.
+    return withSignal(async (signal) => {
+      // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
       const client = gate && clientOf(about, gate.limit);
-      const validate: Validate<Purchase> = async (how) =>
-        keyApi.validatePurchase(code, isFresh ? { ...how, fresh: true } : how);
+      const validate: Validate<Purchase> = async (callOptions) =>
+        keyApi.validatePurchase(code, isFresh ? { ...callOptions, fresh: true } : callOptions);
       let purchase: Purchase | null;
       try {
-        // A fresh question does not join one that the cache may answer.
+        // A fresh request does not join one that the cache may answer.
         const name = isFresh ? `${code} fresh` : code;
         purchase = await (gate
           ? gate.attempt(client as string, name, validate, signal)
           : validate({ signal }));
       } catch (error) {
-        // A visitor who has left is not let in: `onUnknown` is for a service that is down.
+        // `onUnknown` is for a service that is down, not for a visitor who has left.
         if (!isMarketgateError(error) || signal?.aborted) throw error;
         if (error.code === 'too_many_attempts') return { verdict: 'unknown', error };
         if (error.status < 500) throw error;
@@ -196,11 +199,10 @@ export function purchaseCheck<About>(
   };
 }
 
-/** Whether a value comes later. */
 export const isPromise = <T>(value: MaybeLater<T>): value is Promise<T> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
-/** Whether there is no code at all; anything else that is no string is a wrong code. */
+/** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
 
@@ -222,14 +224,17 @@ function deny(code: MarketgateErrorCode, message: string, purchase?: Purchase): 
   return { verdict: 'invalid', denial };
 }
 
-/** The conditions, checked: the items of a request, and the first condition that a purchase fails. */
+/**
+ * Checks the options. Gives a function for the items of a request, and one that checks a valid purchase
+ * against the conditions.
+ */
 function checkConditions<About>(
   owner: string,
   conditions: PurchaseConditions<About>,
   clock: () => number,
 ) {
   for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
-    // `item: config.itemId` with nothing configured must not open the door.
+    // `item: config.itemId` with nothing configured must not let every purchase in.
     if (name in conditions && conditions[name] === undefined) {
       throw wrongOption(owner, name, 'is given, but undefined; leave it out for no such condition');
     }
@@ -238,7 +243,7 @@ function checkConditions<About>(
   const supported = flagOption(owner, 'supported', conditions.supported);
   const accept = functionOption(owner, 'accept', conditions.accept);
 
-  function judge(
+  function checkPurchased(
     purchase: Purchase,
     items: readonly number[] | undefined,
     about: About,
@@ -256,7 +261,7 @@ function checkConditions<About>(
     }
     if (supported) {
       const { supported_until: until = '' } = purchase;
-      // A purchase from a stub in a test was never parsed.
+      // A test's stub can give a purchase that was never parsed.
       const isNoTime = until !== '' && parseTimestamp(until) === undefined;
       if (isNoTime || wasUnreadable(purchase, 'supported_until')) {
         return unreadable('supported_until');
@@ -266,23 +271,23 @@ function checkConditions<About>(
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
-    const settle = (accepted: boolean): CheckResult =>
+    const resultOf = (accepted: boolean): CheckResult =>
       accepted === true
         ? { verdict: 'valid', purchase }
         : refuse('purchase_not_accepted', '"accept" refused it');
     const accepted = accept(purchase, about);
-    return isPromise(accepted) ? accepted.then(settle) : settle(accepted);
+    return isPromise(accepted) ? accepted.then(resultOf) : resultOf(accepted);
   }
-  return { itemsFor: itemsOption(owner, conditions.item), judge };
+  return { itemsFor: itemsOption(owner, conditions.item), checkPurchased };
 }
 
-/** Whether support runs at this moment. */
+/** Whether support runs at the time `now`. */
 export function isSupported({ supported_until: until }: Purchase, now: number): boolean {
   const end = until === undefined ? undefined : parseTimestamp(until);
   return end !== undefined && end > now;
 }
 
-/** Neither a denial nor an outage: nobody knows whether the condition is met. */
+/** Neither a denial nor an outage: the condition cannot be checked. */
 const unreadable = (field: string): CheckResult => ({
   verdict: 'unknown',
   error: new MarketgateError(
@@ -291,7 +296,7 @@ const unreadable = (field: string): CheckResult => ({
   ),
 });
 
-/** The items that a request is about; `undefined` for any; `item_id_invalid` for what is no id. */
+/** Gives the items of a request: `undefined` for any item, the error `item_id_invalid` for a wrong id. */
 function itemsOption<About>(
   owner: string,
   item: PurchaseConditions<About>['item'],
