@@ -37,7 +37,7 @@ export function returnTo(req: object): string | undefined {
 }
 
 /** Leaves the path for {@link returnTo}, with the request that the callback came in. */
-export function leaveReturnTo(req: object, path: string | undefined): void {
+export function attachReturnTo(req: object, path: string | undefined): void {
   // Most logins have none, and a request gets a new shape with every property.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }

@@ -15,14 +15,17 @@ export interface Confirmation {
   readonly name: string;
   /** The account's user name, which no other account has. */
   readonly username: string;
-  /** Where the form goes, by GET: with `confirm` = id and `answer` = "continue" or "cancel". */
+  /** The form's target, by GET: with `confirm` = id and `answer` = "continue" or "cancel". */
   readonly action: string;
 }
 
-/** Answers with a page of the app's own: a form to `action`. The headers are set already. */
+/** Responds with the app's own page, a form to `action`. The headers are set already. */
 export type RenderConfirmation = (confirmation: Confirmation, req: Request, res: Response) => void;
 
-/** When the visitor is asked: always, never, or where the login was not begun by this site or the visitor. */
+/**
+ * When the visitor is asked: always (`true`), never (`false`), or when the login was begun by neither this
+ * site nor the visitor (`'auto'`).
+ */
 export type ConfirmWhen = 'auto' | boolean;
 
 const header = (req: Request, name: string): string | undefined => {
@@ -34,9 +37,8 @@ const destinationOf = (req: Request): string => header(req, 'sec-fetch-dest') ??
 const isFrame = (destination: string): boolean => /^i?frame$/.test(destination);
 
 /**
- * Whether a login was begun by neither a page of this site nor the visitor: by a page elsewhere, or by
- * an image or a frame. Browsers send these headers over https and on localhost. Without them the answer
- * is no.
+ * Whether a login was begun by neither a page of this site nor the visitor, but by another site's page, an
+ * image or a frame. Browsers send these headers over https and on localhost. Without them it is false.
  */
 export function isForeignStart(req: Request): boolean {
   const site = header(req, 'sec-fetch-site') ?? 'none';
@@ -47,19 +49,19 @@ export function isForeignStart(req: Request): boolean {
 export function isSubresource(req: Request): boolean {
   const destination = destinationOf(req);
   if (destination === 'document' || isFrame(destination)) return false;
-  // A service worker that passes a navigation on sends "empty"; only the browser can set this mode.
+  // A service worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
   return destination !== 'empty' || header(req, 'sec-fetch-mode') !== 'navigate';
 }
 
-/** Whether a callback asks the visitor. @param open the attempts that it could belong to. */
+/** Whether a callback asks the visitor. @param open the attempts that it can belong to. */
 export function mustAsk(when: ConfirmWhen, req: Request, open: readonly LoginAttempt[]): boolean {
   if (when !== 'auto') return when;
-  // A page of another site can put the callback into a frame that nobody sees. And the service does not
-  // say which attempt a callback belongs to, so one foreign attempt counts for all.
+  // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
+  // callback belongs to, so one foreign attempt is enough.
   return isFrame(destinationOf(req)) || open.some(({ foreign }) => foreign);
 }
 
-/** What the query says about a confirmation. `answer` is `undefined` where the page is wanted. */
+/** What the query says about a confirmation. Without an `answer` it requests the page. */
 export interface ConfirmationInput {
   readonly id: string;
   readonly answer: 'continue' | 'cancel' | undefined;
@@ -72,7 +74,7 @@ export function readConfirmation(query: Record<string, unknown>): ConfirmationIn
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
 }
 
-/** Where the page is: the callback without its auth_key, so that a reload asks again. */
+/** The path of the page: the callback without its auth_key, so that a reload shows the page again. */
 export function confirmationPath(req: Request, id: string): string {
   const path = pathOf(req).replace(/\?.*/s, '').replace(/^\/+/, '/');
   return `${path}?${new URLSearchParams({ confirm: id })}`;
@@ -81,7 +83,7 @@ export function confirmationPath(req: Request, id: string): string {
 /** A login that waits for the visitor's answer. */
 export interface PendingLogin extends Omit<Confirmation, 'id' | 'action'> {
   readonly token: AccessToken;
-  /** The visitor is logged in to this account or to none. */
+  /** The only account that the answer can log in to. */
   readonly userId: string;
   readonly returnTo?: string | undefined;
 }
@@ -91,18 +93,18 @@ export function pendingLogin(
   { id, displayName = id, username = id }: MarketplaceProfile,
   returnTo: string | undefined,
 ): PendingLogin {
-  // As much of a name as fits on a page.
+  // Names are cut to what fits on a page.
   const shown = (name: string): string => [...name].slice(0, 100).join('');
   return { token, userId: id, name: shown(displayName), username: shown(username), returnTo };
 }
 
 /**
  * How long a second "Continue" of the same browser still logs in, in milliseconds. A double click sends
- * two requests, and the browser drops the response to the first with its cookies.
+ * two requests, and the browser discards the response to the first, with its cookies.
  */
 const GRACE = 30_000;
 
-/** The token store holds these logins, where every process of a fleet finds them. */
+/** Keeps the logins in the token store, where every process of the fleet finds them. */
 export class PendingLogins {
   readonly #store: GuardedTokenStore;
   readonly #clock: () => number;
@@ -121,7 +123,7 @@ export class PendingLogins {
     return this.#get(nameOf(id));
   }
 
-  /** Shortens what is left after the answer to {@link GRACE}. */
+  /** Lets the login expire after {@link GRACE}, and makes it available to {@link findAnswered}. */
   async answered(id: string, req: Request, login: PendingLogin): Promise<void> {
     for (const name of [nameOf(id), nameForSameBrowser(id, req)]) {
       await this.#set(name, login, GRACE);
@@ -129,8 +131,8 @@ export class PendingLogins {
   }
 
   /**
-   * For a request whose browser does not hold the attempt any more, because the first answer has ended its
-   * session. Its cookies are still those of the first answer, which no other browser has.
+   * For a second answer whose browser no longer holds the attempt, because the first one has ended its
+   * session. It has the same cookies as the first answer, which no other browser has.
    */
   findAnswered(id: string, req: Request): Promise<PendingLogin | undefined> {
     return this.#get(nameForSameBrowser(id, req));
@@ -142,7 +144,7 @@ export class PendingLogins {
 
   async #get(name: string | undefined): Promise<PendingLogin | undefined> {
     const held = name === undefined ? undefined : await this.#store.get(name);
-    // A store can forget to expire.
+    // Not every store expires its entries.
     if (held === undefined || this.#clock() >= held.expiresAt) return undefined;
     try {
       return JSON.parse(held.value) as PendingLogin;
@@ -155,12 +157,12 @@ export class PendingLogins {
     if (name === undefined) return;
     const now = this.#clock();
     const expiresAt = Math.min(login.token.expiresAt, now + lifetime);
-    // Token stores hold tokens and nothing else, so the login is the token's value.
+    // A token store stores only tokens, so the login becomes a token's value.
     await this.#store.set(name, { value: JSON.stringify(login), issuedAt: now, expiresAt });
   }
 }
 
-// A blank cannot be in a user_id, so this is nobody's.
+// A user_id has no blanks, so this is not a user's key.
 const nameOf = (id: string): string => `marketgate confirm ${id}`;
 
 function nameForSameBrowser(id: string, req: Request): string | undefined {
@@ -169,8 +171,8 @@ function nameForSameBrowser(id: string, req: Request): string | undefined {
 }
 
 /**
- * "Continue as NAME?". A GET form, for the app has a GET route for its callback and perhaps no other;
- * what makes the answer unforgeable is the attempt, which only this browser holds.
+ * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No
+ * other site can forge the answer, because only this browser holds the attempt.
  */
 export const sendConfirmationPage: RenderConfirmation = (
   { id, name, username, action },
@@ -188,15 +190,15 @@ export const sendConfirmationPage: RenderConfirmation = (
   res.end(page(`Continue as ${name}?`, content));
 };
 
-/** Sends the page: the app's own or {@link sendConfirmationPage}. */
-export function askVisitor(
+/** Sets the headers and sends the page: the app's own or {@link sendConfirmationPage}. */
+export function sendPage(
   req: Request,
   confirmation: Confirmation,
   render: RenderConfirmation,
 ): void {
   const res = requiredResponse(req);
   res.statusCode = 200;
-  // Not in a frame: the visitor must see what the click is for.
+  // No frames, so that the visitor sees what the click is for.
   res.setHeader('Content-Security-Policy', PAGE_POLICY);
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('X-Content-Type-Options', 'nosniff');

@@ -16,25 +16,26 @@ export interface LoginAttempt {
   readonly returnTo?: string | undefined;
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
   readonly foreign?: true | undefined;
-  /** Its auth_key is exchanged, and it waits for the visitor's "Continue". */
+  /** Its auth_key has been exchanged, and the login waits for the visitor's "Continue". */
   readonly waits?: true;
 }
 
 /** How long a visitor can take at the service, in milliseconds. */
 export const ATTEMPT_LIFETIME = 10 * 60_000;
-/** A browser can have several at once (tabs). With one more, the oldest goes. */
+/** A browser can have several at once, one per tab. The oldest is dropped for a sixth. */
 const MAX_ATTEMPTS = 5;
 
-/** Where a browser holds its attempts. */
+/** Where the attempts of a browser are stored. */
 export interface AttemptStorage {
+  /** Gives what is stored, which need not be valid. */
   read(req: Request): unknown;
-  /** Settles when they are saved. */
+  /** Replaces the browser's attempts. Settles when they are saved. */
   write(req: Request, attempts: readonly LoginAttempt[]): Promise<void>;
 }
 
 /**
- * The attempts of each browser. The service echoes no `state`: only an attempt shows that a callback
- * belongs to the browser that it comes from.
+ * The login attempts of each browser. The service echoes no `state`, so only an attempt shows that this
+ * browser began the login of a callback.
  */
 export class LoginAttempts {
   readonly #storage: AttemptStorage;
@@ -48,7 +49,7 @@ export class LoginAttempts {
   }
 
   /** The attempts of this browser that a callback can use, the newest last. */
-  open(req: Request): LoginAttempt[] {
+  listOpen(req: Request): LoginAttempt[] {
     return this.#current(req).filter(({ waits }) => !waits);
   }
 
@@ -65,15 +66,16 @@ export class LoginAttempts {
   }
 
   /**
-   * Takes the attempt of a callback from the browser, so that it is never used again: the newest,
-   * because the service lets only the newest auth_key of a user live; or the one whose id was echoed.
+   * Takes the attempt of a callback from the browser, for a single use. Takes the attempt with this id,
+   * which a deployment has echoed; without an id the newest, because the service accepts only the newest
+   * auth_key of a user.
    */
   async take(req: Request, id?: string): Promise<LoginAttempt | undefined> {
     for (;;) {
       const isWanted = (each: LoginAttempt) => !each.waits && (id === undefined || each.id === id);
       const attempt = await this.#remove(req, isWanted);
-      // Concurrent callbacks find the same attempt, and a browser can send a copy of an old cookie:
-      // all but the first go on to the next.
+      // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
+      // the first claim succeeds; the others try the next attempt.
       if (attempt === undefined || (await this.#claims.claim(attempt.id))) return attempt;
     }
   }
@@ -114,7 +116,7 @@ function isAttempt(value: unknown): value is LoginAttempt {
   return typeof attempt?.id === 'string' && Number.isFinite(attempt.startedAt);
 }
 
-/** Attempts in the session. @param scope keeps the strategies of one app apart. */
+/** Stores attempts in the session. @param scope keeps the strategies of one app apart. */
 export function attemptsInSession(scope: string): AttemptStorage {
   const key = `marketgate:attempts:${scope}`;
   return {
@@ -141,9 +143,9 @@ function requiredSession(req: Request): NonNullable<ReturnType<typeof sessionOf>
 const MAX_COOKIE = 3800;
 
 /**
- * Attempts in one signed cookie, for apps without sessions. It is HttpOnly, SameSite=Lax (it comes along
- * when the service sends the browser back), and over https has a `__Host-` name, which no other host of
- * the domain can set.
+ * Stores attempts in one signed cookie, for apps without sessions. The cookie is HttpOnly and
+ * SameSite=Lax, so that the browser sends it when the service redirects back. Over https its name has the
+ * prefix `__Host-`, so that no other host of the domain can set it.
  *
  * @param secrets the first signs, all verify.
  * @param scope keeps the strategies of one app apart, in the cookie's name and in its signature.
@@ -165,7 +167,7 @@ export function attemptsInCookie(
     const payload = Buffer.from(JSON.stringify(attempts)).toString('base64url');
     const signed = `${payload}.${mac(signing, payload)}`;
     if (signed.length <= MAX_COOKIE) return signed;
-    // Long paths in several tabs: the oldest attempt goes, and the last one loses its path.
+    // Long paths in several tabs: drops the oldest attempt, or the path of the only one.
     const [first, ...rest] = attempts;
     return sign(rest.length > 0 ? rest : [{ ...(first as LoginAttempt), returnTo: undefined }]);
   }
@@ -195,15 +197,15 @@ export function attemptsInCookie(
 /** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */
 const CLAIM_LIFETIME = 3_600_000;
 
-/** What is known about a used auth_key. */
+/** What a claim remembers about an auth_key. Claims of attempts remember nothing. */
 export interface UsedKey {
-  /** Where its login led: a reload of the callback goes there too. */
+  /** The `returnTo` of its login. A reload of the callback leads there too. */
   readonly returnTo?: string | undefined;
 }
 
 /**
- * Lets each auth_key and each attempt be used once: in this process from memory, in a fleet through the
- * token store, if that has `claim`. Only hashes are kept.
+ * Lets each auth_key and each attempt be used once: in this process, and in the fleet if the token store
+ * has `claim`. Only hashes are stored.
  */
 export class Claims {
   readonly #used = new LRUCache<string, UsedKey>({ max: 10_000 });
@@ -216,7 +218,7 @@ export class Claims {
     this.#scope = scope;
   }
 
-  /** What this process knows about a key that was used here. */
+  /** What this process remembers about a key; `undefined` for a key that was not used here. */
   find(key: string): UsedKey | undefined {
     return this.#used.get(this.#nameOf(key));
   }

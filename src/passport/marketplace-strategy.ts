@@ -11,11 +11,10 @@ import {
   type MarketgateErrorCode,
 } from '../errors.js';
 import { isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
-import { leaveReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
+import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
-  askVisitor,
   type ConfirmationInput,
   confirmationPath,
   isForeignStart,
@@ -23,6 +22,7 @@ import {
   mustAsk,
   pendingLogin,
   readConfirmation,
+  sendPage,
 } from './confirmation.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
 import {
@@ -48,40 +48,47 @@ declare module 'passport' {
   }
 }
 
-/** Options of `passport.authenticate('marketplace', …)`: passport's own and `returnTo`. */
+/** Options of `passport.authenticate('marketplace', …)`: passport's options and `returnTo`. */
 export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };
 
-interface Login extends StrategySettings {
+/** What every request to one strategy works with. */
+interface Setup extends StrategySettings {
   readonly verify: RunVerify;
   /** Hosts on which logins have begun in this process. */
   readonly hosts: LRUCache<string, true>;
 }
 
 // Passport runs a strategy on `Object.create(strategy)`, where `#private` fields throw.
-const LOGIN = Symbol('marketgate.login');
+const SETUP = Symbol('marketgate.setup');
 
 /**
- * Passport strategy for the login with app (specification: the login API). Register it by its name:
- * `passport.authenticate('marketplace')`, on the path that starts the login and on the callback.
+ * Passport strategy for the login with app (specification: the login API). Use
+ * `passport.authenticate('marketplace')` on the path that starts the login and on the callback.
  *
- * Ends in one of: `redirect` (start, or a callback that is passed on to `successRedirect`); `success`;
- * `fail`, when the visitor could not be authenticated (401, or 403 for a callback that this browser did not
- * start); `error`, when that could not be found out; `pass`, for a callback without an attempt in a browser
- * that is already logged in. With `failWithError` a failure is an `error` that says why.
+ * Each request ends in one of:
+ *
+ * - `redirect`: the start, a callback that leads to the "Continue as NAME?" page, or a callback that is
+ *   passed on to `successRedirect`;
+ * - the "Continue as NAME?" page;
+ * - `success`;
+ * - `fail`: the visitor could not be authenticated (401, or 403 for a callback that this browser did not
+ *   start). With `failWithError` it is an `error` that says why;
+ * - `pass`: a callback without a login attempt, in a browser that is already logged in;
+ * - `error`: anything else.
  *
  * A subclass can override {@link userProfile}. It cannot override `authorizationParams`, `tokenParams` or
  * `parseErrorResponse` of passport-oauth2.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
-  declare private readonly [LOGIN]: Login;
+  declare private readonly [SETUP]: Setup;
 
   /**
-   * The first overload of each kind only types inline callbacks.
+   * The first two overloads only type inline callbacks.
    *
-   * @param verify - {@link AsyncVerify}, or one of passport-oauth2's forms, known by its number of
+   * @param verify - {@link AsyncVerify}, or one of passport-oauth2's forms, chosen by its number of
    * arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
    * {@link ClassicVerifyWithRequest}, {@link ClassicVerifyWithRequestAndParams}. A function that declares no
    * arguments (`async (...args)`) gets those of the classic form and can return the user.
@@ -96,7 +103,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     const settings = strategySettings(options);
     const run = verifyRunner(verify, settings.passReqToCallback);
     const authorizationURL = settings.loginApi.loginUrl();
-    // The base class wants OAuth 2's own terms. Its client is never used, and gets no secret.
+    // The base class requires these options. Its OAuth 2 client is never used, and gets no secret.
     super(
       {
         authorizationURL,
@@ -106,17 +113,17 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       },
       () => {},
     );
-    refuseDeadHooks(this);
+    refuseUnusedHooks(this);
     this.name = settings.name;
-    const login: Login = { ...settings, verify: run, hosts: new LRUCache({ max: 100 }) };
-    // Not enumerable, so that a strategy in a log shows nothing of it.
-    Object.defineProperty(this, LOGIN, { value: login });
+    const setup: Setup = { ...settings, verify: run, hosts: new LRUCache({ max: 100 }) };
+    // Not enumerable, so that a strategy in a log does not show it.
+    Object.defineProperty(this, SETUP, { value: setup });
   }
 
-  /** Called by passport, which has put `success`, `fail`, `redirect`, `pass` and `error` on `this`. */
+  /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
     responseOf(req)?.setHeader('Cache-Control', 'no-store');
-    logIn({ strategy: this, login: this[LOGIN], req, options })
+    handle({ strategy: this, setup: this[SETUP], req, options })
       .then(([type, ...args]) => {
         report(type);
         if (type !== 'ask') (this[type] as (...args: unknown[]) => void)(...args);
@@ -124,7 +131,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       .catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         report('fail', error);
-        // Passport's own error for `failWithError` says "Unauthorized" and not why.
+        // Passport's own error for `failWithError` says only "Unauthorized".
         if (options.failWithError && !options.failureRedirect) this.error(error);
         else this.fail(error.challenge, error.status);
       })
@@ -135,35 +142,35 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   }
 
   /**
-   * Loads the profile that verify gets (get_user_info). Override it to add to the profile: call `super` and
-   * hand on what its `done` gets. The token is stored under the profile's `id`.
+   * Loads the profile that verify gets (get_user_info). To add to the profile, override it, call `super`
+   * and pass the changed profile to `done`. The token is stored under the profile's `id`.
    */
   override userProfile(
     accessToken: string,
     done: (error?: unknown, profile?: MarketplaceProfile) => void,
   ): void {
-    const { loginApi } = this[LOGIN];
+    const { loginApi } = this[SETUP];
     const site = loginApi.loginUrl().replace(/\/api\/oauth\?.*/, '/');
     loginApi
       .getUser(accessToken)
       .then((user) => done(null, profileOf(user, site)), done)
-      // A callback of a subclass can throw; passport has put `error` on this very request's `this`.
+      // A subclass's `done` can throw. `this` is the object that passport made for this request.
       .catch((error: unknown) => this.error(asError(error)));
   }
 }
 
-/** Hooks of passport-oauth2 that nothing would call. */
-const DEAD_HOOKS = ['authorizationParams', 'tokenParams', 'parseErrorResponse'] as const;
+/** Hooks of passport-oauth2 that this strategy does not call. */
+const UNUSED_HOOKS = ['authorizationParams', 'tokenParams', 'parseErrorResponse'] as const;
 
-function refuseDeadHooks(strategy: MarketplaceStrategy): void {
-  const hook = DEAD_HOOKS.find((name) => strategy[name] !== OAuth2Strategy.prototype[name]);
+function refuseUnusedHooks(strategy: MarketplaceStrategy): void {
+  const hook = UNUSED_HOOKS.find((name) => strategy[name] !== OAuth2Strategy.prototype[name]);
   if (hook === undefined) return;
   throw new TypeError(
     `MarketplaceStrategy: ${hook} is overridden but never called: the service takes no further parameters, and LoginApi reads its errors`,
   );
 }
 
-/** How a step of a login ends. A {@link Failure} that is thrown is passport's `fail`, all else `error`. */
+/** How a request ends. A thrown {@link Failure} ends it with passport's `fail`, any other error with `error`. */
 type Outcome =
   | [type: 'redirect', url: string]
   | [type: 'success', user: Express.User, info: object]
@@ -172,7 +179,7 @@ type Outcome =
 
 /** The visitor could not be authenticated. */
 class Failure extends MarketgateError {
-  /** What passport gets: the reason, or what verify says. */
+  /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
   constructor(code: MarketgateErrorCode, message: string, status = 401, challenge?: object) {
@@ -182,8 +189,8 @@ class Failure extends MarketgateError {
   }
 }
 
-/** What the service says about the visitor is a failure; every other error stays one. */
-function asFailure(error: unknown): never {
+/** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
+function throwAsFailure(error: unknown): never {
   if (!isMarketgateError(error)) throw error;
   const { code, message, status } = error;
   const isAboutVisitor = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
@@ -193,22 +200,23 @@ function asFailure(error: unknown): never {
 /** One request to the strategy. */
 interface Visit {
   readonly strategy: MarketplaceStrategy;
-  readonly login: Login;
+  readonly setup: Setup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
 }
 
-async function logIn(visit: Visit): Promise<Outcome> {
-  const { strategy, login, req } = visit;
-  if (login === undefined) {
+/** Ends in {@link start}, {@link callback} or {@link confirm}, by the query. */
+async function handle(visit: Visit): Promise<Outcome> {
+  const { strategy, setup, req } = visit;
+  if (setup === undefined) {
     throw new TypeError('MarketplaceStrategy: its constructor did not run; extend it with a class');
   }
-  // Once more, because class fields are set after the constructor.
-  refuseDeadHooks(strategy);
+  // Repeated here, because class fields are set after the constructor.
+  refuseUnusedHooks(strategy);
   if (isPrefetch(req) || req.method === 'HEAD') throw notFollowed('a prefetch or HEAD of a login');
   const query = queryOf(req);
   const authKey = readAuthKey(query);
-  const confirmation = login.confirm ? readConfirmation(query) : undefined;
+  const confirmation = setup.confirm ? readConfirmation(query) : undefined;
   if (authKey === undefined && confirmation === undefined) return start(visit);
   if (isSubresource(req)) {
     throw notFollowed('a callback that is no navigation (an image, a script, a fetch)');
@@ -218,24 +226,24 @@ async function logIn(visit: Visit): Promise<Outcome> {
   return confirm(visit, confirmation as ConfirmationInput);
 }
 
-/** Not a {@link Failure}: a browser would keep the redirect of one and show it as the login's result. */
+/** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
 const notFollowed = (what: string): MarketgateError =>
   new MarketgateError(
     'login_failed',
     `${what} was refused, so that it spends neither an auth_key nor where the visitor wants to go; follow the link instead`,
   );
 
-/** The auth_key of a callback, or what is wrong with it; `undefined` for the start of a login. */
+/** The auth_key of a callback, or what is wrong with it. `undefined` when the query has none. */
 function readAuthKey(query: Record<string, unknown>): string | Failure | undefined {
   const broken = (why: string) =>
     new Failure('auth_key_rejected', `The login could not be completed: ${why}.`);
   const { auth_key: value } = query;
-  // Express 5 leaves `auth_key[]=…` as the name of another parameter.
+  // Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`.
   if (Object.keys(query).some((name) => name.startsWith('auth_key['))) {
     return broken('auth_key must be given once');
   }
   if (value === undefined) {
-    // The service appends "?auth_key=…" literally, also behind a query that is already there.
+    // The service appends "?auth_key=…" even to a URL that has a query.
     const others = Object.values(query).flat();
     return others.some((other) => typeof other === 'string' && other.includes('?auth_key='))
       ? broken(
@@ -247,8 +255,9 @@ function readAuthKey(query: Record<string, unknown>): string | Failure | undefin
   return value.trim() === '' ? broken('auth_key is empty') : value;
 }
 
-async function start({ login, req, options }: Visit): Promise<Outcome> {
-  // Passport would only find out after the auth_key is spent.
+/** Begins a login attempt and sends the browser to the service. */
+async function start({ setup, req, options }: Visit): Promise<Outcome> {
+  // Passport itself finds out only after the exchange.
   const isForPassport = '_sessionManager' in req && options.session !== false;
   if (isForPassport && sessionOf(req) !== undefined && !canRegenerate(req)) {
     throw new Error(
@@ -257,98 +266,106 @@ async function start({ login, req, options }: Visit): Promise<Outcome> {
   }
   const saved = takeSavedReturnTo(req);
   const returnTo = safeReturnTo(options.returnTo) ?? saved;
-  const { id } = await login.attempts.begin(req, {
+  const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
     ...(isForeignStart(req) && { foreign: true }),
   });
   const host = hostOf(req);
-  if (host !== undefined) login.hosts.set(host, true);
-  const url = login.loginApi.loginUrl();
-  return ['redirect', login.state ? `${url}&${new URLSearchParams({ state: id })}` : url];
+  if (host !== undefined) setup.hosts.set(host, true);
+  const url = setup.loginApi.loginUrl();
+  return ['redirect', setup.state ? `${url}&${new URLSearchParams({ state: id })}` : url];
 }
 
+/** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
 async function callback(visit: Visit, authKey: string): Promise<Outcome> {
-  const { login, req, options } = visit;
-  const { attempts, claims } = login;
-  const open = attempts.open(req);
+  const { setup, req, options } = visit;
+  const { attempts, claims } = setup;
+  const open = attempts.listOpen(req);
   const used = claims.find(authKey);
   if (used !== undefined) {
-    // Only a browser that has begun a login here learns what became of the key. A reload or a second tab
-    // spends nothing, and takes no other tab's attempt.
+    // The attempts of other tabs stay open. Only a browser with an open attempt learns that the key was
+    // used.
     if (!isLoggedIn(req) && open.length > 0) throw alreadyUsed();
-    return withoutAttempt(visit, used.returnTo);
+    return passOnIfLoggedIn(visit, used.returnTo);
   }
-  const attempt = await attempts.take(req, login.state ? String(queryOf(req).state) : undefined);
+  const attempt = await attempts.take(req, setup.state ? String(queryOf(req).state) : undefined);
   const wanted = safeReturnTo(options.returnTo);
-  if (attempt === undefined) return withoutAttempt(visit, wanted);
+  if (attempt === undefined) return passOnIfLoggedIn(visit, wanted);
   const { returnTo = wanted } = attempt;
   if (!(await claims.claim(authKey, { returnTo }))) throw alreadyUsed();
 
   let token: AccessToken;
   try {
-    token = await login.loginApi.exchange(authKey);
+    token = await setup.loginApi.exchange(authKey);
   } catch (error) {
-    // Of two tabs the service lets only the newest key live: this browser has what both came for.
-    const isDead = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    return isDead && isLoggedIn(req) ? withoutAttempt(visit, returnTo) : asFailure(error);
+    // The service accepts only the newest auth_key of a user. When two tabs log in, the other tab's login
+    // counts for both.
+    const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
+    return isRejected && isLoggedIn(req)
+      ? passOnIfLoggedIn(visit, returnTo)
+      : throwAsFailure(error);
   }
   const profile = await profileOfToken(visit, token);
-  if (!mustAsk(login.confirm, req, open)) return complete(visit, token, profile, returnTo);
+  if (!mustAsk(setup.confirm, req, open)) return complete(visit, token, profile, returnTo);
 
+  // A second attempt, which binds the "Continue as NAME?" page to this browser.
   const { id } = await attempts.begin(req, { waits: true });
-  await login.pendingLogins.keep(id, pendingLogin(token, profile, returnTo));
+  await setup.pendingLogins.keep(id, pendingLogin(token, profile, returnTo));
   return ['redirect', confirmationPath(req, id)];
 }
 
-/** The page "Continue as NAME?", and the visitor's answer to it. */
+/** Sends the "Continue as NAME?" page, or acts on the visitor's answer to it. */
 async function confirm(visit: Visit, { id, answer }: ConfirmationInput): Promise<Outcome> {
-  const { login, req } = visit;
-  const { attempts, claims, pendingLogins } = login;
+  const { setup, req } = visit;
+  const { attempts, claims, pendingLogins } = setup;
   if (answer === undefined) {
     const pending = attempts.isWaiting(req, id) ? await pendingLogins.find(id) : undefined;
-    if (pending === undefined) return withoutAttempt(visit, undefined);
+    if (pending === undefined) return passOnIfLoggedIn(visit, undefined);
     const { name, username } = pending;
     const action = confirmationPath(req, id);
-    askVisitor(req, { id, name, username, action }, login.renderConfirmation);
+    sendPage(req, { id, name, username, action }, setup.renderConfirmation);
     return ['ask'];
   }
-  const isHeld = await attempts.takeWaiting(req, id);
+  const holdsAttempt = await attempts.takeWaiting(req, id);
   if (answer === 'cancel') {
-    if (!isHeld) return withoutAttempt(visit, undefined);
-    // Dropped before the claim: a concurrent "Continue" that loses the claim must find no login.
+    if (!holdsAttempt) return passOnIfLoggedIn(visit, undefined);
+    // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
     await pendingLogins.drop(id);
     await claims.claim(id);
     throw new Failure('login_failed', 'You chose not to continue, so nobody was logged in.');
   }
-  const isFirst = isHeld && (await claims.claim(id));
-  const pending = await (isHeld ? pendingLogins.find(id) : pendingLogins.findAnswered(id, req));
-  if (pending === undefined) return withoutAttempt(visit, undefined);
-  // The second request of a double click ends as the first does: the browser shows only the second.
+  const isFirst = holdsAttempt && (await claims.claim(id));
+  const pending = await (holdsAttempt
+    ? pendingLogins.find(id)
+    : pendingLogins.findAnswered(id, req));
+  if (pending === undefined) return passOnIfLoggedIn(visit, undefined);
+  // The second request of a double click logs in too, because the browser shows only its response.
   if (isFirst) await pendingLogins.answered(id, req, pending);
   const { token, userId, returnTo } = pending;
   const profile = await profileOfToken(visit, token);
-  // The visitor agreed to this account and to no other.
+  // The visitor has agreed to this account only.
   if (profile.id !== userId) throw notStarted(visit);
   return complete(visit, token, profile, returnTo);
 }
 
+/** Stores the token, runs verify and logs the user in. */
 async function complete(
-  { login, req }: Visit,
+  { setup, req }: Visit,
   token: AccessToken,
   profile: MarketplaceProfile,
   returnTo: string | undefined,
 ): Promise<Outcome> {
-  await login.tokenStore?.set(login.tokenName(profile.id), token);
-  const { user, info } = await login.verify({ profile, token, req });
+  await setup.tokenStore?.set(setup.tokenName(profile.id), token);
+  const { user, info } = await setup.verify({ profile, token, req });
   if (!user) {
     const { message = 'This site does not accept the account: verify gave no user.' } = {
       ...(info as { message?: unknown } | undefined),
     };
     throw new Failure('login_failed', String(message), 401, info);
   }
-  // A stranger's callback must find no attempt of another tab, and log the user in to another account.
-  await login.attempts.endAll(req);
-  leaveReturnTo(req, returnTo);
+  // A stranger's callback link could otherwise use another tab's attempt to switch the account.
+  await setup.attempts.endAll(req);
+  attachReturnTo(req, returnTo);
   Object.defineProperty(req, FRESH, { value: true, configurable: true });
   adaptLogIn(req);
   return ['success', user, info ?? {}];
@@ -361,13 +378,13 @@ const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<Market
       else if (typeof profile?.id === 'string' && profile.id !== '') resolve(profile);
       else reject(new TypeError('MarketplaceStrategy: userProfile gave no profile with an id'));
     });
-  }).catch(asFailure);
+  }).catch(throwAsFailure);
 
-/** A callback that spends nothing: a logged-in user goes on to the app. */
-function withoutAttempt(visit: Visit, returnTo: string | undefined): Outcome {
+/** Ends a callback that exchanges nothing: a logged-in user goes on to the app, anybody else fails. */
+function passOnIfLoggedIn(visit: Visit, returnTo: string | undefined): Outcome {
   const { req, options } = visit;
   if (!isLoggedIn(req)) throw notStarted(visit);
-  leaveReturnTo(req, returnTo);
+  attachReturnTo(req, returnTo);
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
 }
@@ -377,11 +394,11 @@ const isLoggedIn = (req: Request): boolean => Boolean((req as { user?: unknown }
 const alreadyUsed = () =>
   new Failure('auth_key_rejected', 'This login link was already used. Please log in again.');
 
-/** Without the port: browsers send cookies to all ports of a host. */
+/** The host without its port, because cookies are shared by all ports of a host. */
 const hostOf = (req: Request): string | undefined =>
   /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers?.host ?? '')?.[0].toLowerCase();
 
-function notStarted({ login: { hosts }, req }: Visit): Failure {
+function notStarted({ setup: { hosts }, req }: Visit): Failure {
   const host = hostOf(req);
   let hint = 'If this happens again, allow cookies for this site.';
   if (host !== undefined && hosts.size > 0 && !hosts.has(host)) {
@@ -401,7 +418,7 @@ function notStarted({ login: { hosts }, req }: Visit): Failure {
 function report(outcome: LoginMessage['outcome'], error?: unknown): void {
   if (!loginChannel.hasSubscribers) return;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // Code and message of the app's own errors can be anything, so only ours are passed on.
+  // Errors of the app can contain secrets, so only this package's codes and messages are published.
   const isCoded = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
   const isOurs = isCoded || String(message).startsWith('MarketplaceStrategy: ');
   loginChannel.publish({
@@ -414,9 +431,9 @@ function report(outcome: LoginMessage['outcome'], error?: unknown): void {
 const FRESH = Symbol.for('marketgate.freshLogin');
 
 /**
- * Whether this request of the callback has just logged somebody in. A callback that a logged-in user opens
- * again (a reload, a second tab) reaches the handler too, and must not renew a login: a stolen login cookie
- * could then be kept alive for ever.
+ * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload,
+ * a second tab) reaches the handler too. The handler must not renew a login then, because a stolen login
+ * cookie could be kept alive for ever.
  */
 export const isFreshLogin = (req: object): boolean =>
   (req as { [FRESH]?: unknown })[FRESH] === true;

@@ -1,16 +1,16 @@
 import type { UserInfo } from '../model/user-info.js';
 
-/** A user in passport's own form (its "contact schema"). Absent fields are left out. */
+/** A user in passport's profile format (its "contact schema"). Absent fields are left out. */
 export interface MarketplaceProfile {
-  /** The same for all: the strategy's name. */
+  /** Always "marketplace", also for a strategy with another name. */
   provider: 'marketplace';
-  /** `user_id`: the one to key your accounts by. */
+  /** `user_id`: the key for your accounts. */
   id: string;
   /** `user_name`. */
   username?: string;
   /** First and last name, or else the user name. */
   displayName?: string;
-  /** First and last name, where there is one of them. */
+  /** Present when there is a first or a last name. */
   name?: {
     /** `user_firstname`. */
     givenName?: string;
@@ -36,8 +36,8 @@ export interface MarketplaceProfile {
 }
 
 /**
- * The profile of a user.
- * @param site the address of the login service, that relative pictures are relative to.
+ * Makes the profile of a user.
+ * @param site the address of the login service, the base of relative picture URLs.
  */
 export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
   const { user_firstname: givenName, user_lastname: familyName } = user;
@@ -60,19 +60,18 @@ export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
   };
 }
 
-/** Only http and https: the value ends up in the `src` of a picture. */
+/** The absolute URL. Only http and https, because an app puts it into the `src` of an image. */
 function absolute(url: string | undefined, site: string): string | undefined {
   if (!url) return undefined;
   try {
     const { href, protocol } = new URL(url, site);
     return protocol === 'https:' || protocol === 'http:' ? href : undefined;
   } catch {
-    // Parsed once: nearly all can be.
     return undefined;
   }
 }
 
-/** Unknown fields can be nested deeper than the stack is; the known ones never are. */
+/** Leaves out nested fields when they are too deep for `JSON.stringify`. The known fields have no nesting. */
 function asText(user: UserInfo): string {
   try {
     return JSON.stringify(user);

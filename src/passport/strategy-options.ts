@@ -31,11 +31,11 @@ import {
   LoginAttempts,
 } from './login-attempts.js';
 
-/** The option `confirm` with a page of your own. */
+/** The option `confirm` with your own page. */
 export interface ConfirmOptions {
   /** When the visitor is asked. Default `'auto'`. */
   ask?: ConfirmWhen | undefined;
-  /** Answers with the page. Default: a small page in English. */
+  /** Responds with the page. Default: a small page in English. */
   render?: RenderConfirmation | undefined;
 }
 
@@ -46,27 +46,27 @@ export interface MarketplaceStrategyOptions {
   /** Holds the access_token under the `user_id`, before verify runs. Default: none. */
   tokenStore?: TokenStore | undefined;
   /**
-   * Where the browser holds the logins that it has begun: in its session (express-session and whatever
-   * behaves like it; the default), or for apps without sessions in a signed cookie. The first secret signs
+   * Where the login attempts of a browser are stored: in its session (the default; express-session and
+   * whatever behaves like it), or in a signed cookie, for apps without sessions. The first secret signs
    * and all verify, so that a secret can be rotated.
    */
   loginAttempts?:
     | 'session'
     | {
-        /** Random text of 32 characters or more. */
+        /** One or more random texts of at least 32 characters. */
         cookieSecret: string | readonly string[];
       }
     | undefined;
   /**
-   * Whether this deployment echoes `state`, which the specification's does not. The attempt's id is then
-   * sent along and must come back. Default false.
+   * Whether this deployment echoes `state`, which the specification does not have. If true, the attempt's
+   * id is sent as `state` and must come back. Default false.
    */
   state?: boolean | undefined;
   /**
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
    * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
    * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
-   * `none`, or a `Sec-Fetch-Dest` other than `document`. An object gives a page of your own.
+   * `none`, or a `Sec-Fetch-Dest` other than `document`. An object can give your own page.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
@@ -82,7 +82,7 @@ export interface MarketplaceStrategyOptions {
 
 const OWNER = 'MarketplaceStrategy';
 
-/** What a login works with. @throws TypeError that names the wrong option. */
+/** Checks the options and makes what a login needs. @throws TypeError that names the wrong option. */
 export function strategySettings(options: MarketplaceStrategyOptions) {
   const given = knownOptions(OWNER, options, [
     'loginApi',
@@ -163,8 +163,8 @@ function attemptsOption(option: unknown, scope: string): AttemptStorage {
 }
 
 /**
- * Keeps the login attempts and used auth_keys of two strategies apart. The login URL counts too:
- * `passport.use('other', strategy)` registers a strategy under a name that it does not know.
+ * Keeps the login attempts and used auth_keys of two strategies apart. The scope includes the login URL,
+ * because a strategy does not know its name in `passport.use('other', strategy)`.
  */
 export const scopeFor = (strategy: string, loginUrl: string): string =>
   hash('sha256', `${loginUrl} ${strategy}`, 'base64url').slice(0, 12);

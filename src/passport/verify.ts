@@ -9,9 +9,9 @@ export type VerifyDone = (
   info?: object,
 ) => void;
 
-/** The fourth thing a classic verify can ask for, in the form of an OAuth 2 token answer. */
+/** The `params` of a classic verify, in the form of an OAuth 2 token response. */
 export interface TokenParams {
-  /** A secret. */
+  /** The access_token, a secret. */
   access_token: string;
   /** Seconds that the token lives. */
   expires_in: number;
@@ -19,7 +19,7 @@ export interface TokenParams {
 
 /** What an async verify is given. */
 export interface VerifyInput {
-  /** The user. */
+  /** The user's profile. */
   profile: MarketplaceProfile;
   /** The user's access_token, which is in the token store already. */
   token: AccessToken;
@@ -28,8 +28,8 @@ export interface VerifyInput {
 }
 
 /**
- * A verify in async form: gives the app's user, or false to refuse. A rejection is an error, and so is
- * `undefined`: more often forgotten than meant.
+ * A verify in async form. It gives the app's user, or false to refuse. A rejection is an error; so is
+ * `undefined`, which usually means that a `return` is missing.
  */
 export type AsyncVerify = (
   input: VerifyInput,
@@ -64,10 +64,10 @@ export type ClassicVerifyWithRequestAndParams = (req: Request, ...args: WithPara
 
 /*
  * TypeScript types the parameters of an inline callback once, from the first overload that it tries. So
- * the first overload of the constructor is the intersection of all forms: TypeScript leaves out those with
- * too few parameters and makes the union of the rest at each position. The types below keep that union
- * usable: `string & VerifyInput` is a string to a verify of four arguments, and disappears in
- * `VerifyInput` for one of one argument. No value ever has these types.
+ * the first overload of the constructor takes the intersection of all forms: TypeScript drops those with
+ * too few parameters and makes the union of the others at each position. The types below keep that union
+ * usable. In a verify of four arguments, `string & VerifyInput` is a string; in one of one argument it is
+ * absorbed by `VerifyInput`. No value ever has these types.
  */
 
 type FirstArgument = string & VerifyInput;
@@ -87,9 +87,9 @@ type InferredWithRequest6 = (
 export type AnyInline = AsyncVerify & Inferred4 & Inferred5;
 /** The first overload, with `passReqToCallback: true`. */
 export type AnyInlineWithRequest = AsyncVerify & InferredWithRequest5 & InferredWithRequest6;
-/** A function that is no inline callback. */
+/** A function that is not an inline callback. */
 export type AnyClassic = Inferred4 | Inferred5;
-/** A function that is no inline callback, with `passReqToCallback: true`. */
+/** A function that is not an inline callback, with `passReqToCallback: true`. */
 export type AnyClassicWithRequest = InferredWithRequest5 | InferredWithRequest6;
 
 /** Every form of verify. */
@@ -101,12 +101,12 @@ export interface Verified {
   readonly info: object | undefined;
 }
 
-/** Any form of verify behind one signature. A throw or a rejection rejects. */
+/** Calls any form of verify. Rejects when verify throws, rejects or gives an error to `done`. */
 export type RunVerify = (input: VerifyInput) => Promise<Verified>;
 
 /**
- * Distinguishes the forms by the number of declared arguments, as passport-oauth2 does. A number that
- * fits no form is refused: such a function would never call `done`, and the login would hang.
+ * Tells the forms apart by the number of declared arguments, as passport-oauth2 does. Refuses a number
+ * that fits no form, because such a function would never call `done` and the login would hang.
  * @throws TypeError
  */
 export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVerify {
@@ -114,8 +114,8 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVe
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
   if (verify.length === 1) return async (input) => decided(await verify(input));
-  const classic = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
-  if (![0, 4, 5].includes(classic)) {
+  const classicLength = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
+  if (![0, 4, 5].includes(classicLength)) {
     throw new TypeError(
       `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
     );
@@ -131,16 +131,16 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVe
         ...(passReqToCallback ? [req] : []),
         token.value,
         undefined,
-        ...(classic === 5 ? [params] : []),
+        ...(classicLength === 5 ? [params] : []),
         profile,
         done,
       );
       if (verify.length === 0) {
-        // As NestJS passes it: `async (...args)` can call `done` or return the user.
+        // NestJS passes `async (...args)`, which can call `done` or return the user.
         if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
       } else if (returned instanceof Promise) {
-        // An async function that fails before it calls `done` would hang the login. Only real promises:
-        // a database query can be thenable, and would run a second time.
+        // An async function that fails before it calls `done` would hang the login. Not for all thenables,
+        // because a database query can be one and would run a second time.
         returned.catch(reject);
       }
     });
