@@ -6,8 +6,8 @@ import type { Purchase } from '../model/purchase.js';
 import type { UserInfo } from '../model/user-info.js';
 
 /**
- * A middleware for Express, Connect and everything else that passes Node's own request and response. It
- * changes the type of no route: `req.params.id` stays what it was.
+ * A middleware for Express, Connect and every other framework that passes Node's request and response. It
+ * does not change the types of a route: `req.params.id` keeps its type.
  */
 export type Middleware = (
   req: IncomingMessage,
@@ -15,7 +15,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What is known of the visitor's code: `unknown` when the service could not be asked. */
+/** What the visitor's code is worth: `unknown` when the service could not be asked. */
 export type Verdict = 'valid' | 'invalid' | 'unknown' | 'absent';
 
 /** What the middleware found: at `req.marketplace`, and for templates at `res.locals.marketplace`. */
@@ -24,7 +24,7 @@ export interface MarketplaceContext {
   purchase?: Purchase;
   /** What the visitor's code is worth, from `requirePurchase` or `loadPurchase`. */
   verdict?: Verdict;
-  /** Why the verdict is not `valid`: the refusal, or the error of a service that could not be asked. */
+  /** Why the verdict is not `valid`: the refusal, or the error when the service could not be asked. */
   denial?: Denial;
   /** From `loadItem`. */
   item?: Item;
@@ -49,7 +49,7 @@ declare global {
   }
 }
 
-/** The context of a request, made by the first middleware that runs. */
+/** Gives the context of a request. The first middleware that runs makes it. */
 export function contextOf(req: IncomingMessage, res: ServerResponse): MarketplaceContext {
   const { locals } = res as { locals?: Express.Locals };
   const request = req as { marketplace?: MarketplaceContext };
@@ -68,13 +68,26 @@ export function varyOn(res: ServerResponse, headers: readonly string[]): void {
   res.setHeader('Vary', [vary, ...more].filter(Boolean).join(', '));
 }
 
-/** Keeps a refusal out of every cache: the visitor may come back with a code, or logged in. */
+/**
+ * Keeps what a guard lets through out of shared caches, because a proxy would give the customer's file to
+ * the next visitor. A `Cache-Control` that the app has set before stays.
+ *
+ * @param headers the request headers that the response depends on.
+ */
+export function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
+  if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
+    res.setHeader('Cache-Control', 'private');
+  }
+  varyOn(res, headers);
+}
+
+/** Keeps a refusal out of every cache, because the visitor can come back with a code or logged in. */
 export function noStore(res: ServerResponse): void {
-  // Something else may have answered meanwhile, such as a timeout of the app.
+  // The app can have responded meanwhile, for example after a timeout.
   if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
 }
 
-/** @throws Error that names the middleware that has to run before. */
+/** Gives a value of the context. @throws Error that names the middleware that must run before. */
 function found<K extends keyof MarketplaceContext>(
   req: object,
   key: K,
@@ -104,14 +117,3 @@ export const accountOf = (req: object): Account => found(req, 'account', 'loadAc
 
 /** The user of a request behind `loadUser`. @throws Error when there is none. */
 export const userOf = (req: object): UserInfo => found(req, 'user', 'loadUser(loginApi, …)');
-
-/**
- * What a guard lets through is not for shared caches: a proxy would give the customer's file to the next
- * visitor. An app that has set `Cache-Control` before knows better.
- */
-export function keepPrivate(res: ServerResponse, headers: readonly string[]): void {
-  if (!res.headersSent && res.getHeader('Cache-Control') === undefined) {
-    res.setHeader('Cache-Control', 'private');
-  }
-  varyOn(res, headers);
-}

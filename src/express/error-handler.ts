@@ -10,40 +10,39 @@ import { prefersHtml } from './plain-http.js';
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
-   * Path on this site that starts the login. A browser that needs one is sent there, and comes back
-   * to where it was; without it, it gets a page that says so.
+   * Path on this site that starts the login. A browser that needs a login is redirected there, and
+   * afterwards back to its page. Default: none, and the error page says that a login is needed.
    */
   loginPath?: string | undefined;
   /**
-   * Logs an error of status 500 and above: its message is for the operator, and ends in where to read
-   * on (`help`). Default `console.error`; `false` for no log.
+   * Logs an error of status 500 and above. Its message is for the operator; its `help` names a page with
+   * more. Default `console.error`; `false` for no log.
    */
   log?: ((error: MarketgateError) => void) | false | undefined;
   /**
-   * Answers a visitor who prefers HTML, with a page of your own. Status and headers are set already. Such
-   * a page may be rendered later; when it fails, the error goes to `next`. Default: a small page in
-   * English.
+   * Responds with your own page to a visitor who prefers HTML. Status and headers are set already. It can be
+   * async; when it fails, the error goes to `next`. Default: a small page in English.
    */
   render?: ((problem: Problem, req: Request, res: Response) => unknown) | undefined;
 }
 
-/** An answer by RFC 9457, with the package's own `code` added. */
+/** A problem of RFC 9457, with this package's `code` and `retryAfter`. */
 export interface Problem {
   /** Identifies the kind of problem; a URN, not an address. */
   type: string;
-  /** The case in a few words, the same for each error of the code. */
+  /** A few words, the same for every error with this code. */
   title: string;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   status: number;
   /** What happened and what the visitor can do. */
   detail: string;
   /** The `code` of the error. */
   code: string;
-  /** Whole seconds after which a new try makes sense, as in the header `Retry-After`. */
+  /** Whole seconds to wait before the next try, as in the header `Retry-After`. */
   retryAfter?: number;
 }
 
-/** A middleware for errors. It goes behind the routes. */
+/** An error middleware, which an app uses after its routes. */
 export type ErrorMiddleware = (
   error: unknown,
   req: IncomingMessage,
@@ -52,8 +51,8 @@ export type ErrorMiddleware = (
 ) => void;
 
 /**
- * What {@link errorHandler} answers to an error of this package, for an answer of your own: without
- * secrets and without anything for the operator alone. `undefined` for any other error.
+ * The problem that {@link errorHandler} responds with to an error of this package, for your own response. It
+ * has no secrets and nothing that is only for the operator. `undefined` for any other error.
  */
 export function problemOf(error: unknown): Problem | undefined {
   if (!isMarketgateError(error)) return undefined;
@@ -64,11 +63,11 @@ export function problemOf(error: unknown): Problem | undefined {
 }
 
 /**
- * Answers the errors of this package with `application/problem+json`, or with a small page for visitors
- * who prefer HTML. All others go on to the app's own handler. The answer is meant for visitors; the
- * error's message is for the operator, and goes to the log.
+ * Responds to the errors of this package with `application/problem+json`, or with a small page for visitors
+ * who prefer HTML. Passes all other errors to `next`. The response is for visitors; the error's message is
+ * for the operator, and goes to the log.
  *
- * Apps with error pages of their own do not need it: see {@link problemOf}.
+ * An app with its own error pages does not need it: see {@link problemOf}.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -86,10 +85,10 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     const problem = problemOf(error);
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
-    // Nobody waits for the answer any more where the visitor has left.
+    // Not after the visitor has left, which aborts requests to the service.
     if (problem.status >= 500 && !res.closed) log(error as MarketgateError);
     const needsLogin = NEED_LOGIN.has(problem.code);
-    const answer = (): void => {
+    const respond = (): void => {
       noStore(res);
       res.statusCode = problem.status;
       res.setHeader('X-Content-Type-Options', 'nosniff');
@@ -108,15 +107,14 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
         res.end(errorPage(problem, needsLogin ? loginPath : undefined));
       }
     };
-    // Where a redirect does not fit, or where the visitor was cannot be kept, the answer says so.
-    if (needsLogin) sendToLogin(error as MarketgateError, loginPath, req, res, answer);
-    else answer();
+    // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
+    if (needsLogin) sendToLogin(error as MarketgateError, loginPath, req, res, respond);
+    else respond();
   };
 }
 
 const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token_expired']);
 
-/** What happened and what to do. */
 function errorPage({ title, detail, code }: Problem, loginPath: string | undefined): string {
   const content = html`<h1>${title}</h1>
 <p>${detail}</p>

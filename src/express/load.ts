@@ -6,7 +6,7 @@ import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 
-/** The middleware behind every name with "load": it adds to `req.marketplace`, or hands the error on. */
+/** Makes a middleware that adds to `req.marketplace`, or passes the error to `next`. */
 export function loader(
   load: (req: Request, res: Response, context: MarketplaceContext) => Promise<void>,
 ): Middleware {
@@ -20,29 +20,29 @@ export function loader(
 }
 
 /**
- * Runs `run` with a signal that is aborted when the visitor leaves before the response has ended: a
- * request to the service that nobody waits for must not hold a connection.
+ * Runs `run` with a signal that is aborted when the visitor leaves, so that a request to the service that
+ * nobody waits for does not hold a connection.
  */
-export async function whileThere<T>(
+export async function abortOnLeave<T>(
   res: ServerResponse,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const onClose = (): void => {
-    const left = 'the visitor left before the service had answered';
-    leaving.abort(new MarketgateError('service_unavailable', left));
+    const message = 'the visitor left before the service had answered';
+    controller.abort(new MarketgateError('service_unavailable', message));
   };
   if (res.closed) onClose();
   // The response of a WebSocket upgrade has no events.
   else res.once?.('close', onClose);
   try {
-    return await run(leaving.signal);
+    return await run(controller.signal);
   } finally {
     res.off?.('close', onClose);
   }
 }
 
-/** @throws TypeError unless it is a KeyApi by its shape. */
+/** @throws TypeError unless `keyApi` has the method. */
 const checkKeyApi = <K extends 'getAccount' | 'getItem' | 'listItems'>(
   owner: string,
   keyApi: Pick<KeyApi, K>,
@@ -58,7 +58,7 @@ const checkKeyApi = <K extends 'getAccount' | 'getItem' | 'listItems'>(
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
   checkKeyApi('loadItems', keyApi, 'listItems');
   return loader(async (_req, res, context) => {
-    context.items = await whileThere(res, (signal) => keyApi.listItems({ signal }));
+    context.items = await abortOnLeave(res, (signal) => keyApi.listItems({ signal }));
   });
 }
 
@@ -71,8 +71,8 @@ export interface LoadItemOptions {
 /**
  * Puts one item at `req.marketplace.item` (specification: items/item).
  *
- * To `next` go `item_id_invalid` (400), without a call; `item_not_found` (404), when the service has
- * none; and the error when it cannot be asked.
+ * Passes to `next`: `item_id_invalid` (400), without a request to the service; `item_not_found` (404), when
+ * the service has none; and the error when the service cannot be asked.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -85,11 +85,11 @@ export function loadItem(
   const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params?.id);
   return loader(async (req, res, context) => {
     const id = itemId(idOf(req));
-    const item = await whileThere(res, (signal) => keyApi.getItem(id, { signal }));
+    const item = await abortOnLeave(res, (signal) => keyApi.getItem(id, { signal }));
     if (item === null) {
       throw new MarketgateError('item_not_found', 'the service has no item with this id');
     }
-    // A copy on top: Express's res.render writes into what it is given.
+    // A shallow copy, because Express's res.render writes into its argument.
     context.item = { ...item };
   });
 }
@@ -98,13 +98,13 @@ export function loadItem(
  * Puts the account of the api_key at `req.marketplace.account` (specification: account/details). When
  * the service cannot be asked, or does not know the key, the error goes to `next`.
  *
- * The account is the seller's own, with its balance and e-mail address: show of it what you mean to.
+ * The account is the seller's, with its balance and e-mail address: do not show all of it to visitors.
  *
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
   checkKeyApi('loadAccount', keyApi, 'getAccount');
   return loader(async (_req, res, context) => {
-    context.account = { ...(await whileThere(res, (signal) => keyApi.getAccount({ signal }))) };
+    context.account = { ...(await abortOnLeave(res, (signal) => keyApi.getAccount({ signal }))) };
   });
 }

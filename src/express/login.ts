@@ -16,7 +16,7 @@ import {
   tokenNameFor,
 } from '../stores/token-store.js';
 import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
-import { loader, whileThere } from './load.js';
+import { abortOnLeave, loader } from './load.js';
 import { isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 
@@ -41,15 +41,15 @@ export interface LoadUserOptions {
 
 /** Options of {@link requireAccessToken}. */
 export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUserOptions {
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  /** The current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
 /**
- * Opens a route to visitors who are logged in, by passport's `req.user`.
+ * Lets only logged-in users into a route, by passport's `req.user`.
  *
- * A browser that goes to a page is sent to the login, and comes back to where it was; everything else
- * (scripts, forms, API clients) gets `login_required` (401) through `next`.
+ * A browser that navigates to a page is redirected to the login, and afterwards back to the page. Any other
+ * request (scripts, forms, API clients) gets `login_required` (401) through `next`.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -68,10 +68,9 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
 }
 
 /**
- * Opens a route to logged-in visitors whose access_token has not expired (specification: "Limits", 1
- * hour). As {@link requireLogin}, and: an expired token is deleted, and counts as not logged in
- * (`access_token_expired`, 401). When the store cannot be asked, nobody is let in:
- * `store_unavailable` (503).
+ * Lets only logged-in users with a live access_token into a route (specification: "Limits", 1 hour). Works
+ * as {@link requireLogin}. Without a live token the user must log in again (`access_token_expired`, 401),
+ * and an expired token is deleted. When the store cannot be asked, the error is `store_unavailable` (503).
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -79,15 +78,15 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
   const owner = 'requireAccessToken';
   const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
   const given = knownOptions(owner, options, names);
-  const { tokens, nameOf } = userTokens(owner, given);
+  const { tokens, userOfRequest } = userTokens(owner, given);
   const loginPath = loginPathOption(owner, given.loginPath) ?? '/login';
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
   async function check(req: Request): Promise<void> {
-    const { name } = nameOf(req);
-    const token = await tokens.get(name);
+    const { tokenName } = userOfRequest(req);
+    const token = await tokens.get(tokenName);
     if (token !== undefined && clock() < token.expiresAt) return;
-    if (token !== undefined) await tokens.forget(name, token);
+    if (token !== undefined) await tokens.forget(tokenName, token);
     throw loginError('access_token_expired');
   }
 
@@ -110,10 +109,10 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
  * Asks the service for the logged-in user (specification: get_user_info), and puts the answer at
  * `req.marketplace.user`.
  *
- * To `next` go `login_required` and `access_token_expired` (401), which `errorHandler({ loginPath })`
- * turns into the way through the login and back; `login_failed` (401), when the account is gone;
- * `store_unavailable` and the errors of a service that cannot be asked. A token that the service does
- * not accept any more is deleted from the store.
+ * Passes to `next`: `login_required` and `access_token_expired` (401), for which
+ * `errorHandler({ loginPath })` redirects to the login; `login_failed` (401), when the account is gone;
+ * `store_unavailable`, and the error when the service cannot be asked. A token that the service no longer
+ * accepts is deleted from the store.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -124,22 +123,22 @@ export function loadUser(
   const owner = 'loadUser';
   shapedOption<Pick<LoginApi, 'getUser'>>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
   const given = knownOptions(owner, options, ['tokenStore', 'userId', 'strategy']);
-  const { tokens, nameOf } = userTokens(owner, given);
+  const { tokens, userOfRequest } = userTokens(owner, given);
 
   return loader(async (req, res, context) => {
-    const { id, name } = nameOf(req);
-    await whileThere(res, async (signal) => {
-      const token = await tokens.get(name);
+    const { id, tokenName } = userOfRequest(req);
+    await abortOnLeave(res, async (signal) => {
+      const token = await tokens.get(tokenName);
       if (token === undefined) throw loginError('access_token_expired');
       try {
         const user = await loginApi.getUser(token, { signal });
-        // With somebody else's token, nobody is shown as another user.
+        // The store could give another user's token.
         if (user.user_id !== id) throw loginError('access_token_expired');
         context.user = user;
       } catch (error) {
         if (isMarketgateError(error) && error.status === 401) {
-          // The visitor must log in, also when the token cannot be deleted.
-          await tokens.forget(name, token).catch(() => {});
+          // The user must log in again even if the token cannot be deleted.
+          await tokens.forget(tokenName, token).catch(() => {});
         }
         throw error;
       }
@@ -147,22 +146,22 @@ export function loadUser(
   });
 }
 
-/** The tokens of a strategy, and under which name the one of a request's user is stored. */
+/** The token store, and a function for the user of a request. */
 function userTokens(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
   const userIdOf = functionOption(owner, 'userId', options.userId) ?? userIdOfPassport;
-  const name = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
+  const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   /** @throws MarketgateError `login_required`; TypeError for a logged-in user without an id. */
-  const nameOf = (req: Request): { id: string; name: string } => {
+  const userOfRequest = (req: Request): { id: string; tokenName: string } => {
     const id: unknown = userIdOf(req);
-    if (typeof id === 'string' && id !== '') return { id, name: name(id) };
+    if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
     if (!isLoggedIn(req)) throw loginError('login_required');
-    // A mistake of the app, which must not look like a visitor's.
+    // The app's mistake, not the visitor's.
     throw new TypeError(
       `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
     );
   };
-  return { tokens, nameOf };
+  return { tokens, userOfRequest };
 }
 
 const userIdOfPassport: UserIdSource = (req) => {
@@ -188,7 +187,7 @@ export function loginPathOption(owner: string, value: string | undefined): strin
   return value;
 }
 
-/** Sends a browser to the login, and back to where it was afterwards; everything else gets the error. */
+/** Redirects a navigation to the login, and afterwards back to its page. Any other request gets the error. */
 export function sendToLogin(
   error: MarketgateError,
   loginPath: string | undefined,
@@ -197,8 +196,8 @@ export function sendToLogin(
   next: (error?: unknown) => void,
 ): void {
   noStore(res);
-  // On the path of the login itself a redirect would never end.
-  const isThere = pathOf(req).split('?')[0] === loginPath?.split('?')[0];
-  if (loginPath === undefined || isThere || !isNavigation(req)) next(error);
+  // On the login path itself, the redirect would loop.
+  const isLoginPath = pathOf(req).split('?')[0] === loginPath?.split('?')[0];
+  if (loginPath === undefined || isLoginPath || !isNavigation(req)) next(error);
   else saveReturnTo(req, res).then(() => redirect(res, loginPath), next);
 }

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
 
-// What Express adds to a request and its response, made of Node's own: the middleware and the strategy
-// also run where there is no Express.
+// What Express adds to a request and its response, made from those of Node.js: the middleware and the
+// strategy also run without Express.
 
-/** The path and query that the client sent; inside a mounted router, `req.url` is a part of it. */
+/** The path and query that the client sent. Inside a mounted router, `req.url` is only a part. */
 export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   req.originalUrl ?? req.url ?? '/';
 
-/** The query: parsed by the framework, or here. A name that was given several times has an array. */
+/** The query, parsed by the framework or here. A repeated name has an array of values. */
 export function queryOf(req: Request): Record<string, unknown> {
   const parsed: unknown = req.query;
   if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
@@ -22,8 +22,8 @@ export function queryOf(req: Request): Record<string, unknown> {
 }
 
 /**
- * The response to a request, which passport does not give to a strategy. Express, Koa and Nest put it on
- * the request; elsewhere Node knows the one that its socket waits for.
+ * The response to a request, which passport does not pass to a strategy. Express, Koa and Nest set it on the
+ * request. Elsewhere it is the response that Node.js has assigned to the socket.
  */
 export function responseOf(req: Request): Response | undefined {
   const { res, raw, socket } = req as Request & {
@@ -33,7 +33,7 @@ export function responseOf(req: Request): Response | undefined {
   };
   if (res !== undefined) return res;
   const waiting = socket?._httpMessage;
-  // With pipelining it can be the response to an earlier request.
+  // With pipelining, the socket can have the response to an earlier request.
   const isOurs = waiting?.req === req || (waiting !== undefined && waiting.req === raw);
   return isOurs ? waiting : undefined;
 }
@@ -52,8 +52,8 @@ export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): 
   req.secure ?? (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
 
 /**
- * Sets a cookie that no script reads, and that comes along when another site sends the browser here,
- * but not with what another site loads.
+ * Sets a cookie that scripts cannot read. The browser sends it when another site links here, but not with
+ * requests that another site's page makes.
  *
  * @param lifetime in milliseconds.
  */
@@ -91,21 +91,21 @@ export function redirect(res: ServerResponse, path: string): void {
 }
 
 /**
- * Whether a browser goes to a page, so that a redirect is the right answer. What a script fetches, and
- * what prefers JSON, gets a status and a problem instead.
+ * Whether a browser navigates to a page, so that a redirect is the right response. False for a script's
+ * `fetch` and for clients that prefer JSON.
  */
 export function isNavigation(req: IncomingMessage): boolean {
   if (isPrefetch(req)) return false;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const mode = req.headers['sec-fetch-mode'];
-  // Node's own fetch says "cors" of everything and cannot be told otherwise; its Accept decides.
+  // Node's `fetch` always sends "cors", so its `Accept` header decides.
   const isNode = /^(node|undici)\b/.test(req.headers['user-agent'] ?? '');
   if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
   if (req.headers['x-requested-with'] === 'XMLHttpRequest') return false;
   return prefersHtml(req);
 }
 
-/** Whether the browser fetches a page before a click: such a request must begin and spend nothing. */
+/** Whether the browser requests a page before a click. Such a request must have no effect. */
 export const isPrefetch = (req: IncomingMessage): boolean =>
   ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /prefetch|prerender|preview/i.test(String(req.headers?.[name] ?? '')),
@@ -118,8 +118,8 @@ export function prefersHtml(req: IncomingMessage): boolean {
     const q = parameters.map((text) => text.trim()).find((text) => text.startsWith('q='));
     return { name: name.trim(), q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
   });
-  // The most specific range decides about a type. The higher q wins, then what is named more
-  // specifically, then what is named first.
+  // The most specific range gives a type its weight: the higher q wins, then the more specific range, then
+  // the earlier one.
   const weigh = (type: string): number => {
     for (const [generality, name] of [type, type.replace(/\/.*/, '/*'), '*/*'].entries()) {
       const order = ranges.findIndex((range) => range.name === name);

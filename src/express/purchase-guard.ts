@@ -21,13 +21,13 @@ import {
   noStore,
   varyOn,
 } from './context.js';
-import { loader, whileThere } from './load.js';
+import { abortOnLeave, loader } from './load.js';
 import { queryOf } from './plain-http.js';
 
-/** Options of {@link loadPurchase}, and what {@link requirePurchase} has in common with it. */
+/** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request> {
   /**
-   * Where the code is found. Default: the header `x-purchase-code`, then the body's field
+   * Where the purchase code is read from. Default: the header `x-purchase-code`, then the body's field
    * `purchase_code`.
    */
   code?: CodeSource | undefined;
@@ -42,8 +42,8 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
-   * What happens to a visitor who is refused. Default: `next(denial)`. It is not called when the
-   * service could not be asked: that is an error, and no fault of the visitor's.
+   * Responds to a refused visitor. Default: `next(denial)`. Not called when the service could not be asked,
+   * because that is an error, not a refusal.
    */
   onDenied?:
     | ((denial: Denial, req: Request, res: Response, next: NextFunction) => unknown)
@@ -53,15 +53,15 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
 const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
 
 /**
- * Opens a route to those who hold a valid purchase code (specification: purchases/validation).
+ * Lets only visitors with a valid purchase code into a route (specification: purchases/validation).
  *
- * The purchase is at `req.marketplace.purchase` afterwards. Refusals: `purchase_required` (402);
+ * Puts the purchase at `req.marketplace.purchase`. Refusals: `purchase_required` (402);
  * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
  * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the
- * service cannot be asked: `service_unavailable` (503) and its like, never a refusal.
+ * service cannot be asked, it is an error such as `service_unavailable` (503), never a refusal.
  *
- * What it lets through gets `Cache-Control: private`, unless the app has set that header before, and
- * `Vary` with the request headers that the code is read from. Refusals get `no-store`.
+ * The response to a request that it lets through gets `Cache-Control: private`, unless the app has set that
+ * header before, and `Vary` with the request headers that the code is read from. Refusals get `no-store`.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -71,13 +71,13 @@ export function requirePurchase(
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
-  const { look, headers } = purchaseLook(owner, keyApi, given);
+  const { checkRequest, headers } = requestCheck(owner, keyApi, given);
   const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
   return (req, res, next) => {
     const decided = (result: CheckResult): void => {
-      const reason = note(contextOf(req, res), result);
+      const reason = storeResult(contextOf(req, res), result);
       const isOpen = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
       report(isOpen, reason);
       if (isOpen) {
@@ -91,7 +91,7 @@ export function requirePurchase(
         next(reason);
         return;
       }
-      // The app's function could call `next` and fail afterwards.
+      // `onDenied` can call `next` and fail afterwards.
       let isPassedOn = false;
       const nextOnce = (error?: unknown): void => {
         if (!isPassedOn) next(error);
@@ -105,29 +105,29 @@ export function requirePurchase(
     contextOf(req, res);
     let result: CheckResult | Promise<CheckResult>;
     try {
-      result = look(req as Request, res);
+      result = checkRequest(req as Request, res);
     } catch (error) {
       failed(error);
       return;
     }
-    // What the cache knows goes on in the same turn: a promise would cost as much as all the rest.
+    // A cached answer is handled synchronously, because a promise would double the cost of the guard.
     if (isPromise(result)) result.then(decided, failed);
     else decided(result);
   };
 }
 
 /**
- * Finds out what the visitor's purchase code is worth, and blocks nobody. `req.marketplace.verdict` is
- * afterwards
+ * Finds out what the visitor's purchase code is worth, and blocks no request. Sets
+ * `req.marketplace.verdict`:
  *
- * - `valid`: `req.marketplace.purchase` is there, and meets the conditions that were given;
+ * - `valid`: `req.marketplace.purchase` is present, and meets the conditions;
  * - `invalid`: the service does not know the code, or a condition is not met;
- * - `unknown`: the service could not be asked, or was not, because of too many failed attempts;
- * - `absent`: no code came.
+ * - `unknown`: the service could not be asked, or the client has too many failed attempts;
+ * - `absent`: no code was sent.
  *
- * `req.marketplace.denial` says why where it is not `valid`. Only errors of the app's own functions go
- * to `next`. Where a code came, the answer gets `Cache-Control: private`, unless the app has set that
- * header before; it always gets `Vary` with the request headers that the code is read from.
+ * `req.marketplace.denial` says why the verdict is not `valid`. Only errors of the app's own functions
+ * go to `next`. With a code, the response gets `Cache-Control: private`, unless the app has set that header
+ * before. It always gets `Vary` with the request headers that the code is read from.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -137,18 +137,18 @@ export function loadPurchase(
 ): Middleware {
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
-  const { look, headers } = purchaseLook(owner, keyApi, given);
+  const { checkRequest, headers } = requestCheck(owner, keyApi, given);
   return loader(async (req, res, context) => {
-    const result = await look(req, res);
-    note(context, result);
-    // The page of a visitor without a code is the same for all of them.
+    const result = await checkRequest(req, res);
+    storeResult(context, result);
+    // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
     else keepPrivate(res, headers);
   });
 }
 
-/** Reads the code of a request and checks it; also the headers that the code is read from. */
-function purchaseLook(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
+/** Makes the function that reads and checks a request's code; also lists the headers that it reads. */
+function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
   warnIfInHandler();
   const source =
     functionOption(owner, 'code', options.code) ??
@@ -156,26 +156,31 @@ function purchaseLook(owner: string, keyApi: PurchaseValidator, options: LoadPur
   const check = purchaseCheck<Request>(owner, keyApi, options, (req, limit) =>
     limit.keyGenerator(req),
   );
-  const look = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
-    const wait: Parameters<typeof check>[2] = (ask) => whileThere(res, ask);
+  const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
+    const withSignal: Parameters<typeof check>[2] = (request) => abortOnLeave(res, request);
     const code = source(req);
-    return isPromise(code) ? code.then((later) => check(later, req, wait)) : check(code, req, wait);
+    return isPromise(code)
+      ? code.then((later) => check(later, req, withSignal))
+      : check(code, req, withSignal);
   };
-  return { look, headers: headersOf.get(source) ?? [] };
+  return { checkRequest, headers: headersOf.get(source) ?? [] };
 }
 
-/** Puts a result at `req.marketplace`; gives the reason why it is not valid. */
-function note(context: MarketplaceContext, result: CheckResult): MarketgateError | undefined {
+/** Stores a result in the context. Gives the reason why it is not valid. */
+function storeResult(
+  context: MarketplaceContext,
+  result: CheckResult,
+): MarketgateError | undefined {
   context.verdict = result.verdict;
   if (result.verdict === 'valid') {
-    // A copy on top: Express's res.render writes into what it is given.
+    // A shallow copy, because Express's res.render writes into its argument.
     context.purchase = { ...result.purchase };
     delete context.denial;
     return undefined;
   }
   delete context.purchase;
   const reason = result.verdict === 'unknown' ? result.error : result.denial;
-  // The message of an outage is for the operator: an app may send `req.marketplace` as JSON.
+  // Not enumerable for an outage, whose message is for the operator: an app can send the context as JSON.
   const { expose: enumerable } = reason;
   Object.defineProperty(context, 'denial', {
     value: reason,
@@ -192,13 +197,13 @@ function report(allowed: boolean, reason: MarketgateError | undefined): void {
   guardChannel.publish(message);
 }
 
-/** How the frames of a router are called that runs a handler: of Express 4, and of Express 5. */
+/** Stack frames of a router that runs a handler, in Express 4 and 5. */
 const ROUTER = /\bLayer\.(?:handle_request|handleRequest|handle \[as handle_request\])/;
 
-/** Warns when the guard that is being made is made by a handler, as each request would make one. */
+/** Warns when a handler makes the guard, because each request would make another one. */
 function warnIfInHandler(): void {
   const { stackTraceLimit } = Error;
-  // More than the default: an app's own functions can stand between its handler and a guard.
+  // More than the default, because the app can have many calls between its handler and the guard.
   Error.stackTraceLimit = 50;
   const { stack } = new Error();
   Error.stackTraceLimit = stackTraceLimit;
@@ -206,8 +211,8 @@ function warnIfInHandler(): void {
 }
 
 /**
- * Where a visitor's purchase code is found in a request. Gives the code as it was sent, `undefined`
- * when there is none, or a promise of either. What is no string counts as an invalid code.
+ * Reads the purchase code from a request. Gives the code as it was sent, `undefined` when there is none, or
+ * a promise of either. Any other value is an invalid code.
  */
 export type CodeSource = (req: Request) => unknown;
 
@@ -224,21 +229,21 @@ const field = (from: unknown, name: string): unknown =>
     ? (from as Record<string, unknown>)[name]
     : undefined;
 
-/** The code in a request header. */
+/** Reads the code from a request header. */
 export function fromHeader(name: string): CodeSource {
   const header = textOption('fromHeader', 'name', name).toLowerCase();
   return readsHeaders((req) => req.headers[header], [name]);
 }
 
-/** Bodies that the usual parsers read. Others, such as a file that is uploaded, hold no code. */
+/** Content types that the usual body parsers read. Others, such as an uploaded file, contain no code. */
 const FORM = /^\s*(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
 
-/** Whether a body came that a parser should have read. */
+/** Whether the request has a body that a parser should have read. */
 const hasForm = ({ headers }: Request): boolean =>
   FORM.test(headers['content-type'] ?? '') &&
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
-/** The code in a field of the body, as `express.urlencoded()` or `express.json()` reads it. */
+/** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */
 export function fromBody(name = 'purchase_code'): CodeSource {
   textOption('fromBody', 'name', name);
   return (req) => {
@@ -247,19 +252,19 @@ export function fromBody(name = 'purchase_code'): CodeSource {
   };
 }
 
-/** The code in the query. Nothing reads from there by default, because URLs are logged and shared. */
+/** Reads the code from the query. Not part of the default, because URLs are logged and shared. */
 export function fromQuery(name = 'purchase_code'): CodeSource {
   textOption('fromQuery', 'name', name);
   return (req) => field(queryOf(req), name);
 }
 
-/** The code in a route parameter. It stands in the URL, as with {@link fromQuery}. */
+/** Reads the code from a route parameter, which is in the URL as with {@link fromQuery}. */
 export function fromParams(name = 'purchase_code'): CodeSource {
   textOption('fromParams', 'name', name);
   return (req) => field(req.params, name);
 }
 
-/** The code that the app keeps in its session. */
+/** Reads the code that the app has stored in its session. */
 export function fromSession(name = 'purchase_code'): CodeSource {
   textOption('fromSession', 'name', name);
   const source: CodeSource = (req) => {
@@ -270,7 +275,7 @@ export function fromSession(name = 'purchase_code'): CodeSource {
   return readsHeaders(source, ['Cookie']);
 }
 
-/** The first of several sources that has a code. */
+/** Reads the code from the first source that has one. */
 export function firstOf(...sources: CodeSource[]): CodeSource {
   if (sources.length === 0 || sources.some((source) => typeof source !== 'function')) {
     throw new TypeError(

@@ -11,9 +11,9 @@ const RETURN_TO = Symbol.for('marketgate.returnTo');
 type Marked = { [RETURN_TO]?: string | undefined };
 
 /**
- * A path on this site, or `undefined`. The whole value is dropped when it leads elsewhere or could be
- * understood so by some browser: `//evil`, `/\evil`, `https:evil`, anything with a backslash or a
- * control character. Nothing is repaired, for a repaired attack is still one.
+ * Gives the value if it is a path on this site, else `undefined`. Refuses every value that any browser could
+ * read as another site: `//evil`, `/\evil`, `https:evil`, anything with a backslash or a control character.
+ * Nothing is repaired, because a repaired attack is still an attack.
  */
 export function safeReturnTo(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LONGEST) return undefined;
@@ -22,35 +22,35 @@ export function safeReturnTo(value: unknown): string | undefined {
   const here = 'http://here.invalid';
   if (!URL.canParse(value, here)) return undefined;
   const url = new URL(value, here);
-  // "/.//evil" becomes "//evil" when a program normalises it before it redirects.
+  // Normalised before a redirect, "/.//evil" becomes "//evil".
   return url.origin === here && !url.pathname.startsWith('//') ? value : undefined;
 }
 
 /**
  * Where the visitor wanted to go before the login: the `returnTo` given to
- * `authenticate('marketplace', { returnTo })`. For the handler after the callback; same-origin only,
- * `undefined` when there is none. It does not lie in the session, so passport's regeneration of it
- * loses nothing.
+ * `authenticate('marketplace', { returnTo })`, or the page where `requireLogin` stopped the visitor. For the
+ * handler of the callback. Same-origin only; `undefined` when there is none. It survives passport's
+ * regeneration of the session.
  */
 export function returnTo(req: object): string | undefined {
   return safeReturnTo((req as Marked)[RETURN_TO]);
 }
 
-/** Leaves the path for {@link returnTo}, with the request that the callback came in. */
+/** Attaches the path to the request of the callback, for {@link returnTo}. */
 export function attachReturnTo(req: object, path: string | undefined): void {
-  // Most logins have none, and a request gets a new shape with every property.
+  // Not for `undefined`, because every new property changes the request's hidden class.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
 
 const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';
-/** As long as an attempt: who takes longer starts over anyway. */
+/** As long as a login attempt, in milliseconds. */
 const LIFETIME = 10 * 60_000;
 
 /**
- * Keeps the page on which a visitor was stopped until the login starts: in the session, or for apps
- * without one in a cookie. The cookie is not signed, for the value is checked when it is read, and
- * says nothing that the visitor could not type.
+ * Saves the page where a visitor was stopped until the login starts, in the session, or in a cookie for apps
+ * without one. The cookie is not signed: its value is checked when it is read, and the visitor could type
+ * any such path.
  */
 export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
@@ -64,7 +64,7 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   await saveSession(session);
 }
 
-/** Takes the page out again; the session is written with the attempt that it goes into. */
+/** Removes and gives the saved page. The caller saves the session, with the login attempt. */
 export function takeSavedReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
   if (session !== undefined) {

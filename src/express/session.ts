@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { DeadlineExceeded, within } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
-/** The methods take a callback (express-session) or return a promise (iron-session). */
+/** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
 export interface Session extends Record<string, unknown> {
   save?: (done: (error?: unknown) => void) => unknown;
   regenerate?: (done: (error?: unknown) => void) => unknown;
@@ -18,16 +18,16 @@ export function sessionOf(req: object): Session | undefined {
 }
 
 /**
- * Saves the session before the browser is sent on and before anything is spent: a session that is only
- * saved at the end of the response can be too late for a fast browser.
+ * Saves the session before the redirect. A save at the end of the response can come after the browser's
+ * next request.
  */
 export async function saveSession(session: Session): Promise<void> {
   if (typeof session.save === 'function') await call(session, 'save');
 }
 
 /**
- * Whether passport can give this request a new session when somebody logs in. A session that has `save`
- * and no id (iron-session) is all in its cookie: emptied, it is a new one.
+ * Whether passport can give this request a new session when a user logs in. A session that has `save` and
+ * no id (iron-session) is stored in its cookie, so an empty one is a new one.
  */
 export function canRegenerate(req: Request): boolean {
   const session = sessionOf(req);
@@ -35,14 +35,14 @@ export function canRegenerate(req: Request): boolean {
   return typeof session?.save === 'function' && session.id === undefined && isReplaceable(req);
 }
 
-/** Not a getter and setter, as Koa's session is. */
+/** Whether `req.session` can be assigned. Koa's is a getter and setter. */
 const isReplaceable = (req: Request): boolean =>
   Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
 
 /**
- * Lets passport's `req.logIn` use any session that {@link canRegenerate}, each call within a deadline.
- * Passport gives `regenerate` and `save` callbacks and waits for these for ever; meanwhile it gets a copy
- * of the session, because the methods of iron-session cannot be replaced.
+ * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, and gives each call a
+ * deadline. Passport calls `regenerate` and `save` with callbacks and waits for them without a limit. During
+ * `logIn` it gets a copy of the session with other methods, because those of iron-session cannot be replaced.
  */
 export function adaptLogIn(req: Request): void {
   const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
@@ -74,7 +74,7 @@ export function adaptLogIn(req: Request): void {
 }
 
 const withCallback = (run: () => Promise<void>): PropertyDescriptor => ({
-  // Else it would be saved with the data, where the methods of a session are enumerable.
+  // An enumerable method would be saved with the session's data.
   enumerable: false,
   value: (done: (error?: unknown) => void) =>
     void run()
