@@ -160,6 +160,11 @@ export class GuardedSharedCache {
   ): Promise<void> {
     const { subscribe } = this.#store;
     if (subscribe === undefined || this.isSubscribed) return;
+    const onReceived = (message: string | undefined): void => {
+      // The connection is back: what could not be sent is sent now, and not when the breaker closes.
+      if (message === undefined) this.#breaker.leave(false, 'answered');
+      onMessage(message);
+    };
     let canHaveMissed = hasCached;
     let hasReported = false;
     const onListening = (isListening: boolean): void => {
@@ -167,10 +172,10 @@ export class GuardedSharedCache {
       const hasMissed = isListening && !this.#isListening && canHaveMissed;
       this.#isListening = isListening;
       canHaveMissed = true;
-      if (hasMissed) onMessage(undefined);
+      if (hasMissed) onReceived(undefined);
     };
     const begun = (async () => {
-      const stop = await subscribe.call(this.#store, onMessage, onListening);
+      const stop = await subscribe.call(this.#store, onReceived, onListening);
       if (!hasReported) onListening(true);
       return stop;
     })().catch((): Unavailable => {

@@ -36,7 +36,7 @@ export type ApiKeyOption = string | (() => string | Promise<string>);
 
 const ENCODINGS = ['form', 'json', 'query'] as const;
 /** How parameters are sent: the specification does not show it, and deployments take all three. */
-export type ValidationEncoding = (typeof ENCODINGS)[number];
+export type ValidationEncoding = 'form' | 'json' | 'query';
 
 /** Options of {@link KeyApi}. */
 export interface KeyApiOptions extends ClientOptions {
@@ -198,7 +198,7 @@ export class KeyApi {
   /**
    * The purchase of a code (purchases/validation), or `null` when the service says that the code is
    * invalid; that includes refunded purchases and codes of other authors.
-   * @param code - as the customer gave it, see {@link normalizePurchaseCode}.
+   * @param code as the customer gave it: blanks around it, full-width letters and invisible characters do no harm.
    * @throws TypeError when it is not a string, or blank.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {

@@ -26,7 +26,9 @@ describe.skipIf(redisIsMissing())('one process apart from the others', () => {
       await fleet.workers[2]?.do('invalidate', { code });
       await Promise.all([2, 3].map((i) => fleet.workers[i]?.do('forgotten', { code })));
       // It cannot know, and goes on with what it has.
-      expect(await fleet.workers[n]?.do('peek', { code })).toBe('yes');
+      const calls = service.calls(code);
+      expect(await bench.ask(n, code)).toBe(1);
+      expect(service.calls(code)).toBe(calls);
       proxies[n]?.mend();
       await fleet.workers[n]?.do('forgotten', { code });
       const before = service.calls(code);

@@ -100,7 +100,7 @@ describe.skipIf(redisIsMissing())('with a real Redis', () => {
         const backend = new RedisBackend(server);
         // What was sent has been answered and heard when a command behind it is.
         const settle = async (): Promise<void> => {
-          for (let turn = 0; turn < 3; turn++) await server.command('PING');
+          for (let turn = 0; turn < 20; turn++) await server.command('PING');
         };
         try {
           await runSequence(steps, backend, settle, async (milliseconds) => {
