@@ -128,6 +128,10 @@ async function startSandbox(
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
     redirectUrl: flags.redirectUrl,
+    onRequest: ({ at, method, path, status, durationMs }) => {
+      const time = new Date(at).toTimeString().slice(0, 8);
+      io.out(`${time} ${method} ${path} ${status || 'no answer'} ${Math.round(durationMs)} ms`);
+    },
     ...(flags.seed !== undefined && { seed: readSeed(flags.seed) }),
     ...(flags.state !== undefined && { state: flags.state }),
     ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),

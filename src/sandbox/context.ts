@@ -50,7 +50,7 @@ export function createContext(options: SandboxOptions): SandboxContext {
     data: new SandboxData(seed, clock, revoke, changed),
     faults: createFaults(changed),
     sessions: new BrowserSessions(clock),
-    record: new RequestRecord(clock, live.changed),
+    record: new RequestRecord(clock, live.changed, options.onRequest),
     hosts: new ConsoleHosts(options.consoleHosts),
     changed,
   };

@@ -1,6 +1,7 @@
 import type { SandboxSeed } from './data/schema.js';
 import { parsed, redirectUrl as redirectUrlSchema } from './data/schema.js';
 import type { SandboxDialect } from './dialect.js';
+import type { SandboxRequest } from './record.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {
@@ -23,9 +24,11 @@ export interface SandboxOptions {
    * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
    */
   state?: string;
+  /** Called with each request when its answer has ended, except those of the console. Default: not called. */
+  onRequest?: (request: SandboxRequest) => void;
 }
 
-const NAMES = ['seed', 'clock', 'dialect', 'redirectUrl', 'consoleHosts', 'state'];
+const NAMES = ['seed', 'clock', 'dialect', 'redirectUrl', 'consoleHosts', 'state', 'onRequest'];
 
 /** Checks what the parts do not check themselves; throws a TypeError that names the option. */
 export function checkOptions(options: SandboxOptions): void {
@@ -35,7 +38,7 @@ export function checkOptions(options: SandboxOptions): void {
   for (const name of Object.keys(options)) {
     if (!NAMES.includes(name)) throw new TypeError(`createSandbox: there is no option ${name}`);
   }
-  const { clock, redirectUrl, consoleHosts, state } = options;
+  const { clock, redirectUrl, consoleHosts, state, onRequest } = options;
   if (clock !== undefined && (typeof clock !== 'function' || !Number.isFinite(clock()))) {
     throw new TypeError('clock: expected a function that gives epoch milliseconds');
   }
@@ -46,6 +49,9 @@ export function checkOptions(options: SandboxOptions): void {
   }
   if (state !== undefined && (typeof state !== 'string' || state === '')) {
     throw new TypeError('state: expected the path of a file');
+  }
+  if (onRequest !== undefined && typeof onRequest !== 'function') {
+    throw new TypeError('onRequest: expected a function');
   }
   if (redirectUrl !== undefined) parsed(redirectUrlSchema, redirectUrl, 'redirectUrl');
 }

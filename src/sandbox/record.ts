@@ -66,12 +66,19 @@ const requestOf = ({ request, response, startedAt, endedAt }: Entry): SandboxReq
 export class RequestRecord {
   readonly #clock: SandboxClock;
   readonly #changed: () => void;
+  readonly #ended: (request: SandboxRequest) => void;
   readonly #entries: Entry[] = [];
   readonly #byRequest = new WeakMap<Request, Entry>();
 
-  constructor(clock: SandboxClock, onChange: () => void = () => {}) {
+  /** @param onRequest is called with each request when its answer has ended. */
+  constructor(
+    clock: SandboxClock,
+    onChange: () => void = () => {},
+    onRequest: (request: SandboxRequest) => void = () => {},
+  ) {
     this.#clock = clock;
     this.#changed = onChange;
+    this.#ended = onRequest;
   }
 
   list(): SandboxRequest[] {
@@ -111,6 +118,7 @@ export class RequestRecord {
     res.once('close', () => {
       entry.endedAt = performance.now();
       this.#changed();
+      this.#ended(requestOf(entry));
     });
     this.#note(entry, queryParameters(req));
     next();

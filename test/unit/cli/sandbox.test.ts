@@ -49,9 +49,10 @@ describe('marketgate sandbox', () => {
         faults: { latency: 1, bom: false },
       });
     };
-    expect.assertions(3);
-    const { code } = await cli(['sandbox', '--port', '0', ...switches], {}, { whileRunning });
+    expect.assertions(4);
+    const { code, out } = await cli(['sandbox', '--port', '0', ...switches], {}, { whileRunning });
     expect(code).toBe(0);
+    expect(out).toMatch(/^\d\d:\d\d:\d\d POST \/api\/purchases\/validation 200 \d+ ms$/m);
   });
 
   it('leads logins back to localhost:3000 unless told otherwise', async () => {
