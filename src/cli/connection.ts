@@ -5,21 +5,21 @@ import { networkFailure } from '../http/failure.js';
 export type Status = 'ok' | 'warning' | 'wrong' | 'skipped';
 
 /**
- * Reports one check. `warning`: it works, but needs attention. `skipped`: it is not set up, or could not
- * be checked because something before it is wrong.
+ * Reports the result of one check. `warning`: it works, but needs attention. `skipped`: it is not set up, or
+ * it cannot be checked because an earlier check failed.
  */
 export type Report = (check: string, status: Status, detail: string) => void;
 
-/** A larger difference makes support dates and token lifetimes visibly wrong. */
+/** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
 const LARGEST_SKEW = 60_000;
 const DAY = 86_400_000;
-/** Automatic renewal has happened by then; somebody who renews by hand should start. */
-const SOON = 14 * DAY;
+/** How long before its end a certificate should be renewed. Automatic renewal is usually earlier. */
+const RENEWAL_PERIOD = 14 * DAY;
 
 const CHECKS = ['reachable', 'https', 'certificate', 'clock'] as const;
 
 /**
- * Checks the way to a service: the connection, https, the certificate, and whether both clocks agree.
+ * Checks the connection to a service: that it answers, https, the certificate, and the clock.
  * @param prefix goes before the names of the checks.
  * @returns whether the service can be asked anything.
  */
@@ -42,7 +42,7 @@ export async function checkConnection(
     say('reachable', 'wrong', `${(error as Error).message}; ${advice}`);
     return skip('https');
   }
-  // Nothing is sent to a server whose certificate is not trusted, as the clients would not either.
+  // Sends nothing to a server whose certificate is not trusted, as the clients do.
   const isTrusted = certificate?.problem === undefined;
   const answer = isTrusted ? await probe(url, timeout).catch((error: Error) => error) : undefined;
   if (answer instanceof Error) {
@@ -72,8 +72,8 @@ interface Certificate {
 }
 
 /**
- * Connects, and reads the certificate of an https server, also of an untrusted one: nothing is sent.
- * Rejects with an error whose message holds no part of the address.
+ * Connects, and reads the certificate of an https server, even an untrusted one. Sends no request. Rejects
+ * with an error whose message contains no part of the address.
  */
 function certificateOf(url: URL, timeout: number): Promise<Certificate | undefined> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -95,7 +95,7 @@ function certificateOf(url: URL, timeout: number): Promise<Certificate | undefin
     socket.setTimeout(timeout, () => fail(noAnswer(timeout)));
     socket.once('error', (error: NodeJS.ErrnoException) => {
       const isPlain = error.code === 'EPROTO' || error.code?.startsWith('ERR_SSL_');
-      fail(isPlain ? 'it does not speak TLS on this port' : inWords(error));
+      fail(isPlain ? 'it does not speak TLS on this port' : describeNetworkFailure(error));
     });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       resolve(isTls ? read(socket as TLSSocket) : undefined);
@@ -105,7 +105,7 @@ function certificateOf(url: URL, timeout: number): Promise<Certificate | undefin
 
   function read(socket: TLSSocket): Certificate {
     const peer = socket.getPeerCertificate();
-    // The types say Error, Node gives the code.
+    // The types say Error, but Node.js gives the code.
     const problem: unknown = socket.authorizationError;
     return {
       problem: socket.authorized ? undefined : String(problem ?? 'UNKNOWN'),
@@ -125,7 +125,7 @@ function checkCertificate(certificate: Certificate | undefined, say: Report): vo
   } else {
     const left = certificate.validTo - Date.now();
     const until = `valid until ${day(certificate.validTo)} (${days(left)}), by ${certificate.issuer}`;
-    if (left < SOON) say('certificate', 'warning', `${until}; it must be renewed soon`);
+    if (left < RENEWAL_PERIOD) say('certificate', 'warning', `${until}; it must be renewed soon`);
     else say('certificate', 'ok', until);
   }
 }
@@ -171,7 +171,7 @@ function checkClock(skew: number | undefined, say: Report): void {
   }
 }
 
-/** The head of an answer. */
+/** The head of a response. */
 export interface Probe {
   readonly status: number;
   readonly header: (name: string) => string;
@@ -180,8 +180,8 @@ export interface Probe {
 }
 
 /**
- * Requests a page and follows no redirect. Waits for the head only, because a body can be endless.
- * Rejects with an error whose message holds no part of the address.
+ * Requests a page. Follows no redirect, and reads only the head, because a body can be endless. Rejects with
+ * an error whose message contains no part of the address.
  */
 export async function probe(url: string, timeout: number): Promise<Probe> {
   const { request } = await import('undici');
@@ -196,14 +196,14 @@ export async function probe(url: string, timeout: number): Promise<Probe> {
       skew: Number.isNaN(date) ? undefined : date - Date.now(),
     };
   } catch (error) {
-    throw new Error(signal.aborted ? noAnswer(timeout) : inWords(error));
+    throw new Error(signal.aborted ? noAnswer(timeout) : describeNetworkFailure(error));
   }
 }
 
 export const noAnswer = (timeout: number): string => `no answer within ${timeout} ms`;
 
-/** Describes a failure below HTTP without its message, which can hold the address and so a secret. */
-export function inWords(error: unknown): string {
+/** Describes a network failure without its message, which can contain the address and so a secret. */
+export function describeNetworkFailure(error: unknown): string {
   const { cause } = networkFailure('', error);
   return cause instanceof Error ? cause.message : 'no connection';
 }

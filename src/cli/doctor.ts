@@ -4,7 +4,7 @@ import { isMarketgateError } from '../errors.js';
 import { SANDBOX_HEADER } from '../sandbox/console/sandbox-header.js';
 import {
   checkConnection,
-  inWords,
+  describeNetworkFailure,
   noAnswer,
   type Probe,
   probe,
@@ -15,7 +15,7 @@ import { colorsOf, type Io, printable, table } from './io.js';
 import { missingSettings, type Settings, type VARIABLES } from './settings.js';
 
 /**
- * `marketgate doctor`: checks everything that a login and a purchase code depend on, in that order.
+ * `marketgate doctor`: checks the settings, the key API, the login API and Redis, in that order.
  * @returns the exit code: 0 when nothing is wrong, else 1.
  */
 export async function doctor(settings: Settings, json: boolean, io: Io): Promise<number> {
@@ -33,28 +33,35 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   await checkKeyApi(settings, report);
   await checkLogin(settings, report);
   await checkRedis(settings, report);
-  const isWell = findings.every(({ status }) => status !== 'wrong');
-  if (json) io.out(JSON.stringify({ ok: isWell, findings }, null, 2));
-  return isWell ? 0 : 1;
+  const isOk = findings.every(({ status }) => status !== 'wrong');
+  if (json) io.out(JSON.stringify({ ok: isOk, findings }, null, 2));
+  return isOk ? 0 : 1;
 }
 
-/** The key API: its address, the way to it, the key, the items. */
+/** Checks the key API: its address, the connection, the key, the items. */
 async function checkKeyApi(settings: Settings, report: Report): Promise<void> {
   const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
   const skip = skipper(report);
   const all = ['reachable', 'https', 'certificate', 'clock', 'api_key', 'items'];
-  const keyApi = await opened('key API', baseUrl, settings, report, ['baseUrl', 'apiKey'], () => {
-    return new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
-  });
+  const keyApi = await makeClient(
+    'key API',
+    baseUrl,
+    settings,
+    report,
+    ['baseUrl', 'apiKey'],
+    () => {
+      return new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
+    },
+  );
   if (keyApi === undefined) return skip(...all);
   try {
     if (!(await checkConnection(baseUrl, timeout, report))) return skip('api_key', 'items');
-    const isAccepted = await attempt('api_key', report, async () => {
+    const isAccepted = await reportCall('api_key', report, async () => {
       const { username, name } = await keyApi.getAccount();
       return `accepted; the account of ${name.full_name || username}`;
     });
     if (!isAccepted) return skip('items');
-    await attempt('items', report, async () => {
+    await reportCall('items', report, async () => {
       const { length } = await keyApi.listItems();
       return length === 0 ? 'readable; the service says there are none' : `readable; ${length}`;
     });
@@ -63,10 +70,10 @@ async function checkKeyApi(settings: Settings, report: Report): Promise<void> {
   }
 }
 
-/** No service issues this auth_key. How it is refused tells whether the service knows the app. */
+/** An auth_key that no service issues. The refusal shows whether the service knows the app. */
 const NO_AUTH_KEY = 'marketgate-doctor';
 
-/** The login API: its address, the way to it where that is another host, the login page, the app. */
+/** Checks the login API: its address, the connection if its origin is another one, the login page, the app. */
 async function checkLogin(settings: Settings, report: Report): Promise<void> {
   const { authUrl = '', appId = '', appSecret = '', allowInsecure, timeout } = settings;
   const skip = skipper(report);
@@ -74,7 +81,7 @@ async function checkLogin(settings: Settings, report: Report): Promise<void> {
     return report('login', 'skipped', 'not set up: fine for a site without login');
   }
   const needed = ['authUrl', 'appId', 'appSecret'] as const;
-  const loginApi = await opened('login', authUrl, settings, report, needed, () => {
+  const loginApi = await makeClient('login', authUrl, settings, report, needed, () => {
     return new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
   });
   if (loginApi === undefined) return skip('login page', 'app');
@@ -84,7 +91,7 @@ async function checkLogin(settings: Settings, report: Report): Promise<void> {
       (await checkConnection(authUrl, timeout, report, 'login '));
     if (!isReached) return skip('login page', 'app');
     if (!(await checkLoginPage(loginApi.loginUrl(), timeout, report))) return skip('app');
-    await attempt('app', report, async () => {
+    await reportCall('app', report, async () => {
       try {
         await loginApi.exchange(NO_AUTH_KEY);
       } catch (error) {
@@ -125,7 +132,7 @@ async function checkLoginPage(url: string, timeout: number, report: Report): Pro
   return say('warning', '; it may not know this app, or want its redirect URL registered');
 }
 
-/** Checks that Redis answers, with the client that is installed next to the package. */
+/** Checks that Redis answers, if the app has the package redis. */
 async function checkRedis({ redisUrl, timeout }: Settings, report: Report): Promise<void> {
   if (redisUrl === undefined) {
     return report('redis', 'skipped', 'not set up: fine for one process');
@@ -167,18 +174,21 @@ const REDIS_REFUSALS: Readonly<Record<string, string>> = {
   LOADING: 'it is loading its data; try again in a moment',
 };
 
-/** Only the first word of a refusal: the rest can repeat the password. */
+/** Describes a refusal by its first word only, because the rest can contain the password. */
 function redisProblem(error: unknown): string {
   const { message = '', code } = Object(error) as Partial<NodeJS.ErrnoException>;
-  if (code !== undefined) return inWords(error);
+  if (code !== undefined) return describeNetworkFailure(error);
   const [word = ''] = message.split(' ', 1);
   if (Object.hasOwn(REDIS_REFUSALS, word)) return REDIS_REFUSALS[word] ?? '';
   if (message.startsWith('no answer')) return `it accepts connections, but sends ${message}`;
   return 'its answer is not that of Redis';
 }
 
-/** Makes a client, unless settings are missing or wrong, or production is set up to use a sandbox. */
-async function opened<T>(
+/**
+ * Makes a client and reports its host. Gives `undefined` and reports why, if settings are missing or wrong, or
+ * if production would use a sandbox.
+ */
+async function makeClient<T>(
   check: string,
   url: string,
   settings: Settings,
@@ -215,13 +225,13 @@ async function isSandbox(url: string, timeout: number): Promise<boolean> {
     const { header } = await probe(`${url.replace(/\/+$/, '')}/sandbox/console`, timeout);
     return header(SANDBOX_HEADER) !== '';
   } catch {
-    // The checks that follow say what is wrong with the address.
+    // Later checks report what is wrong with the address.
     return false;
   }
 }
 
-/** Reports the result of a call: its text, or the error's message. */
-async function attempt(
+/** Reports the result of a call: its text, or the error's message. @returns whether the call succeeded. */
+async function reportCall(
   check: string,
   report: Report,
   call: () => Promise<string | undefined>,

@@ -3,7 +3,7 @@ import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
 import { colorsOf, type Io, table, UsageError } from './io.js';
 
-/** Where the pages are: next to the built files, or in the sources. */
+/** Where the pages are: next to the built files, or in the source tree. */
 const FOLDERS = ['./errors/', '../errors/pages/'];
 
 /** Every code that has a page, with its HTTP status, or "warning". */
@@ -13,8 +13,8 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /**
- * `marketgate explain [CODE]`: the page that the `help` of errors and warnings names.
- * @throws UsageError that lists the codes, when this one does not exist.
+ * `marketgate explain [CODE]`: shows the page that the `help` of an error or a warning names.
+ * @throws UsageError that lists the codes, when the given one does not exist.
  */
 export function explain(code: string | undefined, io: Io): string {
   if (code === undefined) {

@@ -1,15 +1,15 @@
 import { text } from 'node:stream/consumers';
 import pc from 'picocolors';
 
-/** Input and output of a command. Tests replace it. */
+/** Input and output of a command. */
 export interface Io {
-  /** Prints a line that the command was run for. */
+  /** Prints a line of the command's result to stdout. */
   out(text: string): void;
-  /** Prints a line about the command itself. */
+  /** Prints a warning or an error to stderr. */
   err(text: string): void;
   /** Reads stdin to its end. */
   read(): Promise<string>;
-  /** Whether to use colors: not where the output goes into a file or a pipe. */
+  /** Whether to use colors. False when the output goes to a file or a pipe. */
   readonly color: boolean;
 }
 
@@ -20,7 +20,7 @@ export const processIo: Io = {
   color: pc.isColorSupported && process.stdout.isTTY === true,
 };
 
-/** The command lacks what it needs, or was given what it does not know: exit code 2. */
+/** A setting is missing, or an argument is wrong: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -42,5 +42,5 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Text of the service without the control characters that could move a terminal's cursor. */
+/** Replaces control characters, with which text of the service could move a terminal's cursor. */
 export const printable = (line: string): string => line.replace(/[\p{Cc}\p{Cf}]/gu, ' ');

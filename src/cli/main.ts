@@ -2,7 +2,7 @@
 import { processIo } from './io.js';
 import { run } from './program.js';
 
-// A reader that has read enough, as in `marketgate doctor | head -1`, is no failure of the command.
+// A closed pipe, as in `marketgate doctor | head -1`, is not a failure of the command.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -25,7 +25,7 @@ run(process.argv.slice(2), {
     process.exitCode = exitCode;
   },
   (error: unknown) => {
-    // Only the name and the code: the message of an unexpected error can hold anything.
+    // Without the message: that of an unexpected error can contain secrets.
     const { name, code } = error as NodeJS.ErrnoException;
     processIo.err(`marketgate: ${name ?? 'Error'}${code ? ` (${code})` : ''}`);
     process.exitCode = 2;

@@ -4,17 +4,17 @@ import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { type Io, UsageError } from './io.js';
 import { addSandboxCommand } from './sandbox.js';
-import { readSettings, type SettingFlags, type Surroundings, VARIABLES } from './settings.js';
+import { type ProcessInfo, readSettings, type SettingFlags, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
 
-/** What a run needs from outside. */
-export interface RunOptions extends Surroundings {
+/** What {@link run} uses of its process. */
+export interface RunOptions extends ProcessInfo {
   readonly io: Io;
-  /** Called before the sandbox starts; settles when it is to stop. */
+  /** Called before the sandbox starts. Resolves when the sandbox must stop. */
   readonly untilStopped: () => Promise<void>;
 }
 
-/** Runs `marketgate …` and gives its exit code: 2 for wrong usage. */
+/** Runs `marketgate …`. @returns the exit code, 2 for wrong usage. */
 export async function run(args: readonly string[], options: RunOptions): Promise<number> {
   const { io } = options;
   let exitCode = 0;

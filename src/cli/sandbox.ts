@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
 import type { BoardStates } from '../sandbox/boards.js';
 import type { Sandbox } from '../sandbox/index.js';
-import { inWords, noAnswer } from './connection.js';
+import { describeNetworkFailure, noAnswer } from './connection.js';
 import { colorsOf, type Io, printable, table, UsageError } from './io.js';
 import { VARIABLES } from './settings.js';
 
@@ -40,7 +40,7 @@ interface ControlFlags {
   readonly json?: boolean;
 }
 
-/** What the command needs from outside. */
+/** What the command uses of its process. */
 interface SandboxCommandOptions {
   readonly io: Io;
   readonly environment: NodeJS.ProcessEnv;
@@ -51,7 +51,7 @@ interface SandboxCommandOptions {
 export function addSandboxCommand(
   program: Command,
   options: SandboxCommandOptions,
-  finish: (exitCode: number) => void,
+  setExitCode: (exitCode: number) => void,
 ): void {
   const { io, untilStopped } = options;
   const sandbox = program
@@ -72,7 +72,7 @@ export function addSandboxCommand(
     .option('--console-host <name...>', 'host names that may open the console, behind a proxy')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: SandboxFlags) => {
-      // Ctrl+C counts from now on, also while the first lines are printed.
+      // Called first, so that Ctrl+C also works during the start.
       const stopped = untilStopped();
       const started = await startSandbox(flags, options);
       await stopped;
@@ -89,11 +89,11 @@ export function addSandboxCommand(
     .action(async (given: string[], flags: ControlFlags) => {
       const changesOf = (known: BoardStates): Changes =>
         readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
-      finish(await changeRunning(flags, io, changesOf));
+      setExitCode(await changeRunning(flags, io, changesOf));
     });
   control(sandbox.command('show'))
     .description('show which switches of a running sandbox are on')
-    .action(async (flags: ControlFlags) => finish(await changeRunning(flags, io, () => [])));
+    .action(async (flags: ControlFlags) => setExitCode(await changeRunning(flags, io, () => [])));
   control(sandbox.command('reset').argument('[switch...]', 'names; without any, all'))
     .description('reset switches of a running sandbox')
     .action(async (given: string[], flags: ControlFlags) => {
@@ -104,7 +104,7 @@ export function addSandboxCommand(
         const named = readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
         return (given.length > 0 ? named : all).map((each) => ({ ...each, value: null }));
       };
-      finish(await changeRunning(flags, io, changesOf));
+      setExitCode(await changeRunning(flags, io, changesOf));
     });
   sandbox
     .command('switches')
@@ -124,7 +124,7 @@ async function startSandbox(
   if (flags.port.trim() === '' || !Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new UsageError('--port must be a whole number from 0 to 65535');
   }
-  // Only this command loads Express.
+  // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
     redirectUrl: flags.redirectUrl,
@@ -206,7 +206,7 @@ ${table(codes)}
 ${dim(`\nWhile it runs: marketgate sandbox set errorRate=1 localised=de${url}\nCtrl+C ends it.`)}`);
 }
 
-/** Appends the variables that the file does not set yet. Nothing in it is changed. */
+/** Appends the variables that the file does not set. Changes no line of it. */
 function saveEnv(path: string, values: Variables, io: Io): void {
   try {
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -253,7 +253,7 @@ function readSwitches(given: readonly string[]): TypedSwitch[] {
     });
 }
 
-/** `on` and `off` are words; the rest is JSON, or else text. */
+/** Reads `on`, `off`, JSON, or else plain text. */
 function parseValue(text: string): unknown {
   if (text === 'on' || text === 'off') return text === 'on';
   try {
@@ -289,7 +289,7 @@ function boardOf({ board, name }: TypedSwitch, known: BoardStates): string {
 
 type Changes = { readonly board: string; readonly name: string; readonly value: unknown }[];
 
-/** The running sandbox cannot be reached: exit code 1. */
+/** No sandbox can be reached: exit code 1. */
 class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
@@ -343,7 +343,7 @@ const switchTable = (
     ),
   );
 
-/** Asks a running sandbox for its switches, or changes some. */
+/** Requests the switches of a running sandbox, or changes some. */
 async function request(url: string, changes?: object): Promise<BoardStates> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new UsageError('--url must be the http address of a sandbox');
@@ -369,7 +369,7 @@ async function request(url: string, changes?: object): Promise<BoardStates> {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof SyntaxError) throw new Unreachable(`no sandbox answers at ${origin}`);
-    const problem = signal.aborted ? noAnswer(5000) : inWords(error);
+    const problem = signal.aborted ? noAnswer(5000) : describeNetworkFailure(error);
     throw new Unreachable(
       `no sandbox at ${origin}: ${problem}; start one with "marketgate sandbox"`,
     );

@@ -16,7 +16,7 @@ export const VARIABLES = {
 /** Where the service is and what identifies the app to it. */
 export interface Settings extends Partial<Record<keyof typeof VARIABLES, string | undefined>> {
   readonly allowInsecure: boolean;
-  /** Milliseconds that one answer may take. */
+  /** Milliseconds that one answer can take. */
   readonly timeout: number;
   /** Whether `NODE_ENV` is "production". */
   readonly isProduction: boolean;
@@ -34,18 +34,19 @@ export interface SettingFlags {
   readonly envFile?: string;
 }
 
-/** What a process was started with. */
-export interface Surroundings {
+/** The environment and directory that the process was started in. */
+export interface ProcessInfo {
   readonly environment: NodeJS.ProcessEnv;
   /** The working directory: its `.env` is read unless `--env-file` names another. */
   readonly cwd: string;
 }
 
 /**
- * Flags come before the environment, and that before the file. A blank variable counts as absent.
+ * Reads each setting from the flags, else from the environment, else from the file. A blank variable counts
+ * as absent.
  * @throws UsageError that names the flag.
  */
-export function readSettings(flags: SettingFlags, { environment, cwd }: Surroundings): Settings {
+export function readSettings(flags: SettingFlags, { environment, cwd }: ProcessInfo): Settings {
   const timeout = Number(flags.timeout ?? 10_000);
   if (!Number.isInteger(timeout) || timeout < 1) {
     throw new UsageError('--timeout must be a whole number of milliseconds');
@@ -72,13 +73,13 @@ function readEnvFile(path: string): NodeJS.Dict<string> {
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
-    // Without the file's own text: it holds secrets.
+    // Without the error's message, which can contain secrets of the file.
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(`--env-file: ${path} cannot be read (${code ?? 'it is not text'})`);
   }
 }
 
-/** Tells which of some settings are missing and how to give them; `undefined` when none is. */
+/** Says which of these settings are missing and how to set them. `undefined` when none is. */
 export function missingSettings(
   settings: Settings,
   ...names: (keyof typeof VARIABLES)[]

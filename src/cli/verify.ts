@@ -11,8 +11,8 @@ const INVALID = 1;
 const UNKNOWN = 2;
 
 /**
- * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, where
- * other users of the machine do not see it.
+ * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, which
+ * other users of the machine cannot see.
  * @returns the exit code. 0: valid; 1: not valid; 2: unknown.
  */
 export async function verify(
@@ -50,7 +50,7 @@ export async function verify(
   }
 }
 
-/** Output ends up in logs, and the user has the code already. */
+/** Leaves out the code, because output is often logged. */
 function withoutCode({ purchase_code: _, ...rest }: Purchase): Omit<Purchase, 'purchase_code'> {
   return rest;
 }
