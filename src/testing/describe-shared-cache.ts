@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { SharedCache } from '../cache/shared-cache.js';
-import { HOUR, pass, poll, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import { HOUR, letPass, poll, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
 /** What {@link describeSharedCache} is given for each test. */
 export interface SharedCacheSetup extends SuiteSetup {
-  /** The cache. It can hold what earlier tests left: the suite makes up new keys. */
+  /** The cache. It need not be empty, because every test uses new keys. */
   cache: SharedCache;
-  /** A second one on the same backend, as another process has it. Default: `cache` itself. */
+  /** Another cache on the same backend, as in another process. Default: `cache` itself. */
   peer?: SharedCache | undefined;
 }
 
 type Test<Cache> = (cache: Cache, peer: Cache, setup: SharedCacheSetup) => Promise<void>;
 
 /**
- * The contract of a `SharedCache` as a suite of tests, for authors of caches. Runs under vitest, jest,
+ * Tests the contract of a `SharedCache`, for authors of caches. Runs under vitest, jest,
  * node:test or mocha:
  *
  * ```ts
@@ -119,17 +119,17 @@ export function describeSharedCache(
         assert.equal(await cache.get(key), 'value', 'a second before the end of its ttl');
       }
       const isGone = async () => (await cache.get(key)) === undefined;
-      await pass(setup, SHORT, isGone, 'get still gives a value after its ttl');
+      await letPass(setup, SHORT, isGone, 'get still gives a value after its ttl');
       assert.equal(await cache.get(renewed), 'new', 'a value that was set again for longer');
     });
 
     addOptional(['lock'], 'gives a lock to one, until it is released', async (cache, peer) => {
       const key = randomUUID();
-      const release = held(await cache.lock(key, HOUR), 'the first');
+      const release = requireRelease(await cache.lock(key, HOUR), 'the first');
       assert.equal(await cache.lock(key, HOUR), undefined, 'a second here must get undefined');
       assert.equal(await peer.lock(key, HOUR), undefined, 'one in another process, too');
       await release();
-      await held(await peer.lock(key, HOUR), 'one after the release')();
+      await requireRelease(await peer.lock(key, HOUR), 'one after the release')();
     });
 
     addOptional(['lock'], 'gives a lock to one of 50 that ask at once', async (cache) => {
@@ -143,9 +143,9 @@ export function describeSharedCache(
     addOptional(['lock'], 'keeps locks apart from values and each other', async (cache) => {
       const [key, other] = [randomUUID(), randomUUID()];
       await cache.set(key, 'value', HOUR);
-      const release = held(await cache.lock(key, HOUR), 'a key that has a value');
+      const release = requireRelease(await cache.lock(key, HOUR), 'a key that has a value');
       assert.equal(await cache.get(key), 'value', 'the value of a locked key');
-      await held(await cache.lock(other, HOUR), 'another key')();
+      await requireRelease(await cache.lock(other, HOUR), 'another key')();
       await cache.delete(key);
       assert.equal(await cache.lock(key, HOUR), undefined, 'delete must not release the lock');
       await release();
@@ -153,18 +153,18 @@ export function describeSharedCache(
 
     addOptional(['lock'], 'releases a lock after its ttl', async (cache, peer, setup) => {
       const key = randomUUID();
-      const late = held(await cache.lock(key, SHORT), 'the first');
+      const late = requireRelease(await cache.lock(key, SHORT), 'the first');
       let second: (() => Promise<void>) | undefined;
       const isFree = async () => {
         second = await peer.lock(key, HOUR);
         return second !== undefined;
       };
-      await pass(setup, SHORT, isFree, 'the lock must be free after its ttl');
-      // The first holder was slow. Its release must not release the lock of the second.
+      await letPass(setup, SHORT, isFree, 'the lock must be free after its ttl');
+      // The release of a slow holder must not release the next holder's lock.
       await late();
       assert.equal(await cache.lock(key, HOUR), undefined, 'a late release must release nothing');
-      await held(second, 'the second')();
-      await held(await cache.lock(key, HOUR), 'one after the second released it')();
+      await requireRelease(second, 'the second')();
+      await requireRelease(await cache.lock(key, HOUR), 'one after the second released it')();
     });
 
     const messages = ['subscribe', 'publish'] as const;
@@ -189,8 +189,8 @@ export function describeSharedCache(
         const received: Keys = [];
         const end = await peer.subscribe((key) => received.push(key));
         await cache.publish(undefined);
-        const complaint = 'publish(undefined) must be received as undefined';
-        await poll(() => received.includes(undefined), complaint);
+        const message = 'publish(undefined) must be received as undefined';
+        await poll(() => received.includes(undefined), message);
         await end();
       },
     );
@@ -227,7 +227,7 @@ export function describeSharedCache(
       'keeps the later of two writes, however they arrive',
       async (cache, peer) => {
         const key = randomUUID();
-        // Orders are microseconds of the present: 16 digits.
+        // As in production, orders are times in microseconds, with 16 digits.
         const now = (await cache.read(key)).now;
         assert.equal(await cache.write(key, 'second', HOUR, now + 1), true);
         assert.equal(await peer.write(key, 'first', HOUR, now), false, 'an earlier one must lose');
@@ -275,7 +275,11 @@ export function describeSharedCache(
 /** The keys of received invalidations; undefined stands for all keys. */
 type Keys = (string | undefined)[];
 
-function held(release: (() => Promise<void>) | undefined, who: string): () => Promise<void> {
+/** Asserts that a lock was given. @returns the function that releases it. */
+function requireRelease(
+  release: (() => Promise<void>) | undefined,
+  who: string,
+): () => Promise<void> {
   assert.ok(typeof release === 'function', `${who} must get the lock, as a function`);
   return release;
 }

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AccessToken } from '../model/access-token.js';
 import type { TokenStore } from '../stores/token-store.js';
-import { HOUR, pass, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import { HOUR, letPass, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
 /** What {@link describeTokenStore} is given for each test. */
 export interface TokenStoreSetup extends SuiteSetup {
-  /** The store. It can hold what earlier tests left: the suite makes up new user ids. */
+  /** The store. It need not be empty, because every test uses new user ids. */
   store: TokenStore;
 }
 
 /**
- * The contract of a `TokenStore` as a suite of tests, for authors of stores. Runs under vitest, jest,
+ * Tests the contract of a `TokenStore`, for authors of stores. Runs under vitest, jest,
  * node:test or mocha:
  *
  * ```ts
@@ -46,7 +46,7 @@ export function describeTokenStore(
     add('gives back exactly what was set', async (setup) => {
       const user = someUser();
       const token = someToken(setup);
-      token.issuedAt -= 1; // Rounding easily loses an odd millisecond.
+      token.issuedAt -= 1; // A store that rounds can lose an odd millisecond.
       await setup.store.set(user, token);
       assertToken(await setup.store.get(user), token, 'after set');
       assertToken(await setup.store.get(user), token, 'the second time');
@@ -102,7 +102,7 @@ export function describeTokenStore(
       token.value = 'changed after set';
       assertToken(await store.get(user), original, 'after the object given to set was changed');
       const got = await store.get(user);
-      // A frozen object refuses the change, which is as good.
+      // `Reflect.set`, because a frozen object is allowed too.
       if (got !== undefined) Reflect.set(got, 'expiresAt', original.expiresAt + 60_000);
       assertToken(await store.get(user), original, 'after the object got was changed');
     });
@@ -189,7 +189,7 @@ export function describeTokenStore(
         assertToken(await store.get(user), token, 'a second before it expires');
       }
       const isGone = async () => (await store.get(user)) === undefined;
-      await pass(setup, SHORT, isGone, 'get still gives a token after its expiresAt');
+      await letPass(setup, SHORT, isGone, 'get still gives a token after its expiresAt');
       assertToken(await store.get(other), longer, 'one that expires later');
     });
 
@@ -201,7 +201,7 @@ export function describeTokenStore(
       await store.set(user, token);
       await store.set(probe, someToken(setup, SHORT));
       const isGone = async () => (await store.get(probe)) === undefined;
-      await pass(setup, SHORT, isGone, 'get still gives a token after its expiresAt');
+      await letPass(setup, SHORT, isGone, 'get still gives a token after its expiresAt');
       assertToken(await store.get(user), token, 'after the replaced token expired');
     });
 
@@ -255,7 +255,7 @@ export function describeTokenStore(
         assert.equal(await claim(brief, HOUR), false, 'a claim within the ttl must give false');
       }
       const isFree = () => claim(brief, HOUR);
-      await pass(setup, SHORT, isFree, 'a claim must give true again after the ttl');
+      await letPass(setup, SHORT, isFree, 'a claim must give true again after the ttl');
       assert.equal(await claim(brief, HOUR), false, 'a name claimed anew is taken');
       assert.equal(await claim(long, HOUR), false, 'a claim within a longer ttl must give false');
     });
@@ -273,7 +273,7 @@ const ODD_IDS = {
   '5,000 characters': (id: string) => id + 'x'.repeat(5000),
 };
 
-/** Pairs of ids that a careless key makes one. */
+/** Pairs of ids that a store must not treat as one. */
 const SIMILAR_IDS = {
   'by capitals': (id: string) => [`${id}a`, `${id}A`],
   'by a blank at the end': (id: string) => [id, `${id} `],
@@ -297,7 +297,7 @@ function expiredToken({ clock = Date.now }: SuiteSetup): AccessToken {
   return { value: 'expired', issuedAt: now - 2 * HOUR, expiresAt: now - 1000 };
 }
 
-/** The store gave exactly this token. It can put more on the object. */
+/** Asserts that the store gave this token. The object can have more properties. */
 function assertToken(actual: AccessToken | undefined, expected: AccessToken, when: string): void {
   assert.ok(actual, `${when}: get gave no token`);
   const { value, issuedAt, expiresAt } = actual;

@@ -16,29 +16,29 @@ export interface TestRunner {
   expect?: unknown;
 }
 
-/** What every setup of a suite can have. */
+/** What the setup of every suite can have. */
 export interface SuiteSetup {
   /**
-   * Lets this many milliseconds pass at once, for the tested object and for `clock`. Default: the suite
-   * waits, a second or two in each of the few tests about time.
+   * Advances the tested object and `clock` by this many milliseconds. Default: the suite waits, a second or
+   * two in each of the few tests about time.
    */
   advance?(milliseconds: number): unknown;
-  /** The present as the tested object sees it, in epoch milliseconds. Default `Date.now`. */
+  /** The tested object's current time in epoch milliseconds. Default `Date.now`. */
   clock?(): number;
-  /** Releases what was opened for the test. Awaited after it, also when it failed. */
+  /** Releases what the test used. Awaited after the test, even if it fails. */
   close?(): unknown;
 }
 
 export const HOUR = 3_600_000;
 
-/** Milliseconds. More than a second, because some backends count in seconds. */
+/** A short lifetime in milliseconds. More than a second, because some backends count in seconds. */
 export const SHORT = 1500;
 
-/** Milliseconds that a message may take and that a backend may expire too late. */
-const LATEST = 3000;
+/** Milliseconds that a message can take, and that an expiry can be late. */
+const TOLERANCE = 3000;
 
 /**
- * Opens the group of tests, and gives the function that adds one. Each test runs on a setup of its own.
+ * Opens a group of tests and passes `body` the function that adds one. Each test gets its own setup.
  * @throws TypeError that names what is missing.
  */
 export function suite<Setup extends SuiteSetup>(
@@ -72,27 +72,30 @@ export function suite<Setup extends SuiteSetup>(
   );
 }
 
-/** Lets `milliseconds` pass until `isOver`, or fails with `complaint`. */
-export async function pass(
+/**
+ * Lets `milliseconds` pass, then fails with `message` unless `isTrue`. Without `advance` it polls, and returns
+ * as soon as `isTrue`.
+ */
+export async function letPass(
   { advance }: SuiteSetup,
   milliseconds: number,
-  isOver: () => Promise<boolean>,
-  complaint: string,
+  isTrue: () => Promise<boolean>,
+  message: string,
 ): Promise<void> {
-  if (advance === undefined) return poll(isOver, complaint, milliseconds + LATEST);
+  if (advance === undefined) return poll(isTrue, message, milliseconds + TOLERANCE);
   await advance(milliseconds);
-  assert.ok(await isOver(), complaint);
+  assert.ok(await isTrue(), message);
 }
 
-/** Waits until `isTrue`, or fails with `complaint`. */
+/** Waits until `isTrue`, or fails with `message`. */
 export async function poll(
   isTrue: () => boolean | Promise<boolean>,
-  complaint: string,
-  longest = LATEST,
+  message: string,
+  timeout = TOLERANCE,
 ): Promise<void> {
-  const last = performance.now() + longest;
+  const deadline = performance.now() + timeout;
   while (!(await isTrue())) {
-    assert.ok(performance.now() < last, complaint);
+    assert.ok(performance.now() < deadline, message);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
