@@ -179,7 +179,7 @@ export const ERROR_CODES = {
   support_expired: {
     status: 403,
     title: 'Support has ended',
-    detail: 'This purchase code is valid, but its support period is over or was never included.',
+    detail: 'This purchase code is valid, but its support period has ended or was never included.',
   },
   purchase_not_accepted: {
     status: 403,

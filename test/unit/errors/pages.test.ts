@@ -13,6 +13,13 @@ const codes = Object.keys(ERROR_CODES) as MarketgateErrorCode[];
 const warnings = Object.keys(WARNINGS) as WarningCode[];
 const read = (code: string): string => readFileSync(new URL(`${code}.md`, FOLDER), 'utf8');
 
+/** All sources, so that a page that shows a message of yesterday is found. */
+const SRC = new URL('../../../src/', import.meta.url);
+const SOURCES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(new URL(name, SRC), 'utf8'))
+  .join('\n');
+
 const HEADINGS = [
   'What happened',
   'Why',
@@ -56,6 +63,12 @@ describe.each(codes)('the page of %s', (code) => {
     const error = new MarketgateError(code, message, options);
     error.stack = `MarketgateError: ${error.message}\n    at …`;
     expect(shown).toBe(inspect(error));
+    // What does not vary in it is a text of the sources.
+    const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
+    const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));
+    for (const text of fixed.filter(({ length }) => length > 20)) {
+      expect(SOURCES).toContain(text);
+    }
   });
 
   it('shows the answer as it is', async () => {
