@@ -14,8 +14,8 @@ export type EncryptionKey = string | Uint8Array;
 export interface EncryptedTokenStoreOptions {
   /**
    * Keys of 32 bytes, as a Buffer or in base64 or base64url; `openssl rand -base64 32` makes one. The
-   * first writes, all read. To rotate, put the new one in front, and drop the old one when the tokens
-   * it sealed have expired (after an hour, as the service has it).
+   * first encrypts, all decrypt. To rotate, put the new one in front, and remove the previous one when the
+   * tokens that it sealed have expired (after an hour, with the service's own lifetime).
    */
   keys: readonly EncryptionKey[];
 }
@@ -24,10 +24,10 @@ const OWNER = 'EncryptedTokenStore';
 const KEY_BYTES = 32;
 
 /**
- * Wraps a {@link TokenStore} so that nobody who can read it gets a token, and nobody who can write to it
- * can give one user another's. The inner store gets a token whose `value` is sealed (AES-256-GCM) for its
- * user, with the token and its times in it. `issuedAt` and `expiresAt` also stay in clear, so that the
- * inner store can expire the row. User ids stay in clear.
+ * Wraps a {@link TokenStore}. Read access to it reveals no token, and write access is not enough to give one
+ * user the token of another. The inner store gets a token whose `value` is sealed (AES-256-GCM) for its
+ * user, with the token and its times in it. `issuedAt` and `expiresAt` are also stored in clear text, so
+ * that the inner store can expire the row. User ids are in clear text.
  *
  * A row that does not open (another key, tampered with, another user's, not encrypted) counts as no
  * token, so that the user logs in again. It stays where it is, and is reported on `marketgate:drift`.
@@ -62,7 +62,7 @@ export class EncryptedTokenStore implements TokenStore {
     const row: unknown = await this.#store.get(userId);
     if (row === undefined || row === null) return undefined;
     const token = isAccessToken(row) ? this.#open(userId, row.value) : undefined;
-    // What is sealed counts. A row that was made to last longer in clear has been tampered with.
+    // The sealed times count. A row with a later clear-text expiry has been tampered with.
     if (token !== undefined && (row as AccessToken).expiresAt <= token.expiresAt) return token;
     reportUnreadable(this, `${OWNER}.get`, 'a token sealed for this user with one of the keys');
     return undefined;
@@ -94,7 +94,7 @@ export class EncryptedTokenStore implements TokenStore {
   }
 }
 
-/** What a token is sealed for; a text sealed for anything else does not open as a token. */
+/** The name that a user's token is sealed for. */
 const nameOf = (userId: string): string => `marketgate token ${userId}`;
 
 /** @throws TypeError that names the option and the place of the wrong key, never the key. */
@@ -108,7 +108,7 @@ function readKeys(option: unknown): readonly [KeyObject, ...KeyObject[]] {
 }
 
 function readKey(name: string, key: unknown): KeyObject {
-  // `Buffer.from` skips what is not base64, and would make a key out of a typing error.
+  // `Buffer.from` skips what is not base64, and would make a key of a text with a typing error.
   if (typeof key === 'string' && !/^[A-Za-z0-9+/_-]+={0,2}$/.test(key)) {
     throw wrongOption(OWNER, name, `must be base64 or base64url of ${KEY_BYTES} bytes`);
   }

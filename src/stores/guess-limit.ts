@@ -5,7 +5,7 @@ import { monotonic } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
 
-/** How many failed attempts a client has: codes that the service does not know. */
+/** How many failed attempts a client has. An attempt fails when the service does not know the code. */
 export interface GuessLimitOptions {
   /** Failed attempts of one client within `windowMs`. Default 10. */
   limit?: number | undefined;
@@ -26,27 +26,27 @@ export interface GuessLimitSettings {
   readonly keyGenerator: (req: Request) => string;
 }
 
-/** What {@link GuessLimit.reserve} gives. */
+/** The result of {@link GuessLimit.reserve}. */
 export type Reservation =
   | {
-      /** The attempt may be made. */
+      /** The attempt is allowed. */
       readonly isAllowed: true;
       /** Gives the attempt back, because the answer was not negative. */
       refund(): Promise<void>;
     }
   | {
-      /** There is none left. */
+      /** No attempt is left. */
       readonly isAllowed: false;
-      /** Seconds until there can be an attempt again. */
+      /** Seconds until the next attempt can be allowed. */
       readonly retryAfter: number;
     };
 
 /**
- * Counts failed attempts. An attempt is reserved before the service is asked, so that no burst gets past
- * the limit, and given back unless the answer is negative.
+ * Counts failed attempts. An attempt is reserved before the service is asked, so that no burst exceeds the
+ * limit, and refunded unless the answer is negative.
  */
 export interface GuessLimit {
-  /** Failed attempts of one client within `windowMs`, for the count that all guards of a KeyApi share. */
+  /** Failed attempts of one client within `windowMs`; read by the count that all guards of a KeyApi share. */
   readonly limit?: number;
   /** Milliseconds that a failed attempt counts. */
   readonly windowMs?: number;
@@ -57,9 +57,9 @@ export interface GuessLimit {
 }
 
 /**
- * Failed attempts of all clients together, as a multiple of one client's limit. Past it, only clients
- * without a failed attempt get in: services allow one address so many requests a minute, and customers
- * whose code is not cached yet need some of them.
+ * Failed attempts of all clients together, as a multiple of one client's limit. Beyond it, only
+ * clients without a failed attempt are admitted: a service limits the requests of one address per minute, and
+ * customers whose code is not cached need some of them.
  */
 export const TOTAL = 3;
 
@@ -94,13 +94,14 @@ function checkProxy(req: Request): void {
   }
 }
 
-/** Bytes of an IPv6 address that tell customers of a provider apart: a /56. */
+/** Bytes of an IPv6 address that distinguish customers of a provider: a /56. */
 const IPV6_BYTES = 7;
 
 /**
  * The key under which a client is counted: the /56 of an IPv6 address, an IPv4 address also where it is
  * written inside an IPv6 one, and any other name as it is.
- * @throws TypeError for anything else: all clients would be one, or each request another.
+ *
+ * @throws TypeError for anything else, which would count all clients as one, or each request separately.
  */
 export function clientKey(client: unknown): string {
   if (client === undefined || client === '') return 'unknown';
@@ -110,30 +111,31 @@ export function clientKey(client: unknown): string {
       'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
     );
   }
-  // Only what is written as an address: "012" is a name, though old notations read it as one.
+  // "012" is a name, although some notations read it as an address.
   if (isIP(client) === 0) return client;
   const address = ipaddr.process(client);
   if (address.kind() === 'ipv4') return address.toString();
   return `${Buffer.from(address.toByteArray().slice(0, IPV6_BYTES)).toString('hex')}/56`;
 }
 
-/** Clients that are remembered at most. */
+/** The most clients that are remembered. */
 const MOST_CLIENTS = 100_000;
-/** Clients at which those without a recent attempt are first looked for. */
+/** The number of clients at which those without a recent attempt are first dropped. */
 const FIRST_SWEEP = 1024;
 
 /**
- * The failed attempts of the last while, by client. Limits that share a log count together, whatever
- * their `limit` and `windowMs`: each looks at its own length of time.
+ * Recent attempts, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
+ * each counts within its own window.
  */
 export class AttemptLog {
   readonly #clock = monotonic(() => Date.now());
   /** Times of attempts, the oldest first. The client with the latest attempt is the last. */
   readonly #clients = new Map<string, number[]>();
+  /** Times of the attempts of all clients, the oldest first. */
   readonly #all: number[] = [];
-  /** The longest window and the highest limit so far: beyond them nothing is kept. */
-  #longest = 0;
-  #highest = 0;
+  /** The longest window and the highest limit so far. No attempt beyond them is remembered. */
+  #longestWindow = 0;
+  #highestLimit = 0;
   #sweepAt = FIRST_SWEEP;
 
   /** How many clients are remembered. */
@@ -146,8 +148,8 @@ export class AttemptLog {
     client: string,
     { limit, windowMs }: Pick<GuessLimitSettings, 'limit' | 'windowMs'>,
   ): Reservation {
-    this.#longest = Math.max(this.#longest, windowMs);
-    this.#highest = Math.max(this.#highest, limit);
+    this.#longestWindow = Math.max(this.#longestWindow, windowMs);
+    this.#highestLimit = Math.max(this.#highestLimit, limit);
     const now = this.#clock();
     const isRecent = (at: number | undefined) => at !== undefined && at > now - windowMs;
     const own = this.#clients.get(client) ?? [];
@@ -174,15 +176,15 @@ export class AttemptLog {
 
   #add(times: number[], now: number, factor: number): void {
     times.push(now);
-    // Some more than count, so that a refund uncovers no gap.
-    const most = this.#highest * factor * 2;
-    while (times.length > most || (times[0] as number) <= now - this.#longest) times.shift();
+    // Twice as many as count, so that refunds leave enough.
+    const most = this.#highestLimit * factor * 2;
+    while (times.length > most || (times[0] as number) <= now - this.#longestWindow) times.shift();
   }
 
-  /** Forgets many clients at a time, so that not every reservation walks over all of them. */
+  /** Drops many clients at a time, so that few reservations iterate over all of them. */
   #sweep(now: number): void {
     for (const [client, times] of this.#clients) {
-      const isRecent = (times.at(-1) ?? 0) > now - this.#longest;
+      const isRecent = (times.at(-1) ?? 0) > now - this.#longestWindow;
       if (isRecent && this.#clients.size <= MOST_CLIENTS * 0.9) break;
       this.#clients.delete(client);
     }
@@ -196,8 +198,8 @@ function remove(times: number[], at: number): void {
 }
 
 /**
- * Counts failed attempts in the memory of this process: a value for the option `guessLimit`. Guards that
- * are given the same instance count together.
+ * Counts failed attempts in the memory of this process: a value for the option `guessLimit`. Guards with the
+ * same instance count together.
  */
 export class MemoryGuessLimit implements GuessLimit {
   /** As given. */

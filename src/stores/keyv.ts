@@ -5,7 +5,7 @@ import { describeFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
 import { checkToken, decodeToken, encodeToken, keyOf } from './token-store.js';
 
-/** Something that reports its errors by an event, as Keyv and its storage adapters do. */
+/** Reports its errors by an event, as Keyv and its storage adapters do. */
 export interface KeyvEmitter {
   /** Adds a listener. */
   on?(event: 'error', listener: (error: unknown) => void): unknown;
@@ -46,13 +46,13 @@ export interface KeyvTokenStoreOptions {
 
 const OWNER = 'KeyvTokenStore';
 
-/** What happened during a call. */
-interface Heard {
-  /** Whether a backend failed. Perhaps in another call: an event does not say. */
+/** The errors during a call, whether thrown or reported by an event. */
+interface CallErrors {
+  /** Whether the backend failed, perhaps in another call: an event does not say which. */
   hasFailed: boolean;
   /** The first such error. */
   error: unknown;
-  /** Whether a stored row could not be parsed: the backend works, but the row is not ours. */
+  /** Whether a stored row could not be parsed: the backend works, and the row is not ours. */
   isGarbled: boolean;
 }
 
@@ -67,7 +67,7 @@ interface Heard {
  *   a call. No setting of the Keyv is changed. An event does not say which call it is about, so an outage
  *   can also fail a call that has just succeeded.
  * - There is no `claim`: Keyv cannot set a key only if it is absent, so two processes would both be
- *   first. Each process then knows its own spent auth_keys, and the service refuses the rest.
+ *   first. Each process then knows the auth_keys that it has exchanged, and the service refuses the rest.
  *
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
@@ -75,8 +75,9 @@ export class KeyvTokenStore implements TokenStore {
   readonly #keyv: KeyvLike;
   readonly #prefix: string;
   readonly #clock: () => number;
-  /** The calls in progress, and what is listened to for them: one listener each, or emitters warn. */
-  readonly #calls = new Set<Heard>();
+  /** The errors of each call in progress. */
+  readonly #calls = new Set<CallErrors>();
+  /** What has this store's listener while calls are in progress. One each, because emitters warn about many. */
   readonly #listenedTo = new Set<Emitter>();
 
   /** @throws TypeError that names the wrong option. */
@@ -94,7 +95,7 @@ export class KeyvTokenStore implements TokenStore {
     if (token === undefined && (isGarbled || stored !== undefined)) {
       reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
     }
-    // Keyv's own clock can differ, and an adapter can be without expiry.
+    // Keyv's own clock can differ, and an adapter can lack expiry.
     return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
   }
 
@@ -105,7 +106,7 @@ export class KeyvTokenStore implements TokenStore {
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(OWNER, token);
     const ttl = Math.ceil(token.expiresAt - this.#clock());
-    // For Keyv a ttl of 0 means for ever.
+    // A ttl of 0 would mean no expiry to Keyv.
     if (ttl <= 0) return this.delete(userId);
     const value = encodeToken(userId, token);
     const key = keyOf(this.#prefix, userId);
@@ -117,7 +118,7 @@ export class KeyvTokenStore implements TokenStore {
   async delete(userId: string): Promise<void> {
     const key = keyOf(this.#prefix, userId);
     if ((await this.#write('delete', () => this.#keyv.delete(key))) !== false) return;
-    // `false` means that there was nothing, or that it failed: a look tells which.
+    // `false` means that there was nothing, or that it failed: a read shows which.
     const { stored, isGarbled } = await this.#read('delete', key);
     if (isGarbled || stored !== undefined) {
       throw storeFailure(`${OWNER}.delete`, 'was refused by Keyv');
@@ -125,12 +126,12 @@ export class KeyvTokenStore implements TokenStore {
   }
 
   async #read(method: string, key: string): Promise<{ stored: unknown; isGarbled: boolean }> {
-    const { result, hasFailed, error, isGarbled } = await this.#listening(async () => {
+    const { result, hasFailed, error, isGarbled } = await this.#watch(async () => {
       if (this.#keyv.getRaw === undefined) return this.#keyv.get(key);
       return ((await this.#keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
     });
     const stored = result ?? undefined;
-    // A value that was read is believed in any case. "Nothing there" is not, when something failed.
+    // A value counts even when something failed. No value does not, because the read can be what failed.
     if (stored === undefined && hasFailed) {
       throw storeFailure(`${OWNER}.${method}`, describeFailure(error));
     }
@@ -138,18 +139,18 @@ export class KeyvTokenStore implements TokenStore {
   }
 
   async #write(method: string, call: () => Promise<unknown>): Promise<unknown> {
-    const { result, hasThrown, hasFailed, error } = await this.#listening(call);
+    const { result, hasThrown, hasFailed, error } = await this.#watch(call);
     // An adapter that swallows its failure makes Keyv answer `true`.
     if (!hasThrown && !hasFailed) return result;
     throw storeFailure(`${OWNER}.${method}`, describeFailure(error));
   }
 
-  /** Makes a call, and listens for `error` events until it ends. */
-  async #listening(
+  /** Makes a call, and notes what it throws and the `error` events until it ends. */
+  async #watch(
     call: () => Promise<unknown>,
-  ): Promise<Heard & { result: unknown; hasThrown: boolean }> {
-    const heard: Heard = { hasFailed: false, error: undefined, isGarbled: false };
-    this.#calls.add(heard);
+  ): Promise<CallErrors & { result: unknown; hasThrown: boolean }> {
+    const errors: CallErrors = { hasFailed: false, error: undefined, isGarbled: false };
+    this.#calls.add(errors);
     for (const emitter of emittersOf(this.#keyv)) {
       if (!this.#listenedTo.has(emitter)) emitter.on('error', this.#onError);
       this.#listenedTo.add(emitter);
@@ -160,29 +161,29 @@ export class KeyvTokenStore implements TokenStore {
       result = await call();
     } catch (error) {
       hasThrown = true;
-      hear(heard, error);
+      note(errors, error);
     }
-    this.#calls.delete(heard);
+    this.#calls.delete(errors);
     if (this.#calls.size === 0) {
       for (const emitter of this.#listenedTo) emitter.off('error', this.#onError);
       this.#listenedTo.clear();
     }
-    return { ...heard, result, hasThrown };
+    return { ...errors, result, hasThrown };
   }
 
   readonly #onError = (error: unknown): void => {
-    for (const heard of this.#calls) hear(heard, error);
+    for (const errors of this.#calls) note(errors, error);
   };
 }
 
-function hear(heard: Heard, error: unknown): void {
-  // The error of `JSON.parse`, by which Keyv reads rows: the backend did answer. By name, because under
-  // jest the `SyntaxError` in here is not the one of `JSON.parse`.
+function note(errors: CallErrors, error: unknown): void {
+  // Keyv's `JSON.parse` of the row failed, so the backend did answer. Compared by name, because under jest the
+  // global `SyntaxError` is not the one of `JSON.parse`.
   if ((error as { name?: unknown } | null | undefined)?.name === 'SyntaxError') {
-    heard.isGarbled = true;
-  } else if (!heard.hasFailed) {
-    heard.hasFailed = true;
-    heard.error = error;
+    errors.isGarbled = true;
+  } else if (!errors.hasFailed) {
+    errors.hasFailed = true;
+    errors.error = error;
   }
 }
 
@@ -197,10 +198,10 @@ interface Traits {
 function checkKeyv(value: unknown): KeyvLike {
   const what = 'a Keyv, as in new Keyv({ store })';
   const keyv = shapedOption<KeyvLike>(OWNER, 'keyv', value, ['get', 'set', 'delete'], what);
-  // A Map has these methods too, but would keep every token for ever.
+  // A Map has these methods too, and would never expire a token.
   if (keyv instanceof Map)
     throw wrongOption(OWNER, 'keyv', `must be ${what}; a Map goes inside one`);
-  // Keyv 5.4, alone of all versions: `get` hides every error, and there is no `getRaw` yet.
+  // Keyv 5.4 only: `get` hides every error, and there is no `getRaw` yet.
   if (keyv.getRaw === undefined && (keyv as Traits).throwOnErrors === false) {
     throw wrongOption(
       OWNER,
@@ -214,8 +215,8 @@ function checkKeyv(value: unknown): KeyvLike {
 type Emitter = Required<Pick<KeyvEmitter, 'on' | 'off'>>;
 
 /**
- * What reports the errors that Keyv hides: the storage adapter (some catch their own), and the Keyv. Not
- * a Keyv (6) that throws what nobody listens to: it would stop throwing, for the app too.
+ * The emitters of errors that Keyv hides: the storage adapter (some catch their own), and the Keyv. A Keyv 6
+ * that throws errors without a listener is left out, because a listener would stop that for the app too.
  */
 function emittersOf(keyv: KeyvLike): Emitter[] {
   const { store, throwOnEmptyListeners } = keyv as Traits;

@@ -6,12 +6,12 @@ import { checkClaim } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
 export interface MemoryTokenStoreOptions {
-  /** Tokens that are kept at most; the least recently used one goes first. Default 10,000. */
+  /** The most tokens that are stored; the least recently used one is dropped first. Default 10,000. */
   max?: number | undefined;
   /**
-   * Claims that are kept at most, about 150 bytes each, next to the tokens. Default 100,000. When it is
-   * full, expired claims go first. If none has expired, the oldest goes, and its name can be claimed once
-   * more: that takes so many logins within the hour for which a spent auth_key is remembered.
+   * The most claims that are stored, about 150 bytes each, next to the tokens. Default 100,000. Beyond it,
+   * expired claims are dropped first. If none has expired, the oldest is dropped, and its name can be claimed
+   * again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
    */
   maxClaims?: number | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
@@ -20,11 +20,11 @@ export interface MemoryTokenStoreOptions {
 
 const OWNER = 'MemoryTokenStore';
 
-/** The most that a `Map` holds: beyond it, the failure would come with some visitor. */
-const MOST = 2 ** 24;
+/** The most entries of a `Map`. With a higher option, the failure would come during some request. */
+const MOST_ENTRIES = 2 ** 24;
 
 /**
- * A {@link TokenStore} in the memory of this process, for an app of one process: it is lost with it.
+ * A {@link TokenStore} in memory, for an app of one process. A restart loses all tokens.
  */
 export class MemoryTokenStore implements TokenStore {
   readonly #clock: () => number;
@@ -32,7 +32,7 @@ export class MemoryTokenStore implements TokenStore {
   readonly #maxClaims: number;
   /** When each claim expires, the oldest claim first. */
   readonly #claims = new Map<string, number>();
-  /** No claim expires before this: until then, looking for expired ones is wasted. */
+  /** No claim expires earlier: until then, a search for expired ones finds none. */
   #nextExpiry = Number.POSITIVE_INFINITY;
 
   /** @throws TypeError that names the wrong option. */
@@ -52,7 +52,7 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
-    // An expired one takes no room, and neither does the one that it replaces.
+    // An expired one is not stored, and deletes the one that it replaces.
     if (this.#clock() < token.expiresAt) this.#tokens.set(userId, { ...token });
     else this.#tokens.delete(userId);
   }
@@ -89,6 +89,7 @@ export class MemoryTokenStore implements TokenStore {
 
 function sizeOption(name: string, value: number | undefined, fallback: number): number {
   const max = countOption(OWNER, name, value, fallback);
-  if (max === 0 || max > MOST) throw wrongOption(OWNER, name, `must be from 1 to ${MOST}`);
+  if (max === 0 || max > MOST_ENTRIES)
+    throw wrongOption(OWNER, name, `must be from 1 to ${MOST_ENTRIES}`);
   return max;
 }

@@ -5,19 +5,19 @@ import { shapedOption } from '../options.js';
 import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
 
 /**
- * Where the access_tokens of logged-in users are kept, by `user_id`. Known by its shape: any object
- * with these methods will do.
+ * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these
+ * methods will do.
  */
 export interface TokenStore {
-  /** The token of a user, or `undefined` when there is none or it has ended. */
+  /** The token of a user, or `undefined` when there is none or it has expired. */
   get(userId: string): Promise<AccessToken | undefined>;
-  /** Keeps a token until it ends, in place of an earlier one. */
+  /** Stores a token until it expires, in place of an earlier one. */
   set(userId: string, token: AccessToken): Promise<void>;
-  /** Forgets a user's token. No error when there is none. */
+  /** Deletes a user's token. No error when there is none. */
   delete(userId: string): Promise<void>;
   /**
-   * True for the first caller with this name only, wherever in the fleet, until `ttl` milliseconds
-   * have passed. Makes sure that an auth_key is spent once.
+   * True only for the first call with this name, in all processes, until `ttl` milliseconds have passed.
+   * Ensures that an auth_key is exchanged only once.
    */
   claim?(name: string, ttl: number): Promise<boolean>;
 }
@@ -37,31 +37,29 @@ export function checkTokenStore(owner: string, value: unknown): TokenStore {
   return store;
 }
 
-/** The name of a strategy that was given none. */
+/** The default name of a strategy. */
 export const DEFAULT_NAME = 'marketplace';
 
 /**
- * What the tokens of a strategy are stored under: the `user_id`, and for a strategy of another name
- * that name before it, so that two marketplaces never mix up their users.
+ * Makes the name that a user's token is stored under: the `user_id`, after the name of the strategy if that is
+ * not the default, so that two marketplaces never mix up their users.
  */
 export const tokenNameFor =
   (strategy: string) =>
   (userId: string): string =>
-    // An id with a colon could be the name of another strategy's token.
+    // An id with a colon can look like the name of another strategy's token.
     strategy === DEFAULT_NAME && !userId.includes(':')
       ? userId
       : `${encodeURIComponent(strategy)}:${userId}`;
 
-/** What a store can take for one call, in milliseconds: longer, and it counts as down. */
-const LONGEST = 2000;
+/** The deadline of one call to a store, in milliseconds. */
+const DEADLINE = 2000;
 
 /**
- * A token store as the rest of the package uses it: each call ends within a deadline (that of the store
- * itself, if it has one), each failure is `store_unavailable`, and what is no token is none. The store's
- * own error is not kept as the cause, because it can hold what was stored.
+ * A token store as the rest of the package uses it. Each call has a deadline (that of the store itself, if it
+ * has one), each failure is `store_unavailable`, and a value that is no token counts as none.
  *
- * Whether a token has expired is not checked here, because that takes the clock of the caller: a store
- * that does not expire tokens is caught where the token is used.
+ * Expiry is not checked here, because that takes the clock of the caller, which checks it.
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
@@ -69,12 +67,12 @@ export class GuardedTokenStore {
 
   constructor(store: TokenStore) {
     this.#store = store;
-    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(LONGEST);
+    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
   }
 
-  /** The user's token, as a copy: what a handler does to it harms nobody else. */
+  /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
-    // Read within the guard, because an object from a foreign store can have getters that throw.
+    // Copied within the guard, because an object from another store can have getters that throw.
     return this.#within('get', async () => plainToken(await this.#store.get(userId)));
   }
 
@@ -86,14 +84,14 @@ export class GuardedTokenStore {
     await this.#within('delete', () => this.#store.delete(userId));
   }
 
-  /** Deletes this token only: another tab may have logged in again since it was read. */
+  /** Deletes this token only: the user can have logged in again in another tab since it was read. */
   async forget(userId: string, { value }: AccessToken): Promise<void> {
     if ((await this.get(userId))?.value === value) await this.delete(userId);
   }
 
   /**
-   * True for the first caller. Also when the store cannot claim: the process then knows only its own
-   * claims. Anything but `true` of a store that can claim is lost.
+   * Whether this call is the first with this name. Always true for a store without `claim`: each process then
+   * relies on its own record. Of a store with `claim`, only `true` counts as true.
    */
   claim(name: string, ttl: number): Promise<boolean> {
     return this.#within(
@@ -114,40 +112,40 @@ export class GuardedTokenStore {
 function failureOf(call: string, error: unknown): unknown {
   if (isStoreFailure(error)) return error;
   if (error instanceof DeadlineExceeded)
-    return storeFailure(call, `did not answer within ${LONGEST} ms`);
+    return storeFailure(call, `did not answer within ${DEADLINE} ms`);
   if (error instanceof TooManyCalls)
     return storeFailure(call, 'has left too many calls unanswered');
   return storeFailure(call, describeFailure(error));
 }
 
-function plainToken(answer: unknown): AccessToken | undefined {
-  if (typeof answer !== 'object' || answer === null) return undefined;
-  // Copied first and checked then: an object with getters could say one thing now and another later.
-  const { value, issuedAt, expiresAt } = answer as Partial<AccessToken>;
+function plainToken(stored: unknown): AccessToken | undefined {
+  if (typeof stored !== 'object' || stored === null) return undefined;
+  // Copied before it is checked, because getters can return different values each time.
+  const { value, issuedAt, expiresAt } = stored as Partial<AccessToken>;
   const token = { value, issuedAt, expiresAt };
   return isAccessToken(token) ? token : undefined;
 }
 
-/** Ids that go into the key as they are. */
+/** Ids that are part of the key as they are. */
 const PLAIN = /^[a-z0-9_]{1,64}$/;
 
 /**
- * The key of a user's token. An id with anything else in it is hashed, because backends differ: MySQL
- * compares capitals and small letters as equal, Memcached refuses blanks and long keys, PostgreSQL cuts
- * at 255, Keyv 6 strips what could be code. `~` keeps hashes and ids apart.
+ * The key of a user's token. Any other id than a plain one is hashed, because backends differ: MySQL ignores
+ * case, Memcached refuses spaces and long keys, PostgreSQL cuts at 255 characters, Keyv 6 strips what could be
+ * code. No plain id contains the `~` of a hash.
  */
 export function keyOf(prefix: string, userId: string): string {
   if (PLAIN.test(userId)) return prefix + userId;
   return `${prefix}~${createHash('sha256').update(userId).digest('hex')}`;
 }
 
-/** A token as it is stored: versioned, and with its user, so that it serves nobody else. */
+/** A token as it is stored: with a version, and with its user, so that it is used for no other. */
 export function encodeToken(userId: string, token: AccessToken): string {
   const { value, issuedAt, expiresAt } = token;
   return JSON.stringify({ v: 1, user: userId, value, issuedAt, expiresAt });
 }
 
-/** The token in a stored value, or `undefined` when there is none in it, or another user's. */
+/** The token in a stored value, or `undefined` when there is none, or another user's. */
 export function decodeToken(userId: string, stored: unknown): AccessToken | undefined {
   if (typeof stored !== 'string') return undefined;
   let row: unknown;
@@ -168,8 +166,8 @@ export function checkToken(owner: string, token: unknown): void {
 }
 
 /**
- * A claim whose `ttl` is no number would end at once, and an auth_key could be spent twice, or it would
- * never end.
+ * Checks the `ttl` of a claim. With one that is no number, the claim would expire at once, so that an auth_key
+ * could be exchanged twice, or it would never expire.
  *
  * @throws TypeError that names the store.
  */
