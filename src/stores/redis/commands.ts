@@ -1,21 +1,21 @@
-/** Whether a command would go out at once. */
+/** What a client does with a command. */
 export type RedisState =
-  /** It would. */
+  /** It sends the command at once. */
   | 'ready'
-  /** It would wait in the client's own queue, for as long as it takes. */
+  /** It queues the command until it is connected. */
   | 'waiting'
-  /** The client was never opened, or is closed for good. */
+  /** It was never opened, or is closed for good. */
   | 'closed';
 
 /**
- * The few commands that are used, the same for every kind of client. Each is about one key only, or it
- * could not run on a cluster. Replies are as Redis gives them.
+ * The commands that the stores use, for every kind of client. Each has one key, because a cluster can have
+ * keys on different servers. Replies are those of Redis.
  */
 export interface RedisCommands {
   readonly state: RedisState;
   /** Opens a client that opens itself only with its first command. */
   wake(): void;
-  /** Calls the listener once, when the state can have become `ready`. */
+  /** Calls the listener once, when the state can have changed to `ready`. */
   onceReady(listener: () => void): void;
   get(key: string): Promise<unknown>;
   set(key: string, value: string, milliseconds: number): Promise<unknown>;
@@ -25,24 +25,24 @@ export interface RedisCommands {
   /** Runs a Lua script on one key. */
   run(script: string, key: string, args: readonly string[]): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
-  /** A separate connection to listen with, not yet open: one that subscribes can do nothing else. */
+  /** A separate connection, not yet open, because one that subscribes can do nothing else. */
   listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener>;
 }
 
 /**
- * One connection to one server, that does not reconnect by itself: what was published while it was away
- * must be known to have been missed.
+ * One connection to one server. It does not reconnect by itself, because its owner must know that messages
+ * can have been missed.
  */
 export interface RedisListener {
   /** Connects and subscribes. */
   open(channel: string): Promise<unknown>;
   /** Settles when the server has answered. */
   ping(): Promise<unknown>;
-  /** Ends it, in whatever state it is. Never throws. */
+  /** Ends the connection in any state. Never throws. */
   close(): void;
 }
 
-/** What clients of all libraries have. */
+/** Methods of the clients of all libraries. */
 export const COMMON_METHODS = [
   'get',
   'set',
@@ -55,7 +55,7 @@ export const COMMON_METHODS = [
   'on',
 ] as const;
 
-/** These methods and others. Any method fits, whatever its overloads: only the presence counts. */
+/** An object with these methods and others, whatever their overloads. */
 export type Methods<Other extends string> = {
   readonly [name in (typeof COMMON_METHODS)[number] | Other]: (...args: never[]) => unknown;
 };

@@ -6,28 +6,27 @@ import { type IoRedisClient, ioRedisCommands } from './io-redis.js';
 import { type NodeRedisClient, nodeRedisCommands } from './node-redis.js';
 
 /**
- * The client that the app has made and connected. It stays the app's own: it is not closed, and no
- * setting of it is changed. The app must listen to its `error` events, or Node ends the process with
- * the first lost connection; both libraries ask for that.
+ * The client that the app has made and connected. The package neither closes it nor changes its settings. The
+ * app must listen to its `error` events, as both libraries require: otherwise Node ends the process with the
+ * first lost connection.
  */
 export type RedisClient = NodeRedisClient | IoRedisClient;
 
 /** How a {@link RedisConnection} treats its calls. */
 interface CallOptions {
-  /** Milliseconds for one call, with all that it does. */
+  /** The deadline of one call, with all its commands, in milliseconds. */
   readonly timeout: number;
-  /** Whether to wait, within that time, for a connection that was lost. */
+  /** Whether to wait, until the deadline, for a connection that was lost. */
   readonly waits: boolean;
 }
 
 /**
- * Redis as the stores use it: each call ends within its time, and each failure is `store_unavailable`
- * without the key or the value in it. No command is given to a client that is not connected: it would keep
- * the command and send it when Redis is back, and meanwhile fill the memory.
+ * Redis as the stores use it. Each call has a deadline, and each failure is `store_unavailable` without the key
+ * or the value in it. A client that is not connected gets no command: it would queue the command, send it when
+ * Redis is back, and meanwhile fill the memory.
  *
- * The deadline is here and not around the stores, because what the call does depends on it: it waits for a
- * connection that long, and releases a lock that it got too late. So it also holds for an app that calls
- * a store itself.
+ * The deadline is here and not around the stores, because calls depend on it: they wait for a connection until
+ * then, and release a lock that they got later. So it also holds for an app that calls a store itself.
  */
 export class RedisConnection {
   readonly commands: RedisCommands;
@@ -46,8 +45,8 @@ export class RedisConnection {
   }
 
   /**
-   * @param method for the error, as in "get".
-   * @param work what to do; `deadline.ended` says that its caller waits no more.
+   * @param method - for the error, as in "get".
+   * @param work - the commands; when `deadline.ended`, their caller has left.
    * @throws MarketgateError `store_unavailable`.
    */
   async call<T>(
@@ -68,7 +67,7 @@ export class RedisConnection {
 
   async #ready(deadline: Deadline): Promise<void> {
     if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
-    // A client that is being connected for the first time is waited for, or apps would fail at start.
+    // A first connection is always waited for, or apps would fail at start.
     if (this.#wasReady && !this.#options.waits) throw new NotConnected('the connection is lost');
     this.commands.wake();
     while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
@@ -77,7 +76,7 @@ export class RedisConnection {
     }
   }
 
-  /** One listener for all calls that wait: emitters warn about many. */
+  /** One listener for all calls that wait, because emitters warn about many. */
   #nextReady(): Promise<void> {
     this.#becomesReady ??= new Promise<void>((resolve) => {
       this.commands.onceReady(() => {
@@ -95,10 +94,10 @@ const WANTED =
 type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unknown } };
 
 /**
- * The commands of a client of either library, which is recognised by its shape. Both have a `get` and a
- * `set` with different arguments, so a wrong guess would show only with the first customer.
+ * The commands of a client of either library, which is recognised by its shape. Any other client is refused
+ * here, because it would fail only with the first customer.
  *
- * @param timeout milliseconds after which no caller waits for a command any more.
+ * @param timeout - the deadline of a command, in milliseconds.
  * @throws TypeError that names the option and says what to pass.
  */
 export function redisCommands(owner: string, value: unknown, timeout: number): RedisCommands {
@@ -121,10 +120,10 @@ export function redisCommands(owner: string, value: unknown, timeout: number): R
   throw wrong('');
 }
 
-/** The client cannot be used at present; the message says why, and nothing else. */
+/** The client cannot be used now. The message says why, and nothing else. */
 export class NotConnected extends Error {}
 
-/** The codes that Redis begins an error with, as far as they say what to do. */
+/** Codes at the beginning of Redis errors that say what to do. */
 const REPLIES = new Set(
   'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
     ' ',
@@ -132,19 +131,20 @@ const REPLIES = new Set(
 );
 
 /**
- * What went wrong, in a few words. Never the error's own text: ioredis puts the command with its key
- * and value into it, and a script's error can quote them.
+ * The failure in a few words. Never the error's own message: ioredis puts the command with its key and value
+ * into it, and a script's error can quote them.
  */
 export function describeRedisFailure(error: unknown, timeout: number): string {
   if (error instanceof DeadlineExceeded) return `did not answer within ${timeout} ms`;
-  if (error instanceof TooManyCalls) return 'was not sent, for too many commands are unanswered';
-  if (error instanceof NotConnected) return `was not sent, for ${error.message}`;
+  if (error instanceof TooManyCalls)
+    return 'was not sent, because too many commands are unanswered';
+  if (error instanceof NotConnected) return `was not sent, because ${error.message}`;
   const [reply = ''] = error instanceof Error ? error.message.split(' ', 1) : [];
   return REPLIES.has(reply) ? `failed (${reply})` : describeFailure(error);
 }
 
-/** Redis takes whole milliseconds, and not more than fit into 64 bits together with the present. */
+/** The longest lifetime: Redis adds it to the current time, which must fit into 64 bits. */
 const LONGEST = Number.MAX_SAFE_INTEGER;
 
-/** A lifetime as Redis takes it: rounded up, so that nothing ends early. */
+/** A lifetime as Redis takes it: whole, and rounded up, so that nothing expires early. */
 export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), LONGEST);

@@ -9,7 +9,7 @@ export type IoRedisClient = Methods<'defineCommand'> & {
   readonly status: string;
 };
 
-/** What is used of it. */
+/** The members that are used. */
 interface Client {
   readonly status: string;
   get(key: string): Promise<unknown>;
@@ -34,7 +34,7 @@ interface Client {
 export function ioRedisCommands(given: unknown): RedisCommands {
   const client = given as Client;
 
-  /** One server: what is published on one of a cluster is heard on all. */
+  /** A client of one server. In a cluster any will do, because each server forwards messages to all. */
   const server = (): Client => {
     const nodes = client.nodes?.('master') ?? [client];
     const node = nodes[Math.floor(Math.random() * nodes.length)];
@@ -43,7 +43,7 @@ export function ioRedisCommands(given: unknown): RedisCommands {
   };
 
   const wake = (): void => {
-    // With `lazyConnect`. It goes on trying by itself, so this one failure means nothing.
+    // `wait` is the state of a `lazyConnect` client before its first command. It retries by itself.
     if (client.status === 'wait') client.connect().catch(() => {});
   };
 
@@ -75,7 +75,7 @@ export function ioRedisCommands(given: unknown): RedisCommands {
         async open(channel) {
           await connection.connect();
           await connection.subscribe(channel);
-          // The app's own client holds the process; when that is closed, nothing does.
+          // Only the app's own client keeps the process alive.
           connection.stream?.unref();
         },
         ping: () => connection.ping(),

@@ -9,10 +9,10 @@ export type NodeRedisClient = Methods<'pTTL'> & {
   readonly isOpen: boolean;
 };
 
-/** What is used of it. */
+/** The members that are used. */
 interface Client {
   readonly isOpen: boolean;
-  /** A cluster has it from version 6 on. */
+  /** Absent in a cluster before version 6. */
   readonly isReady?: boolean;
   readonly options?: { readonly socket?: object };
   get(key: string): Promise<unknown>;
@@ -35,7 +35,7 @@ interface Client {
   /** Of a cluster. */
   readonly masters?: readonly unknown[];
   nodeClient?(node: unknown): Client | Promise<Client>;
-  /** Of a sentinel: calls back with the client of the present master. */
+  /** Of a sentinel: calls `run` with the client of the current master. */
   _execute?<T>(isReadonly: boolean, run: (master: Client) => Promise<T>): Promise<T>;
 }
 
@@ -44,12 +44,12 @@ export function nodeRedisCommands(given: unknown, timeout: number): RedisCommand
   const client = given as Client;
   const isCluster = typeof client.nodeClient === 'function';
   const isSentinel = !isCluster && typeof client._execute === 'function';
-  // The client's timer per command costs more than the command, and does not end one that was sent. But in
-  // front of several servers, nothing else takes commands out of the queue of one that is down.
+  // The client's own timeout costs more than the command, and does not end one that was sent. But with several
+  // servers, nothing else removes commands from the queue of one that is down.
   const settings = { timeout: isCluster || isSentinel ? timeout : 0, typeMapping: {} };
   const sender = client.withCommandOptions?.(settings) ?? client;
 
-  /** One server: what is published on one of a cluster is heard on all. */
+  /** A client of one server. In a cluster any will do, because each server forwards messages to all. */
   const server = async (): Promise<Client> => {
     if (isSentinel && client._execute) return client._execute(false, async (master) => master);
     if (!client.nodeClient || !client.masters) return client;
@@ -76,14 +76,14 @@ export function nodeRedisCommands(given: unknown, timeout: number): RedisCommand
         socket: { ...base.options?.socket, reconnectStrategy: false },
         clientSideCache: undefined,
       });
-      // Without a listener for errors, Node ends the process.
+      // Without a listener for `error`, Node ends the process.
       connection.on('error', onLost);
       connection.on('end', onLost);
       return {
         async open(channel) {
           await connection.connect();
           await connection.subscribe(channel, onMessage);
-          // The app's own client holds the process; when that is closed, nothing does.
+          // Only the app's own client keeps the process alive.
           connection.unref?.();
         },
         ping: () => connection.ping(),

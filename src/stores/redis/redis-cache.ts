@@ -13,39 +13,38 @@ export interface RedisCacheOptions {
   /** What the keys and the channel of this cache begin with. Default `marketgate:cache:`. */
   prefix?: string | undefined;
   /**
-   * Milliseconds that Redis can take for one call, also where `KeyApi` makes it. Default 50: a visitor
-   * waits for it, and what a cache does not answer in time, the service can.
+   * The deadline of one call in milliseconds, also of those that `KeyApi` makes. Default 50: a visitor waits
+   * for it, and when the cache does not answer in time, the service is asked.
    */
   timeout?: number | undefined;
 }
 
 const OWNER = 'RedisCache';
 
-/** A row, how long it lives, and the time by Redis's own clock. Writes nothing: it runs on a full Redis. */
+/** A row, its remaining life, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), time[1], time[2]}`;
 
-/** Looks and writes in one step, or a later row could come in between and be lost. */
+/** Compares and writes in one step, or a later row could come in between and be lost. */
 const WRITE = `local row = redis.call('GET', KEYS[1])
 local order = row and tonumber(string.match(row, '^(%d+):'))
 if order and order >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** Looks and deletes in one step, or another could take the lock in between and lose it. */
+/** Compares and deletes in one step, or another holder could take the lock in between and lose it. */
 const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
-/** What `subscribe` waits for its connection, in milliseconds, before it goes on in the background. */
+/** How long `subscribe` waits for its connection, in milliseconds; after that it retries in the background. */
 const FIRST_CONNECTION = 1000;
 
 /**
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
- * `KeyApi`. Keys and values are kept as they are given: `KeyApi` makes keys that are HMACs, and seals
- * values.
+ * `KeyApi`. It stores keys and values as they are given: those of `KeyApi` are HMACs and sealed.
  *
  * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. While the client
- * reconnects, calls fail at once and are not queued, so that an outage leaves no old writes behind it.
+ * reconnects, calls fail at once and are not queued, so that no outdated write is sent after an outage.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
@@ -85,7 +84,7 @@ export class RedisCache implements SharedCache {
   }
 
   /**
-   * A row that {@link write} keeps, with its order.
+   * The row that {@link write} has stored, with its order.
    *
    * @throws MarketgateError `store_unavailable`.
    */
@@ -103,7 +102,7 @@ export class RedisCache implements SharedCache {
   }
 
   /**
-   * Keeps a row, unless one of the same or a later order is there.
+   * Stores a row, unless one of the same or a later order is there.
    *
    * @throws TypeError when `value` is no string, or `ttl` or `order` no finite number.
    * @throws MarketgateError `store_unavailable`.
@@ -121,8 +120,8 @@ export class RedisCache implements SharedCache {
   }
 
   /**
-   * Takes the lock of a key, unless another holds it. It expires after `ttl`, also when its holder dies.
-   * Releasing it is harmless after that, and rejects when Redis cannot be asked.
+   * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when its holder
+   * dies. Releasing it later has no effect. Releasing it rejects when Redis cannot be asked.
    *
    * @throws TypeError when `ttl` is no positive number.
    * @throws MarketgateError `store_unavailable`.
@@ -135,7 +134,7 @@ export class RedisCache implements SharedCache {
     const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [holder]);
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
       const taken = await redis.setIfAbsent(name, holder, life);
-      // Its caller waits no more, and would never release it.
+      // The caller has left, and would never release it.
       if (taken === 'OK' && deadline.ended) await unlock(redis);
       return taken;
     });
@@ -146,12 +145,14 @@ export class RedisCache implements SharedCache {
   }
 
   /**
-   * Calls `onInvalidate` with each key that any process publishes, and with `undefined` when all are
+   * Calls `onInvalidate` with each key that any process publishes, and with `undefined` when all keys are
    * invalid, or when messages can have been missed because the connection was lost. It has a separate
    * connection, which the returned function ends.
    *
-   * Resolves when it listens. While Redis is down it resolves too, within a second, and goes on trying in
-   * the background: `onListening` is called with whether messages arrive. Never rejects.
+   * Resolves when messages arrive, and after a second in any case; it then goes on connecting in the
+   * background. `onListening` is called with whether messages arrive.
+   *
+   * @throws TypeError when `onInvalidate` is no function.
    */
   async subscribe(
     onInvalidate: (key: string | undefined) => void,
@@ -185,7 +186,7 @@ function checkValue(method: string, value: unknown): void {
   throw new TypeError(`${OWNER}.${method}: "value" must be a string`);
 }
 
-/** Whole milliseconds. What is no finite number would be kept for ever, or not at all. */
+/** Whole milliseconds of a `ttl`. One that is no finite number would mean no expiry, or no row. */
 function lifeOf(method: string, ttl: unknown): number {
   if (typeof ttl === 'number' && Number.isFinite(ttl)) return wholeMilliseconds(ttl);
   throw new TypeError(`${OWNER}.${method}: "ttl" must be a finite number (milliseconds)`);

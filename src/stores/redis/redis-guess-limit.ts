@@ -22,15 +22,15 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions {
    * `marketgate:guess:`.
    */
   prefix?: string | undefined;
-  /** Milliseconds that Redis can take for one call. Default 50. */
+  /** The deadline of one call, in milliseconds. Default 50. */
   timeout?: number | undefined;
 }
 
 const OWNER = 'RedisGuessLimit';
 
 /**
- * Takes one, unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds. In
- * one step, so that no burst gets past it and no count stays for ever.
+ * Counts an attempt, unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds.
+ * In one step, so that no burst exceeds the limit and every count expires.
  */
 const TAKE = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
 local life = redis.call('PTTL', KEYS[1])
@@ -42,18 +42,18 @@ end
 redis.call('SET', KEYS[1], count + 1, 'PX', life)
 return {count + 1, life}`;
 
-/** Gives one back; the window goes on. */
-const GIVE_BACK = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+/** Takes an attempt off the count. The window goes on. */
+const REFUND = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
 if count > 1 then return redis.call('DECR', KEYS[1]) end
 return redis.call('DEL', KEYS[1])`;
 
 const EVERYBODY = 'all';
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** What Redis answers. */
+/** An attempt that Redis has counted, or refused. */
 interface Taken {
   readonly key: string;
-  /** How many there are now; 0: none was left. */
+  /** The count with this attempt; 0: none was left. */
   readonly count: number;
   /** Milliseconds until the window ends. */
   readonly life: number;
@@ -62,14 +62,13 @@ interface Taken {
 }
 
 /**
- * A limit of failed attempts that a fleet counts together: a value for the option `guessLimit`. An
- * attempt is reserved in Redis before the service is asked, so that no burst over several processes
- * gets past it.
+ * A limit of failed attempts that a fleet counts together: a value for the option `guessLimit`. An attempt is
+ * reserved in Redis before the service is asked, so that no burst over several processes exceeds the limit.
  *
- * Each process counts its own attempts in memory as well, and the stricter count holds. While Redis
- * cannot count, that count goes on: no customer is refused for an outage, and no attempt goes uncounted. A
- * warning says so once, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no
- * address is seen by chance; they do not stop somebody who tries all addresses.
+ * Each process also counts its own attempts in memory, and the stricter count holds. While Redis cannot count,
+ * only the count in memory holds: an outage refuses no customer, and no attempt goes uncounted. A warning
+ * reports it once, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no address is seen
+ * by chance. They do not hide an address from somebody who tries all.
  */
 export class RedisGuessLimit implements GuessLimit {
   /** As given. */
@@ -98,7 +97,7 @@ export class RedisGuessLimit implements GuessLimit {
     });
   }
 
-  /** Who is counted. */
+  /** The client key of a request. */
   keyGenerator(req: Request): string {
     return this.#settings.keyGenerator(req);
   }
@@ -109,7 +108,7 @@ export class RedisGuessLimit implements GuessLimit {
     if (!own.isAllowed) return own;
     const taken: Taken[] = [];
     const refund = async (): Promise<void> => {
-      await Promise.all([own.refund(), ...taken.map((one) => this.#giveBack(one))]);
+      await Promise.all([own.refund(), ...taken.map((each) => this.#refund(each))]);
     };
     try {
       const { limit } = this.#settings;
@@ -124,14 +123,14 @@ export class RedisGuessLimit implements GuessLimit {
         return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(last.life / 1000)) };
       }
     } catch {
-      // The count of this process holds, and what Redis did count is given back with it.
+      // The count in memory holds. A refund also takes back what Redis did count.
       warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
       reportNotCounted(this, `${OWNER}.reserve`);
     }
     return { isAllowed: true, refund };
   }
 
-  /** Takes one, unless there are as many as the limit; adds it to those that a refund gives back. */
+  /** Counts an attempt in Redis, unless none is left, and adds it to `taken`, for a refund. */
   async #take(taken: Taken[], key: string, limit: number): Promise<Taken> {
     const one = await this.#redis.call('reserve', async (redis, deadline) => {
       const reply = await redis.run(TAKE, key, [String(this.#window), String(limit)]);
@@ -140,18 +139,18 @@ export class RedisGuessLimit implements GuessLimit {
         throw new TypeError('a reply that is no count');
       }
       const counted = { key, count: count as number, life: life as number };
-      // Its caller waits no more, and would never give it back.
-      if (deadline.ended && counted.count > 0) await redis.run(GIVE_BACK, key, []);
+      // The caller has left, and would never refund it.
+      if (deadline.ended && counted.count > 0) await redis.run(REFUND, key, []);
       return { ...counted, endsAt: performance.now() + counted.life };
     });
     if (one.count > 0) taken.push(one);
     return one;
   }
 
-  /** Nothing is left to give back when the window has ended, and the next one must not lose a count. */
-  async #giveBack({ key, endsAt }: Taken): Promise<void> {
+  /** Refunds an attempt in its own window only: the next one must not lose a count. */
+  async #refund({ key, endsAt }: Taken): Promise<void> {
     if (performance.now() >= endsAt) return;
-    await this.#redis.call('refund', (redis) => redis.run(GIVE_BACK, key, [])).catch(() => {});
+    await this.#redis.call('refund', (redis) => redis.run(REFUND, key, [])).catch(() => {});
   }
 
   #key(client: string): string {

@@ -13,7 +13,7 @@ export interface RedisTokenStoreOptions {
   client: RedisClient;
   /** What the keys of this store begin with. Default `marketgate:token:`. */
   prefix?: string | undefined;
-  /** Milliseconds that Redis can take for one call. Default 1,500. */
+  /** The deadline of one call, in milliseconds. Default 1,500. */
   timeout?: number | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
   clock?: (() => number) | undefined;
@@ -27,14 +27,13 @@ const OWNER = 'RedisTokenStore';
  * - A row expires with its token. A row that is no token of that user counts as none; it is reported on
  *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
  * - `claim` is atomic: exactly one process of the fleet gets `true`.
- * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. A
- *   connection that was lost is waited for that long.
- * - Redis must not evict what has not expired: with another `maxmemory-policy` than `noeviction`, a
- *   claim could be lost before its time, and a user logged out.
+ * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. Until
+ *   then, they wait for a lost connection.
+ * - Redis needs the `maxmemory-policy` `noeviction`. With another, it can evict a claim before it expires, or a
+ *   token, which logs the user out.
  *
- * Tokens are stored as they are, and whatever reads that Redis can read them. Wrap it in an
- * `EncryptedTokenStore` where that is more than the app. User ids other than small letters, digits
- * and `_`, and the names of claims, are hashed.
+ * Tokens are stored in clear text. Wrap it in an `EncryptedTokenStore` where others than the app can read that
+ * Redis. User ids with anything but small letters, digits and `_` are hashed, and so are the names of claims.
  */
 export class RedisTokenStore implements TokenStore {
   readonly #redis: RedisConnection;
@@ -61,7 +60,7 @@ export class RedisTokenStore implements TokenStore {
       reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
       return undefined;
     }
-    // Redis counts from when it got the row, by its own clock.
+    // Redis expires the row by its own clock, which can differ.
     return this.#clock() < token.expiresAt ? token : undefined;
   }
 
@@ -86,12 +85,12 @@ export class RedisTokenStore implements TokenStore {
 
   /**
    * @throws TypeError when `ttl` is no positive number.
-   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The claim can have been
-   * taken all the same: what it stands for counts as done.
+   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The name can be
+   * claimed all the same, so the caller must not go on.
    */
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
-    // No user id makes such a key: there, a colon is hashed.
+    // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
     const life = wholeMilliseconds(ttl);
     const reply = await this.#redis.call('claim', (redis) => redis.setIfAbsent(key, '1', life));

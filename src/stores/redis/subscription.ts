@@ -4,9 +4,9 @@ import type { RedisCommands } from './commands.js';
 
 /** The times of a {@link Subscription}, in milliseconds. */
 export interface SubscriptionTimes {
-  /** What connecting, or the answer to a ping, can take. */
+  /** The deadline of connecting, and of a ping. */
   readonly patience: number;
-  /** How often to check whether the connection still lives. */
+  /** The time between two pings. */
   readonly heartbeat: number;
   /** The first wait after a failure; doubles up to the longest. */
   readonly firstWait: number;
@@ -21,50 +21,50 @@ const TIMES: SubscriptionTimes = {
 };
 
 /**
- * Listens for invalidations until it is closed, on a separate connection. When that is lost, a new one is
- * made, and because messages can have been missed, all keys are invalidated.
+ * Listens for invalidations on a separate connection until it is closed. A lost connection is replaced by a new
+ * one; then all keys are invalidated, because messages can have been missed.
  *
- * It does not rely on the client's reconnecting: ioredis reports that it is back before it has subscribed
- * again, clusters do not report it at all, and an app's reconnect strategy can give up.
+ * It does not rely on the reconnects of the client: ioredis is `ready` again before it has subscribed again,
+ * clusters do not report a reconnect, and an app's reconnect strategy can give up.
  */
 export class Subscription {
   readonly #commands: RedisCommands;
   readonly #channel: string;
   readonly #onInvalidate: (key: string | undefined) => void;
-  readonly #onState: (isListening: boolean) => void;
+  readonly #onListening: (isListening: boolean) => void;
   readonly #times: SubscriptionTimes;
   /** Aborted when it is closed. */
   readonly #closing = new AbortController();
-  /** Whether there was a time in which it did not listen. */
-  #mayHaveMissed = false;
-  #onListening: () => void = () => {};
+  /** Whether a connection has ended or failed. */
+  #canHaveMissed = false;
+  #resolveListening: () => void = () => {};
 
-  /** Settles when it listens for the first time, or is closed. Never rejects. */
+  /** Resolves when it listens for the first time, or is closed. Never rejects. */
   readonly listening: Promise<void>;
 
   constructor(
     commands: RedisCommands,
     channel: string,
     onInvalidate: (key: string | undefined) => void,
-    onState: (isListening: boolean) => void = () => {},
+    onListening: (isListening: boolean) => void = () => {},
     times: Partial<SubscriptionTimes> = {},
   ) {
-    this.#onState = onState;
-    onState(false);
+    this.#onListening = onListening;
+    onListening(false);
     this.#commands = commands;
     this.#channel = channel;
     this.#onInvalidate = onInvalidate;
     this.#times = { ...TIMES, ...times };
     this.listening = new Promise((resolve) => {
-      this.#onListening = resolve;
+      this.#resolveListening = resolve;
     });
     void this.#run();
   }
 
-  /** Ends it, and its connection. */
+  /** Ends the subscription and its connection. */
   close(): void {
     this.#closing.abort();
-    this.#onListening();
+    this.#resolveListening();
   }
 
   async #run(): Promise<void> {
@@ -72,16 +72,16 @@ export class Subscription {
     const { signal } = this.#closing;
     let wait = firstWait;
     while (!signal.aborted) {
-      // Why it ended does not matter: the app's own client reports the same trouble.
+      // The reason is not reported: the app's own client reports the same trouble.
       const hasListened = await this.#listen().catch(() => false);
-      this.#mayHaveMissed = true;
+      this.#canHaveMissed = true;
       wait = hasListened ? firstWait : Math.min(wait * 2, longestWait);
-      // With jitter, so that the processes of a fleet do not all come at the same moment.
+      // With jitter, so that not all processes reconnect at the same moment.
       await pause(wait * (0.5 + Math.random() / 2), signal);
     }
   }
 
-  /** One connection, from its beginning to its end. Rejects when it never listened. */
+  /** Listens on one connection until it ends. Rejects when it could not begin to. */
   async #listen(): Promise<true> {
     const { patience, heartbeat } = this.#times;
     const lost = new AbortController();
@@ -99,17 +99,17 @@ export class Subscription {
     try {
       if (closing.aborted) return true;
       await within(patience, () => connection.open(this.#channel));
-      if (this.#mayHaveMissed) this.#invalidate(undefined);
-      this.#onState(true);
-      this.#onListening();
+      if (this.#canHaveMissed) this.#invalidate(undefined);
+      this.#onListening(true);
+      this.#resolveListening();
       while (!lost.signal.aborted) {
         await pause(heartbeat, lost.signal);
-        // A connection that a firewall has dropped looks like one without messages.
+        // Without pings, a connection that a firewall has dropped looks like a quiet one.
         if (!lost.signal.aborted) await within(patience, () => connection.ping()).catch(onLost);
       }
       return true;
     } finally {
-      if (!closing.aborted) this.#onState(false);
+      if (!closing.aborted) this.#onListening(false);
       closing.removeEventListener('abort', close);
       connection.close();
     }
@@ -124,20 +124,20 @@ export class Subscription {
   };
 
   #invalidate(key: string | undefined): void {
-    // In the next turn: what the listener throws is not the connection's fault.
+    // In a microtask, so that an error of the listener does not end the connection.
     queueMicrotask(() => {
       if (!this.#closing.signal.aborted) this.#onInvalidate(key);
     });
   }
 }
 
-/** A message for the channel: which key to forget, or without one all. */
+/** The message that invalidates a key; `undefined` stands for all keys. */
 export const encodeInvalidation = (key: string | undefined): string =>
   JSON.stringify({ v: 1, key });
 
 /**
- * The key in a message, or `undefined` for all. A message of an unknown version invalidates something, so
- * it stands for all keys. Anything else is no message.
+ * The key in a message, or `undefined` for all keys. A message of an unknown version invalidates something, so
+ * it stands for all keys. Anything else is no invalidation.
  */
 export function decodeInvalidation(message: string): { key: string | undefined } | undefined {
   let parsed: unknown;
@@ -152,7 +152,7 @@ export function decodeInvalidation(message: string): { key: string | undefined }
   return key === undefined || typeof key === 'string' ? { key } : undefined;
 }
 
-/** Waits, or until the signal is aborted. It holds no process that has nothing else to do. */
+/** Waits, at most until the signal is aborted. Does not keep the process alive. */
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -75,7 +75,7 @@ describe('a client that was never connected', () => {
     await expect(new RedisTokenStore({ client }).get('anna')).rejects.toMatchObject({
       code: 'store_unavailable',
       message:
-        'RedisTokenStore.get was not sent, for the client is not connected; look at the store and its connection (npx marketgate explain store_unavailable)',
+        'RedisTokenStore.get was not sent, because the client is not connected; look at the store and its connection (npx marketgate explain store_unavailable)',
     });
     await expect(new RedisCache({ client }).get('key')).rejects.toThrow('is not connected');
   });

@@ -64,8 +64,8 @@ describe('what went wrong, in words', () => {
     [new Error('SECRET the rest'), 'failed (Error)'],
     ['OOM', 'failed'],
     [new DeadlineExceeded(), 'did not answer within 7 ms'],
-    [new TooManyCalls(), 'was not sent, for too many commands are unanswered'],
-    [new NotConnected('it is away'), 'was not sent, for it is away'],
+    [new TooManyCalls(), 'was not sent, because too many commands are unanswered'],
+    [new NotConnected('it is away'), 'was not sent, because it is away'],
   ])('%s', (error, words) => {
     expect(describeRedisFailure(error, 7)).toBe(words);
   });
@@ -306,7 +306,7 @@ describe('a client that is away', () => {
     await cache.get('a');
     client.isReady = false;
     const error = await rejection(cache.get('a'));
-    expect(error.message).toContain('was not sent, for the connection is lost');
+    expect(error.message).toContain('was not sent, because the connection is lost');
     const warnings = hearWarnings();
     const limit = new RedisGuessLimit({ client: client.asClient });
     client.isReady = true;
