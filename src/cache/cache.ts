@@ -225,9 +225,8 @@ export class Cache<T extends object> {
     for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
-  /** Ends all lookups and refreshes. */
+  /** Ends all lookups, and starts no more refreshes. */
   close(): void {
-    // Starts no refresh any more.
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
     this.#closing.abort(closed);
@@ -446,14 +445,14 @@ export class Cache<T extends object> {
     return positive?.epoch === this.#epoch && positive.order > order;
   }
 
-  /** Forgets a key, and outdates its in-flight lookups that asked before a request. */
+  /** Forgets a key, and outdates its in-flight lookups with a request before number `before`. */
   #forget(key: string, before?: number): void {
     this.#positive.delete(key);
     this.#negative.delete(key);
     this.#outdate(key, before);
   }
 
-  /** Keeps the answers of in-flight lookups that asked before a request from being cached or served. */
+  /** Keeps answers to the requests before number `before` from being cached or served. */
   #outdate(key: string, before = Number.POSITIVE_INFINITY): void {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.asked < before) lookup.isOutdated = true;
