@@ -162,8 +162,10 @@ export class SharedTier {
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
     const order = this.#orderAfter(row);
-    // While its invalidation waits to be sent, the row is not trusted.
-    if (row.value === undefined || this.#unsent.has(subject)) return { ...NOTHING, order };
+    // The row is not trusted while its invalidation waits to be sent, nor when everything was
+    // invalidated while it was read.
+    const isTrusted = !this.#unsent.has(subject) && name === this.#nameOf(seal, subject);
+    if (row.value === undefined || !isTrusted) return { ...NOTHING, order };
     const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();

@@ -531,3 +531,43 @@ describe('a process that receives no messages', () => {
     expect(service.asked()).toBe(1);
   });
 });
+
+it.each([
+  ['this process', 0],
+  ['another process', 1],
+])('what %s invalidates is not read from a row that was on its way', async (_by, n) => {
+  const { service, shared } = fleet();
+  let arrive = (): void => {};
+  const slow: SharedCache = {
+    get: (key) => shared.get(key),
+    set: (...given) => shared.set(...given),
+    delete: (key) => shared.delete(key),
+    lock: (key) => shared.lock(key),
+    subscribe: (listener) => shared.subscribe(listener),
+    publish: (key) => shared.publish(key),
+    write: (...given) => shared.write(...given),
+    read: async (key) => {
+      const row = await shared.read(key);
+      if (isHeld && row.value !== undefined) await arrival;
+      return row;
+    },
+  };
+  const arrival = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  let isHeld = false;
+  const reader = service.client({ cache: { shared: slow } });
+  const other = service.client({ cache: { shared } });
+  await reader.getAccount();
+  await other.validatePurchase(CODE);
+  isHeld = true;
+  const lookup = reader.validatePurchase(CODE);
+  await settle();
+  isHeld = false;
+  service.says = 'negative';
+  await (n === 0 ? reader : other).invalidate();
+  await settle();
+  arrive();
+  expect(await lookup).toBeNull();
+  expect(await reader.validatePurchase(CODE)).toBeNull();
+});
