@@ -42,8 +42,8 @@ interface Negative {
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: AbortSignal;
-  /** Whether a negative answer would replace a positive one. */
-  readonly isGrave: boolean;
+  /** Whether a negative answer would invalidate a positive one. */
+  readonly isInvalidating: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
 }
@@ -351,7 +351,7 @@ export class Cache<T extends object> {
     // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
     let refusal: unknown;
-    const how = { signal, isGrave: known !== undefined, elapsed };
+    const how = { signal, isInvalidating: known !== undefined, elapsed };
     const value = await request(variant, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
       refusal = error;

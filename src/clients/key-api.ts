@@ -25,17 +25,17 @@ import {
   type Endpoint,
   itemsAll,
   itemsItem,
-  judge,
   type Parameters,
+  type ParseOptions,
+  parseAnswer,
   purchasesValidation,
-  type Reading,
 } from './key-endpoints.js';
 
-/** The secret api_key, or a function that gives the present one, so that it can be rotated. */
+/** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
 
 const ENCODINGS = ['form', 'json', 'query'] as const;
-/** How parameters are sent: the specification does not show it, and deployments take all three. */
+/** How parameters are sent. The specification does not show it; deployments accept all three. */
 export type ValidationEncoding = 'form' | 'json' | 'query';
 
 /** Options of {@link KeyApi}. */
@@ -43,28 +43,32 @@ export interface KeyApiOptions extends ClientOptions {
   /** Where the key API is served: an absolute https URL, with or without a path. */
   baseUrl: string;
   /**
-   * The workspace's secret api_key (specification: "Authentication", interface A), or a function, sync
-   * or async, that is called for every request: a key is then rotated without a restart.
+   * The workspace's secret api_key (specification: "Authentication"). A function, sync or async, is
+   * called for every request, so that the key can be rotated without a restart.
    */
   apiKey: ApiKeyOption;
   /** How the parameters of purchases/validation are sent ("not shown"). Default `'form'`. */
   validationEncoding?: ValidationEncoding | undefined;
-  /** How answers are cached; see {@link CacheOptions}. `false`: not at all. Default: on. */
+  /** How answers are cached. `false` turns the cache off. Default: on. */
   cache?: CacheOptions | false | undefined;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call when aborted; it then rejects with the signal's reason. Other calls go on. */
+  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
   signal?: AbortSignal | undefined;
-  /** Ask the service, whatever is cached; the answer is cached for later calls. Default false. */
+  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
-  /** Called when the answer came from another process of the fleet: the service was not asked. */
+  /** Called when the answer came from the shared cache. */
   onShared?: (() => void) | undefined;
 }
 
-/** The one key of what there is one of. */
+/** The cache key of the account, and of the item list: an api_key has one of each. */
 const ONLY = '';
+
+/** Conditions of one request, from the cache or, without one, from the caller. */
+type RequestConditions = Pick<CallOptions, 'signal'> &
+  Partial<Pick<RequestOptions, 'isInvalidating' | 'elapsed'>>;
 
 interface Caches {
   readonly account: Cache<Account>;
@@ -74,16 +78,16 @@ interface Caches {
 }
 
 /**
- * Client of the key API.
+ * Client of the key API (specification: interface A).
  *
- * `null` (or `[]`) means that the service said no. An exception means that we could not find out:
+ * `null` (or `[]`) is the service's negative answer. An exception means that we could not find out:
  * `service_unavailable`, `unexpected_response`, `service_refused` or `api_key_rejected`.
  *
- * Answers are cached ({@link CacheOptions}) and frozen, because callers share them. Concurrent identical
+ * Answers are cached ({@link CacheOptions}), and frozen because callers share them. Concurrent identical
  * lookups share one request.
  */
 export class KeyApi {
-  /** The clock it was given; a guard judges by it whether support has ended. */
+  /** The option `clock`; guards compare the end of support with it. */
   readonly clock: () => number;
   readonly #settings: ClientSettings;
   readonly #encoding: ValidationEncoding;
@@ -95,10 +99,10 @@ export class KeyApi {
   readonly #caches: Caches | undefined;
   readonly #shared: SharedTier | undefined;
   readonly #itemsById = new WeakMap<readonly Item[], Map<number, Item>>();
-  /** The items of a list of which the shared cache has no later negative answer. */
-  #listedStill = new WeakMap<readonly Item[], Set<number>>();
-  /** The latest copy of each item that was bought, and its JSON. */
-  readonly #soldItems = new LRUCache<number, { item: Item; json: string }>({ max: 1000 });
+  /** Ids in each list that are known to have no later negative answer in the shared cache. */
+  #confirmedIds = new WeakMap<readonly Item[], Set<number>>();
+  /** The latest copy of each purchased item, with its JSON. */
+  readonly #purchasedItems = new LRUCache<number, { item: Item; json: string }>({ max: 1000 });
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
@@ -143,7 +147,7 @@ export class KeyApi {
         onAllInvalidated: (until) => this.#clear(until),
         onMissed: () => {
           for (const each of this.#allCaches().values()) each.missed();
-          this.#listedStill = new WeakMap();
+          this.#confirmedIds = new WeakMap();
         },
       });
     this.#caches = this.#makeCaches(limits);
@@ -155,7 +159,7 @@ export class KeyApi {
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
     const account = await (this.#caches?.account.get(ONLY, options) ?? this.#account(options));
-    // For this endpoint a negative answer is an exception.
+    // The negative answer of this endpoint is an exception.
     return account as Account;
   }
 
@@ -165,10 +169,9 @@ export class KeyApi {
   }
 
   /**
-   * One item (items/item), or `null` when the service says that there is none. A list that is fresh
-   * answers too.
+   * One item (items/item, or a fresh cached list), or `null` when the service says that there is none.
    * @param id - a whole number, or its digits as in a route parameter.
-   * @throws MarketgateError `item_id_invalid` for anything else, without a request.
+   * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
     const item_id = itemId(id);
@@ -186,20 +189,21 @@ export class KeyApi {
       if (item === null) this.#unlist(item_id);
       return item;
     } catch (error) {
-      // The list is still served, so what is in it must be as well.
-      const old = fresh || signal?.aborted ? undefined : caches.items.staleIfError(ONLY, error);
-      const last = old && (await this.#listed(item_id, old));
-      if (last === undefined) throw error;
-      caches.item.servedStale(last);
-      return last.value;
+      // `listItems` still serves this list, so its items are served too.
+      const staleList =
+        fresh || signal?.aborted ? undefined : caches.items.staleIfError(ONLY, error);
+      const stale = staleList && (await this.#listed(item_id, staleList));
+      if (stale === undefined) throw error;
+      caches.item.servedStale(stale);
+      return stale.value;
     }
   }
 
   /**
    * The purchase of a code (purchases/validation), or `null` when the service says that the code is
-   * invalid; that includes refunded purchases and codes of other authors.
-   * @param code as the customer gave it: blanks around it, full-width letters and invisible characters do no harm.
-   * @throws TypeError when it is not a string, or blank.
+   * invalid. Refunded purchases and codes of other authors are invalid too.
+   * @param code as the customer gave it: surrounding blanks, full-width letters and invisible characters are fine.
+   * @throws TypeError when the code is blank or not a string.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
@@ -208,19 +212,19 @@ export class KeyApi {
   }
 
   /**
-   * What {@link validatePurchase} would answer without waiting: the purchase, `null` for an invalid
-   * code, or `undefined` when the service must be asked. Guards look here first.
-   * @param code - a code without blanks or other decoration.
+   * The cached answer of {@link validatePurchase}: the purchase, `null` for an invalid code, or
+   * `undefined` when the service must be asked.
+   * @param code - a normalised code; see {@link normalizePurchaseCode}.
    */
   peekPurchase(code: string): Purchase | null | undefined {
     return this.#caches?.purchase.peek(cacheKey(code), code)?.value;
   }
 
   /**
-   * Forgets what is cached for one code, in any spelling, or without a code everything, so that the next
-   * call asks the service. With a shared cache it settles when that knows, for all processes.
-   * @throws MarketgateError `store_unavailable` when the shared cache cannot be told. This process has
-   * forgotten it all the same, and goes on telling the others.
+   * Invalidates the cached answer for one code in any spelling, or without a code all answers: the next
+   * call asks the service. With a shared cache this holds for all processes, once the promise resolves.
+   * @throws MarketgateError `store_unavailable` when the shared cache cannot be reached. This process asks
+   * the service all the same, and keeps trying to publish the invalidation.
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
@@ -232,8 +236,8 @@ export class KeyApi {
   }
 
   /**
-   * Ends connections, subscriptions and all requests in progress, which reject with
-   * `service_unavailable`; waits for none of them. Later calls are refused, except for what is cached.
+   * Ends connections, subscriptions and in-flight requests at once. The requests reject with
+   * `service_unavailable`; later calls are refused, unless their answer is cached.
    */
   async close(): Promise<void> {
     for (const cache of this.#allCaches().values()) cache.close();
@@ -241,23 +245,24 @@ export class KeyApi {
     await this.#http.close();
   }
 
-  #account(how: How): Promise<Account | null> {
-    return this.#request(accountDetails, {}, how);
+  #account(conditions: RequestConditions): Promise<Account | null> {
+    return this.#request(accountDetails, {}, conditions);
   }
 
-  #items(how: How): Promise<Item[] | null> {
-    return this.#request(itemsAll, {}, how);
+  #items(conditions: RequestConditions): Promise<Item[] | null> {
+    return this.#request(itemsAll, {}, conditions);
   }
 
-  #item(item_id: string, how: How): Promise<Item | null> {
-    return this.#request(itemsItem, { item_id }, how);
+  #item(item_id: string, conditions: RequestConditions): Promise<Item | null> {
+    return this.#request(itemsItem, { item_id }, conditions);
   }
 
-  async #purchase(purchase_code: string, how: How): Promise<Purchase | null> {
+  async #purchase(purchase_code: string, conditions: RequestConditions): Promise<Purchase | null> {
     const { path } = purchasesValidation;
     try {
-      const purchase = await this.#request(purchasesValidation, { purchase_code }, how);
-      if (purchase === null) this.#alarm.negative(path, purchase_code, how.isGrave ?? false);
+      const purchase = await this.#request(purchasesValidation, { purchase_code }, conditions);
+      if (purchase === null)
+        this.#alarm.negative(path, purchase_code, conditions.isInvalidating ?? false);
       else this.#alarm.positive(purchase_code);
       return purchase;
     } catch (error) {
@@ -270,29 +275,29 @@ export class KeyApi {
     try {
       await this.#request(accountDetails, {}, {}, key);
     } catch (error) {
-      // The cached account is withdrawn here too. What cannot be sent now is sent later.
+      // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
       if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
       throw error;
     }
   }
 
   /**
-   * One request to the service, with the api_key of the moment. Before the first negative answer of a key
-   * is believed, the key is checked.
+   * One request to the service with the current api_key. A negative answer counts only once the service
+   * is known to know the key.
    */
   async #request<T>(
     endpoint: Endpoint<T>,
     parameters: Parameters,
-    { signal, elapsed = 0, isGrave }: How,
+    { signal, elapsed = 0, isInvalidating }: RequestConditions,
     givenKey = this.#apiKey(),
   ): Promise<T | null> {
     const { method, path } = endpoint;
-    const left = Math.max(1, this.#settings.timeout - elapsed);
-    const deadline = this.#http.deadline(`${method} ${path}`, left, signal);
+    const remaining = Math.max(1, this.#settings.timeout - elapsed);
+    const deadline = this.#http.deadline(`${method} ${path}`, remaining, signal);
     try {
       const key = typeof givenKey === 'string' ? givenKey : await deadline.race(givenKey);
       const secrets = [key, parameters.purchase_code ?? ''];
-      const reading: Reading = {
+      const options: ParseOptions = {
         onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
         freezes: this.#caches !== undefined,
         deadline,
@@ -301,14 +306,16 @@ export class KeyApi {
         method,
         path,
         ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
-        // All four only read; the POST of validation does too.
+        // No endpoint changes anything, also not the POST of purchases/validation.
         repeatable: true,
-        judge: (answer) => judge(endpoint, parameters, answer, secrets, reading),
+        parse: (response) => parseAnswer(endpoint, parameters, response, secrets, options),
       };
-      const answer = this.#http.call(request, deadline);
-      if (endpoint.path === accountDetails.path) await this.#keyCheck.note(key, answer);
-      else if ((await answer) === null) await deadline.race(this.#keyCheck.confirm(key, isGrave));
-      return await answer;
+      const result = this.#http.call(request, deadline);
+      if (endpoint.path === accountDetails.path) await this.#keyCheck.note(key, result);
+      else if ((await result) === null) {
+        await deadline.race(this.#keyCheck.confirm(key, isInvalidating));
+      }
+      return await result;
     } finally {
       deadline.dispose();
     }
@@ -332,28 +339,33 @@ export class KeyApi {
         ...parts,
       });
     return {
-      account: cacheOf('account', accountSchema, (_key, how) => this.#account(how), {
-        // The negative answer of this endpoint: it withdraws a positive one, as any other does.
+      account: cacheOf('account', accountSchema, (_key, conditions) => this.#account(conditions), {
+        // The negative answer of this endpoint.
         isNegative: isKeyRejected,
       }),
-      items: cacheOf('items', z.array(itemSchema), (_key, how) => this.#items(how)),
-      item: cacheOf('item', itemSchema, (id, how) => this.#item(id, how)),
-      purchase: cacheOf('purchase', purchaseSchema, (code, how) => this.#purchase(code, how), {
-        freeze: (purchase) => deepFreeze(this.#withSoldItem(purchase)),
-        // Another process's positive answer says as much about the api_key as one of our own.
-        onShared: (code) => this.#alarm.positive(code),
-      }),
+      items: cacheOf('items', z.array(itemSchema), (_key, conditions) => this.#items(conditions)),
+      item: cacheOf('item', itemSchema, (id, conditions) => this.#item(id, conditions)),
+      purchase: cacheOf(
+        'purchase',
+        purchaseSchema,
+        (code, conditions) => this.#purchase(code, conditions),
+        {
+          freeze: (purchase) => deepFreeze(this.#withSharedItem(purchase)),
+          // A positive answer of another process, too, shows that the api_key is right.
+          onShared: (code) => this.#alarm.positive(code),
+        },
+      ),
     };
   }
 
-  /** One copy of an item, however many purchases hold it: it is most of what a cached purchase weighs. */
-  #withSoldItem(purchase: Purchase): Purchase {
+  /** Lets purchases of the same item share one copy: the item is most of a cached purchase's memory. */
+  #withSharedItem(purchase: Purchase): Purchase {
     const { item } = purchase;
-    const known = this.#soldItems.get(item.id);
-    const json = writtenAsJson(item);
+    const known = this.#purchasedItems.get(item.id);
+    const json = jsonOf(item);
     if (json === undefined || Object.isFrozen(purchase)) return purchase;
     if (known?.json === json) purchase.item = known.item;
-    else this.#soldItems.set(item.id, { item, json });
+    else this.#purchasedItems.set(item.id, { item, json });
     return purchase;
   }
 
@@ -371,26 +383,26 @@ export class KeyApi {
     return index;
   }
 
-  /** The item in a list, unless the service was asked about the item itself since, by any process. */
+  /** The item in a list, unless a later request of any process was about that item itself. */
   async #listed(
     id: number,
     list: Positive<Item[]>,
   ): Promise<{ value: Item; at: number } | undefined> {
     const index = this.#byId(list.value);
-    // In the same millisecond as well, because a negative answer must not be overruled.
+    // `>=`: within the same millisecond the order is not known.
     if (this.#lastAsked(id) >= list.at || !index.has(id)) return undefined;
-    const still = this.#listedStill.get(list.value) ?? new Set();
-    if (this.#shared !== undefined && !still.has(id)) {
-      // Looked for once: what is withdrawn later comes as a message.
+    const confirmed = this.#confirmedIds.get(list.value) ?? new Set();
+    if (this.#shared !== undefined && !confirmed.has(id)) {
+      // Asked once: later invalidations arrive as messages.
       const isGone = await this.#caches?.item.isInvalidatedSince(String(id), list.order);
       if (isGone) index.delete(id);
-      else this.#listedStill.set(list.value, still.add(id));
+      else this.#confirmedIds.set(list.value, confirmed.add(id));
     }
     const value = index.get(id);
     return value && { value, at: list.at };
   }
 
-  /** Takes an item that is gone out of an earlier list: its own negative answer can be evicted. */
+  /** Removes an item from an earlier list after a negative answer, which the cache can evict before the list. */
   #unlist(id: number): void {
     const list = this.#caches?.items.last(ONLY);
     if (list !== undefined && this.#lastAsked(id) >= list.at) this.#byId(list.value).delete(id);
@@ -401,11 +413,8 @@ export class KeyApi {
   }
 }
 
-/** How the service is asked: without a cache, only the signal matters. */
-type How = Partial<Pick<RequestOptions, 'isGrave' | 'elapsed'>> & Pick<CallOptions, 'signal'>;
-
-/** `undefined`: it is nested deeper than the stack is. */
-function writtenAsJson(value: unknown): string | undefined {
+/** `undefined` when the value is nested too deeply for `JSON.stringify`. */
+function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
@@ -422,11 +431,11 @@ function plainCode(code: unknown): string {
   throw new TypeError('KeyApi: purchase_code must be a string that is not blank');
 }
 
-/** Reads the option once, and the key with every call. */
+/** Checks the option once; the function that it returns checks each key. */
 function apiKeySource(option: unknown): () => string | Promise<string> {
   if (typeof option === 'function') {
     return async () => {
-      // The function's own error is not kept: it comes from a store of secrets.
+      // The error is dropped, because it can contain secrets.
       const key: unknown = await Promise.resolve()
         .then(option as () => unknown)
         .catch(() => undefined);
@@ -441,7 +450,7 @@ function apiKeySource(option: unknown): () => string | Promise<string> {
   throw wrongOption('KeyApi', 'apiKey', 'must be a non-empty string or a function that gives one');
 }
 
-/** The parameters, as the part of a request that carries them. */
+/** The query or the body that carries the parameters. */
 function encode(parameters: Readonly<Record<string, string>>, encoding: ValidationEncoding) {
   if (encoding === 'json') {
     return { body: JSON.stringify(parameters), contentType: 'application/json' };

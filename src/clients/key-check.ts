@@ -1,60 +1,61 @@
 import { isBetween } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
-/** How long a key is known to be accepted, in milliseconds. */
+/** Milliseconds that a positive check of a key is remembered. */
 const ACCEPTED_FOR = 5 * 60_000;
-/** Shorter, so that a shop is back soon after its key was put right. */
+/** Shorter, so that a shop recovers soon after its key is corrected. */
 const REJECTED_FOR = 60_000;
-/** How old a check can be when a negative answer would withdraw a positive one, in milliseconds. */
-const JUST_NOW = 5000;
+/** The greatest age of a check that lets a negative answer invalidate a positive one, in milliseconds. */
+const RECENT = 5000;
 
-/** Whether the service said that it does not know the api_key. */
+/** Whether the service does not know the api_key. */
 export const isKeyRejected = (error: unknown): error is MarketgateError =>
   isMarketgateError(error) && error.code === 'api_key_rejected';
 
 /**
- * The service says "Invalid purchase code" also to an unknown api_key. So before the first negative answer
- * of a key is believed, account/details is asked whether the key is known at all. The result is
+ * Checks with account/details that the service knows the api_key. It must know the key before a negative
+ * answer counts, because the service answers "Invalid purchase code" also to an unknown key. The result is
  * remembered for some minutes; concurrent callers share one request.
  */
 export class KeyCheck {
   readonly #clock: () => number;
-  readonly #ask: (key: string) => Promise<unknown>;
-  #last: { key: string; result: Promise<unknown>; at: number; until: number } | undefined;
+  readonly #check: (key: string) => Promise<unknown>;
+  #latest: { key: string; result: Promise<unknown>; at: number; until: number } | undefined;
 
-  /** @param ask calls account/details, and {@link note}. */
-  constructor(clock: () => number, ask: (key: string) => Promise<unknown>) {
+  /** @param check requests account/details, and passes the result to {@link note}. */
+  constructor(clock: () => number, check: (key: string) => Promise<unknown>) {
     this.#clock = clock;
-    this.#ask = ask;
+    this.#check = check;
   }
 
   /**
-   * Resolves when the service knows the key; rejects when it does not, or when that is not known.
-   * @param isGrave - the negative answer would withdraw a positive one: only a check of just now counts.
+   * Resolves when the service knows the key; rejects when it does not, or cannot be asked.
+   * @param isInvalidating - whether the negative answer would invalidate a positive one: then only a recent check
+   * counts.
    */
-  confirm(key: string, isGrave = false): Promise<unknown> {
-    const last = this.#last;
+  confirm(key: string, isInvalidating = false): Promise<unknown> {
     const now = this.#clock();
-    const isRemembered = last?.key === key && isBetween(last.at, now, last.until);
-    if (last !== undefined && isRemembered && !(isGrave && now - last.at >= JUST_NOW))
-      return last.result;
-    const result = this.#ask(key);
-    const check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
-    this.#last = check;
+    const latest = this.#latest;
+    if (latest?.key === key && isBetween(latest.at, now, latest.until)) {
+      if (!isInvalidating || now - latest.at < RECENT) return latest.result;
+    }
+    const result = this.#check(key);
+    const inFlight = { key, result, at: now, until: Number.POSITIVE_INFINITY };
+    this.#latest = inFlight;
     result.catch(() => {
-      // An outage says nothing about the key.
-      if (this.#last === check) this.#last = undefined;
+      // An outage says nothing about the key. A rejected key is remembered by `note`.
+      if (this.#latest === inFlight) this.#latest = undefined;
     });
     return result;
   }
 
-  /** Remembers what account/details answers about a key. */
-  async note(key: string, answer: Promise<unknown>): Promise<void> {
+  /** Remembers the result of a request of account/details. Never rejects. */
+  async note(key: string, result: Promise<unknown>): Promise<void> {
     const remember = (milliseconds: number): void => {
       const at = this.#clock();
-      this.#last = { key, result: answer, at, until: at + milliseconds };
+      this.#latest = { key, result, at, until: at + milliseconds };
     };
-    await answer.then(
+    await result.then(
       () => remember(ACCEPTED_FOR),
       (error: unknown) => {
         if (isKeyRejected(error)) remember(REJECTED_FOR);

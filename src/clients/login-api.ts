@@ -9,7 +9,7 @@ import {
 } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { type Answer, describeUnusable, isNotNow, MEANINGS } from '../http/meanings.js';
+import { describeUnusable, isNotNow, type JsonResponse, MEANINGS } from '../http/meanings.js';
 import { nameOf, type WireRequest } from '../http/transport.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { isObject, type Parsed, parse, problemOf } from '../model/fields.js';
@@ -39,19 +39,20 @@ export interface LoginCallOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** As the specification has them. */
+/** The endpoints of the login API (specification: "Endpoints"). */
+export const OAUTH = '/api/oauth';
 export const AUTHORIZE = '/api/authorize';
 export const GET_USER_INFO = '/api/get_user_info';
 
 const HOUR = 3_600_000;
-/** An auth_key is a word in a URL; what is longer than this is none. */
+/** An auth_key comes in a URL; a longer one is refused without a request. */
 const LONGEST_AUTH_KEY = 2048;
 const BAD_AUTH_KEY =
   'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again';
 
-/** Client of the login API (specification: interface B, login with app). */
+/** Client of the login API, version 1.1 (specification: interface B). */
 export class LoginApi {
-  /** The clock it was given, for what belongs to the same login: attempts, stored tokens. */
+  /** The option `clock`, for login attempts and stored tokens. */
   readonly clock: () => number;
   readonly #settings: ClientSettings;
   readonly #http: HttpClient;
@@ -77,21 +78,21 @@ export class LoginApi {
     this.#tokenLifetime = positiveOption(me, 'tokenLifetime', life, HOUR, 'milliseconds');
     this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
     const { origin, basePath } = url;
-    this.#loginUrl = `${origin}${basePath}/api/oauth?${new URLSearchParams({ app_id: this.#appId })}`;
+    this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
     this.#http = new HttpClient(url, this.#settings);
   }
 
   /**
-   * Where to send the user's browser (GET /api/oauth). It carries the app_id and nothing else: the
-   * service drops every other parameter, `state` too.
+   * The URL of the login page, for the user's browser (GET /api/oauth). It carries only the app_id,
+   * because the service drops every other parameter, also `state`.
    */
   loginUrl(): string {
     return this.#loginUrl;
   }
 
   /**
-   * Spends an auth_key for an access_token (authorize). Sent once and never repeated, also not when
-   * the answer got lost: the key may be spent.
+   * Exchanges an auth_key for an access_token (POST /api/authorize). The request is never repeated, even
+   * without a response, because an auth_key works once.
    * @throws MarketgateError `auth_key_rejected`; `app_credentials_rejected`; `service_unavailable`;
    * `unexpected_response`.
    */
@@ -114,17 +115,17 @@ export class LoginApi {
           : { method: 'POST', body: fields, contentType: 'application/x-www-form-urlencoded' }),
       },
       [this.#appSecret, authKey],
-      readToken,
+      parseToken,
       options,
     );
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
   }
 
   /**
-   * The user an access_token belongs to (get_user_info).
+   * The user that an access_token belongs to (GET /api/get_user_info).
    * @param token - an {@link AccessToken} or its value.
-   * @throws MarketgateError `access_token_expired` when the service does not accept it, or it has
-   * expired; `login_failed` when the user is gone; `service_unavailable`; `unexpected_response`.
+   * @throws MarketgateError `access_token_expired` when the token has expired or the service does not
+   * accept it; `login_failed` when the account no longer exists; `service_unavailable`; `unexpected_response`.
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
@@ -143,8 +144,8 @@ export class LoginApi {
   }
 
   /**
-   * Ends connections and all requests in progress, which reject with `service_unavailable`; waits for
-   * none of them. Later calls are refused.
+   * Ends connections and in-flight requests at once; the requests reject with `service_unavailable`, as
+   * do later calls.
    */
   async close(): Promise<void> {
     await this.#http.close();
@@ -165,16 +166,18 @@ export class LoginApi {
   }
 
   async #call<T>(
-    request: Omit<HttpRequest<T>, 'judge'>,
+    request: Omit<HttpRequest<T>, 'parse'>,
     secrets: readonly string[],
     payload: (body: Body) => Parsed<T> | undefined,
     { signal }: LoginCallOptions,
   ): Promise<T> {
     const name = nameOf(request);
     const deadline = this.#http.deadline(name, this.#settings.timeout, signal);
-    const judged = (answer: Answer): T => judge(request, answer, secrets, payload);
     try {
-      return await this.#http.call({ ...request, judge: judged }, deadline);
+      return await this.#http.call(
+        { ...request, parse: (response) => parseAnswer(request, response, secrets, payload) },
+        deadline,
+      );
     } finally {
       deadline.dispose();
     }
@@ -183,68 +186,68 @@ export class LoginApi {
 
 type Body = Readonly<Record<string, unknown>>;
 
-function readToken({ access_token: value }: Body): Parsed<string> | undefined {
+function parseToken({ access_token: value }: Body): Parsed<string> | undefined {
   return typeof value === 'string' && value.trim() !== '' ? { ok: true, value } : undefined;
 }
 
 /**
- * What an answer means, by the table in {@link MEANINGS}. The specification shows no errors;
- * deployments answer `{error, message}`, mostly with HTTP 200.
- * @param secrets what was sent, never to be repeated in an error.
- * @throws MarketgateError for everything that has no payload.
+ * Parses a response by the table {@link MEANINGS}. The specification shows no errors; deployments send
+ * `{error, message}`, mostly with HTTP 200.
+ * @param secrets values that were sent and must not appear in an error.
+ * @throws MarketgateError when the response has no payload.
  */
-function judge<T>(
+function parseAnswer<T>(
   request: WireRequest,
-  answer: Answer,
+  response: JsonResponse,
   secrets: readonly string[],
   payload: (body: Body) => Parsed<T> | undefined,
 ): T {
-  const body = bodyOf(answer);
-  const read = body && !body.error ? payload(body) : undefined;
-  if (read?.ok) return read.value;
-  const kind = kindOf(answer, body, read !== undefined);
+  const body = bodyOf(response);
+  const parsed = body && !body.error ? payload(body) : undefined;
+  if (parsed?.ok) return parsed.value;
+  const kind = kindOf(response, body, parsed !== undefined);
   const meaning = MEANINGS[kind][request.path === AUTHORIZE ? 'authorize' : 'userInfo'];
-  const said = redact(sentenceIn(body), secrets);
+  const reason = redact(reasonIn(body), secrets);
   const problem =
-    WORDS[meaning]?.(said && `: "${said}"`) ??
-    describeUnusable(answer, read && redact(problemOf(read), secrets));
+    PROBLEMS[meaning]?.(reason && `: "${reason}"`) ??
+    describeUnusable(response, parsed && redact(problemOf(parsed), secrets));
   throw new MarketgateError(meaning, `${nameOf(request)}: ${problem}`);
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-function bodyOf({ body }: Answer): Body | undefined {
+function bodyOf({ body }: JsonResponse): Body | undefined {
   if (!body.isJson) return undefined;
-  // PHP's empty map, `[]`, is an object with nothing in it.
+  // PHP writes an empty object as `[]`.
   if (isEmptyList(body.value)) return {};
   return isObject(body.value) ? body.value : undefined;
 }
 
-/** What the service gives as its reason: `message`, or a sentence in `error` itself; or nothing. */
-function sentenceIn({ message, error }: Body = {}): string {
+/** The reason that the service gives: `message`, or text in `error`; otherwise an empty string. */
+function reasonIn({ message, error }: Body = {}): string {
   if (typeof message === 'string') return message;
   return typeof error === 'string' ? error : '';
 }
 
-function kindOf(answer: Answer, body: Body | undefined, isMisshapen: boolean) {
-  if (isNotNow(answer)) return 'notNow';
+function kindOf(response: JsonResponse, body: Body | undefined, isMisshapen: boolean) {
+  if (isNotNow(response)) return 'notNow';
   if (body === undefined) return 'notJson';
   if (isMisshapen) return 'misshapen';
-  if (/app[_\s-]?(id|secret)/i.test(sentenceIn(body))) return 'refusalOfApp';
+  if (/app[_\s-]?(id|secret)/i.test(reasonIn(body))) return 'refusalOfApp';
   if (body.error || typeof body.message === 'string') return 'refusal';
   const isNobody =
-    isEmptyList(answer.body.isJson && answer.body.value) || Array.isArray(body.user_info);
+    isEmptyList(response.body.isJson && response.body.value) || Array.isArray(body.user_info);
   return isNobody ? 'nobody' : 'withoutPayload';
 }
 
-/** What to say of each meaning, with what the service said. */
-const WORDS: { readonly [K in MarketgateErrorCode]?: (said: string) => string } = {
-  auth_key_rejected: (said) =>
-    `the service gave no access_token for this auth_key${said}; it works once, so the visitor must log in again`,
-  app_credentials_rejected: (said) =>
-    `the service does not accept this app${said}; compare "appId" and "appSecret" with the developer dashboard`,
-  access_token_expired: (said) =>
-    `the service does not accept this access_token any more${said}; the visitor must log in again`,
+/** The error message of each code; `reason` is the one that the service gave. */
+const PROBLEMS: { readonly [K in MarketgateErrorCode]?: (reason: string) => string } = {
+  auth_key_rejected: (reason) =>
+    `the service gave no access_token for this auth_key${reason}; it works once, so the visitor must log in again`,
+  app_credentials_rejected: (reason) =>
+    `the service does not accept this app${reason}; compare "appId" and "appSecret" with the developer dashboard`,
+  access_token_expired: (reason) =>
+    `the service does not accept this access_token any more${reason}; the visitor must log in again`,
   login_failed: () =>
     'the service knows no such user any more; the account was deleted or is blocked',
 };

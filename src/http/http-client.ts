@@ -4,16 +4,16 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
 import type { ClientSettings, ServiceUrl } from './client-options.js';
 import { closedError } from './failure.js';
-import { type Answer, readJson, WITHOUT_ANSWER } from './meanings.js';
+import { type JsonResponse, parseJson, WITHOUT_ANSWER } from './meanings.js';
 import { parseRetryAfter, RetryAfterGate } from './retry-after.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
-/** A request and how to understand what comes back. */
+/** A request, and how to parse its response. */
 export interface HttpRequest<T> extends WireRequest {
-  /** Whether sending it again does no harm. False for what spends something. */
+  /** Whether the request can be sent again safely. */
   readonly repeatable: boolean;
-  /** Makes a result of an answer, or throws a {@link MarketgateError}. */
-  readonly judge: (answer: Answer) => T | Promise<T>;
+  /** Parses the response, or throws a {@link MarketgateError}. */
+  readonly parse: (response: JsonResponse) => T | Promise<T>;
 }
 
 /** Milliseconds before the first retry, and at most before a later one. */
@@ -116,7 +116,7 @@ export class HttpClient {
       const response = await this.#transport.send(request, deadline);
       try {
         const { status, body } = response;
-        return await request.judge({ status, body: readJson(body) });
+        return await request.parse({ status, body: parseJson(body) });
       } catch (error) {
         throw this.#withBackoff(response, error);
       }

@@ -5,7 +5,7 @@ import {
   itemsItem,
   purchasesValidation,
 } from '../clients/key-endpoints.js';
-import { AUTHORIZE, GET_USER_INFO } from '../clients/login-api.js';
+import { AUTHORIZE, GET_USER_INFO, OAUTH } from '../clients/login-api.js';
 import { type JsonSchema, schemaRef, schemas } from './schemas.js';
 
 const server = (name: string, description: string, example: string) => ({
@@ -17,13 +17,13 @@ const server = (name: string, description: string, example: string) => ({
 const baseServer = server('base_url', 'The key API.', 'https://market.example');
 const authServer = server('auth_url', 'The login API.', 'https://login.market.example');
 
-/** An answer in JSON. */
+/** A response in JSON. */
 const json = (description: string, schema: JsonSchema, examples?: object) => ({
   description,
   content: { 'application/json': { schema, ...(examples && { examples }) } },
 });
 
-/** An object with just these fields promised, and others allowed. */
+/** An object that requires these fields and allows others. */
 const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
   type: 'object',
   properties,
@@ -34,7 +34,7 @@ const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema 
 const success = (payload: Readonly<Record<string, JsonSchema>>): JsonSchema =>
   objectOf({ status: { type: 'string', const: 'success' }, ...payload });
 
-/** The two ways in which an endpoint of the key API can answer, with its documented `msg`. */
+/** The responses of an endpoint of the key API. `msg` is its documented error. */
 function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
   const error = schemaRef('KeyApiError');
   const documented = { summary: 'The documented error', value: { status: 'error', msg } };
@@ -47,7 +47,7 @@ function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
   };
 }
 
-/** The two ways in which an endpoint of the login API can answer. */
+/** The responses of an endpoint of the login API. */
 function loginApiAnswers(description: string, payload: JsonSchema) {
   const error = schemaRef('LoginApiError');
   return {
@@ -77,9 +77,9 @@ const code: JsonSchema = objectOf({
   purchase_code: { type: 'string', description: 'The code to validate.' },
 });
 
-/** A GET of the key API, with the `msg` that the client knows it by. */
+/** A GET of the key API. */
 const get = (
-  { no }: Endpoint<unknown>,
+  { negativeMsg }: Endpoint<unknown>,
   operationId: string,
   summary: string,
   payload: JsonSchema,
@@ -88,7 +88,7 @@ const get = (
   get: {
     ...{ operationId, summary, tags: keyTags, security },
     ...(parameters.length > 0 && { parameters }),
-    responses: keyApiAnswers(`${summary}.`, payload, no),
+    responses: keyApiAnswers(`${summary}.`, payload, negativeMsg),
   },
 });
 
@@ -128,7 +128,7 @@ const keyApiPaths = {
           'application/json': { schema: code },
         },
       },
-      responses: keyApiAnswers('The purchase.', purchase, purchasesValidation.no),
+      responses: keyApiAnswers('The purchase.', purchase, purchasesValidation.negativeMsg),
     },
   },
 };
@@ -139,9 +139,9 @@ const text = (description: string) => ({ type: 'string', description });
 
 const page = { 'text/html': { schema: { type: 'string' } } };
 
-/** The login API, version 1.1, which has a separate address. */
+/** The login API, version 1.1. It has a separate server. */
 const loginApiPaths = {
-  '/api/oauth': {
+  [OAUTH]: {
     servers,
     get: {
       operationId: 'openLogin',
@@ -212,10 +212,10 @@ const DESCRIPTION = `Two HTTP interfaces of one marketplace: the key API, for re
 What the specification leaves "not shown" is optional here, or said so in words. Unknown fields are always allowed. Clients of real deployments meet harmless differences from this document, numbers as strings or null for absent; the package marketgate reads them into this shape.`;
 
 /**
- * Both interfaces as OpenAPI 3.1. Built from the schemas, endpoints and messages that the clients work
- * with; the same version gives the same document. Nothing that an app imports loads this.
+ * Both APIs as an OpenAPI 3.1 document, built from the schemas, endpoints and messages of the clients. It
+ * is generated at build time; no entry that an app imports loads this file.
  *
- * @param version the package's.
+ * @param version the package's version.
  */
 export const openApiDocument = (version: string) => ({
   openapi: '3.1.1',

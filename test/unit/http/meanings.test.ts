@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../../src/http/meanings.js';
+import { parseJson } from '../../../src/http/meanings.js';
 
-const read = (text: string) => readJson(Buffer.from(text));
+const parse = (text: string) => parseJson(Buffer.from(text));
 
 describe('JSON bodies', () => {
   it.each([
@@ -10,8 +10,8 @@ describe('JSON bodies', () => {
     ['with blanks ahead', ' \r\n\t{"a":1}'],
     ['with a byte order mark and blanks', '\uFEFF \n{"a":1}'],
     ['with blanks behind', '{"a":1}\n\n'],
-  ])('reads one %s', (_name, text) => {
-    expect(read(text)).toEqual({ isJson: true, value: { a: 1 } });
+  ])('are parsed: one %s', (_name, text) => {
+    expect(parse(text)).toEqual({ isJson: true, value: { a: 1 } });
   });
 
   it.each([
@@ -25,11 +25,11 @@ describe('JSON bodies', () => {
     ['broken or cut JSON', '{"a":'],
     ['text that is not JSON', 'Too Many Requests'],
   ])('names %s without repeating it: %j', (what, text) => {
-    expect(read(text)).toEqual({ isJson: false, what });
+    expect(parse(text)).toEqual({ isJson: false, what });
   });
 
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    expect(readJson(body)).toEqual({ isJson: true, value: { a: '\uFFFD' } });
+    expect(parseJson(body)).toEqual({ isJson: true, value: { a: '\uFFFD' } });
   });
 });
