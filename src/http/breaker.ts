@@ -2,21 +2,21 @@ import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
-/** Calls in a row that must fail before it opens. */
+/** Failures in a row that open the breaker. */
 export const FAILURES = 5;
-/** Milliseconds that it stays open: at first, and at most; doubles while the service is down. */
+/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
 const RESTS = { firstRest: 2000, longestRest: 30_000 };
 
-/** How a call ended, for the breaker: `unknown` when the caller left before that was known. */
+/** How a call ended. `unknown`: the caller left first, or the error says nothing about the service. */
 export type CallEnd = 'answered' | 'failed' | 'unknown';
 
 /**
- * A circuit breaker, so that an outage costs the first few callers the timeout, and all after them
- * nothing. After some failures in a row it refuses at once; after its rest one call, the probe, may try,
- * and decides for all.
+ * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in
+ * a row it opens and refuses calls at once. After its rest it lets one call through, the probe, whose
+ * result closes it or opens it again.
  *
- * Not cockatiel's: that one reads `Date.now` and not `clock`, and does not say when it will try again,
- * which `Retry-After` needs.
+ * cockatiel's breaker does not fit: it uses `Date.now` instead of `clock`, and does not know when it will
+ * try again, which `Retry-After` needs.
  */
 export class Breaker {
   readonly #clock: () => number;
@@ -35,9 +35,9 @@ export class Breaker {
   }
 
   /**
-   * Lets a call through, or not. A call that is let through must {@link leave}.
-   * @returns whether it is the probe.
-   * @throws MarketgateError `service_unavailable` with `retryAfter`, while it is open.
+   * Lets a call through, which must then {@link leave}.
+   * @returns whether the call is the probe.
+   * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): boolean {
     if (this.#openUntil === undefined) return false;
@@ -55,7 +55,7 @@ export class Breaker {
     return true;
   }
 
-  /** Whether it has opened: then no call is retried, the probe included. */
+  /** Whether the breaker is open or a probe is in flight: no call is retried, the probe included. */
   get isOpen(): boolean {
     return this.#openUntil !== undefined;
   }
@@ -71,7 +71,7 @@ export class Breaker {
       return;
     }
     this.#failures++;
-    // A call that was in progress when it opened says nothing new.
+    // A call that began before the breaker opened says nothing new.
     const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES);
     if (!opens) return;
     this.#openedAt = this.#clock();

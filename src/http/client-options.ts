@@ -9,40 +9,38 @@ import {
   wrongOption,
 } from '../options.js';
 
-/** As much of an undici `Dispatcher` as is used; those of undici 6, 7 and 8 fit. */
+/** The part of an undici `Dispatcher` (version 6, 7 or 8) that is used. */
 export interface DispatcherLike {
-  /** Sends one request; the answer goes to the handler. */
+  /** Sends one request, and passes the response to the handler. */
   dispatch(options: object, handler: object): boolean;
 }
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
-  /** Milliseconds for one whole call with its retries and waits. Default 10,000. */
+  /** Milliseconds for one call, with its retries and waits. Default 10,000. */
   timeout?: number | undefined;
-  /** Bytes of a response body that are read at most; a longer one is refused. Default 16 MiB. */
+  /** The largest response body in bytes; a larger one is refused. Default 16 MiB. */
   maxResponseBytes?: number | undefined;
   /**
-   * How often a failed request is sent again, where that is safe. Default 2; 0 turns it off. The
-   * exchange of an auth_key is never repeated, because it spends the key.
+   * How often a failed request is sent again. Default 2; 0 turns retries off. The exchange of an auth_key
+   * is never retried, because an auth_key works once.
    */
   retries?: number | undefined;
-  /**
-   * Allow plain http to a host that is not loopback. Default false: the secrets would travel in
-   * clear.
-   */
+  /** Allows plain http to a host that is not loopback; secrets then travel in clear text. Default false. */
   allowInsecure?: boolean | undefined;
   /**
-   * An undici `Dispatcher` (version 6, 7 or 8) to send through: a proxy agent, or a mock in tests.
-   * `close()` leaves it open. Default: a keep-alive pool. Not together with `fetch`.
+   * An undici `Dispatcher` (version 6, 7 or 8) that sends the requests: a proxy agent, or a mock in tests.
+   * `close()` leaves it open. Default: a keep-alive pool. Cannot be combined with `fetch`.
    */
   dispatcher?: DispatcherLike | undefined;
   /**
-   * A function to send with instead of undici: for msw, nock, Bun and edge runtimes. Deadline, size cap
-   * (of decoded bytes) and the refusal of redirects stay. What replaces the global `fetch` later is seen
-   * by `(url, init) => fetch(url, init)`. Not together with `dispatcher`.
+   * A function that sends the requests instead of undici, for msw, nock, Bun and edge runtimes. The
+   * deadline, `maxResponseBytes` (of decoded bytes) and the refusal of redirects still apply. Pass
+   * `(url, init) => fetch(url, init)` if the global `fetch` is replaced later. Cannot be combined with
+   * `dispatcher`.
    */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
@@ -65,13 +63,13 @@ export interface ClientSettings {
   readonly allowInsecure: boolean;
   readonly dispatcher: DispatcherLike | undefined;
   readonly fetch: ClientOptions['fetch'];
-  /** The present as epoch milliseconds. */
+  /** The current time in epoch milliseconds. */
   readonly clock: () => number;
-  /** The same, but it never goes back: durations are measured by it. */
+  /** The same, but never goes back; for durations. */
   readonly monotonicClock: () => number;
 }
 
-// A timer of Node fires at once when it is given more.
+// A Node.js timer with a longer delay fires at once.
 const LONGEST_TIMER = 2 ** 31 - 1;
 const DEFAULT_BYTES = 16 * 1024 * 1024;
 
@@ -99,14 +97,14 @@ export function checkClientOptions(owner: string, options: ClientOptions): Clien
   };
 }
 
-/** Where a service is: an origin to connect to, and what stands before each endpoint's path. */
+/** The address of a service: an origin, and the prefix of each endpoint's path. */
 export interface ServiceUrl {
   readonly origin: string;
   readonly basePath: string;
 }
 
 /**
- * Reads `baseUrl` or `authUrl`. The value is not repeated in an error: it could hold a password.
+ * Checks `baseUrl` or `authUrl`. An error never repeats the value, which can contain a password.
  * @throws TypeError that names the option.
  */
 export function serviceUrl(

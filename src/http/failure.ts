@@ -21,7 +21,7 @@ const IN_WORDS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-/** What is kept of an error of the network: its code. */
+/** The cause of a network error, reduced to its code: the rest can contain secrets. */
 class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
   readonly code: string;
@@ -32,17 +32,17 @@ class NetworkFailure extends Error {
   }
 }
 
-/** The code of an error or of its cause, if it is one as Node and undici write them: others can be secrets. */
+/** The code of an error or of its cause, if it looks like a code of Node.js or undici. Others can be secrets. */
 function codeOf(error: unknown, depth = 0): string {
   const { code, cause }: { code?: unknown; cause?: unknown } = Object(error);
   if (typeof code === 'string' && /^[A-Z0-9]{1,24}(_[A-Z0-9]{1,24})*$/.test(code)) return code;
-  // Causes can be a circle.
+  // Causes can form a cycle.
   return cause === undefined || depth === 5 ? 'UNKNOWN' : codeOf(cause, depth + 1);
 }
 
 /**
- * What undici's parser has against an answer. Its errors have no code, and hold the bytes they failed on;
- * the reason in their message is one of a fixed list.
+ * Why undici's HTTP parser refused a response. Its errors have no code and contain bytes of the response,
+ * but the reason in their message is one of a fixed list.
  */
 function parserReason(error: unknown): string | undefined {
   const { name, message }: Partial<Error> = Object(error);
@@ -51,8 +51,8 @@ function parserReason(error: unknown): string | undefined {
 }
 
 /**
- * A failure below HTTP, as `service_unavailable`. The original is not kept as the cause: undici's
- * parser errors hold the bytes they failed on, and others the URL with the secrets in its query.
+ * The error of a request that failed below HTTP. The original is not its `cause`, because such errors can
+ * contain bytes of the response, or the URL with secrets in its query.
  */
 export function networkFailure(what: string, error: unknown): MarketgateError {
   const reason = parserReason(error);
@@ -78,7 +78,7 @@ export function networkFailure(what: string, error: unknown): MarketgateError {
   );
 }
 
-/** A response that is not read: its status or its headers are enough to refuse it. */
+/** The error of a response that is refused for its status, headers or size. */
 export const notRead = (what: string, problem: string): MarketgateError =>
   new MarketgateError(WITHOUT_ANSWER.notRead, `${what}: ${problem}`);
 
@@ -88,23 +88,23 @@ export const redirected = (how: string): string =>
 export const tooLarge = (maxBytes: number): string =>
   `the answer is larger than ${maxBytes} bytes; raise "maxResponseBytes" if it should be`;
 
-/** What a call ends with when its client is closed. */
+/** The error of a call whose client was closed. */
 export const closedError = (): MarketgateError =>
   new MarketgateError(WITHOUT_ANSWER.notReached, 'the call was ended: this client was closed');
 
 const REDACTED = '[redacted]';
-/** Characters of the sentence that are shown. */
+/** The most characters that are shown. */
 const LONGEST = 200;
-/** Far more than is shown, and little enough for the patterns. */
+/** Characters that are searched for secrets: far more than are shown. */
 const MOST_READ = 4096;
 
-// What looks like a key, a token or a purchase code, even if it is not one that we sent: a run of 16
-// or more letters and digits (with dashes) that holds a digit.
+// What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
+// digits and dashes, with at least one digit.
 const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** How a secret can come back: as it is, in a query, in a form, in JSON, in a Basic header. */
+/** The forms that a secret can have in a response: plain, in a query, in a form, in JSON, in base64. */
 function formsOf(secret: string): string[] {
   if (secret === '') return [];
   const inQuery = encodeURIComponent(secret);
@@ -118,12 +118,12 @@ function formsOf(secret: string): string[] {
 }
 
 /**
- * A sentence of the service made fit for an error message: the given secrets and all that looks like
- * one are taken out, control characters too, and it is cut to a readable length. Services do repeat
- * what they were sent.
+ * Prepares text of the service for an error message. Removes the given secrets, whatever looks like a
+ * secret, and control characters; cuts the text to a readable length. Services do repeat what they were
+ * sent.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  // Longest first, so that a secret inside another does not leave the rest of it standing.
+  // Longest first: a secret can be part of another.
   const forms = secrets.flatMap(formsOf).sort((a, b) => b.length - a.length);
   const { length: longest = 0 } = forms[0] ?? '';
   let clean = text.slice(0, MOST_READ + longest);
@@ -131,7 +131,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   if (longest > 0) {
     clean = clean.replace(new RegExp(forms.map(escaped).join('|'), 'gi'), REDACTED);
   }
-  // The cut can have gone through a secret.
+  // The cut can go through a secret.
   if (isCut) clean = clean.slice(0, -longest || undefined);
   clean = clean
     .replace(TOKEN_LIKE, REDACTED)

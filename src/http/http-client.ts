@@ -16,19 +16,19 @@ export interface HttpRequest<T> extends WireRequest {
   readonly parse: (response: JsonResponse) => T | Promise<T>;
 }
 
-/** Milliseconds before the first retry, and at most before a later one. */
+/** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 2000;
 
-/** One way to speak HTTP for both clients: deadline, retries, retry-after gate and breaker. */
+/** HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
   readonly #transport: Transport;
   readonly #settings: ClientSettings;
   readonly #gate: RetryAfterGate;
   readonly #breaker: Breaker;
   readonly #calls = new Set<Deadline>();
-  // As many as open the breaker when they fail.
-  readonly #turns = new RetryTurns(FAILURES);
+  // As many retries as open the breaker when they fail.
+  readonly #retries = new RetryLimit(FAILURES);
   #isClosed = false;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
@@ -39,7 +39,7 @@ export class HttpClient {
   }
 
   /**
-   * The deadline of a call, which also ends when the client is closed. It must be disposed of.
+   * The deadline of a call, which also ends when the client is closed. The caller must dispose of it.
    * @param what names the call, as in "GET /api/items/all".
    */
   deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
@@ -54,7 +54,7 @@ export class HttpClient {
   }
 
   /**
-   * Sends the request, again if that is safe and promising, and makes a result of the answer.
+   * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
@@ -64,7 +64,7 @@ export class HttpClient {
     const isProbe = this.#breaker.enter(what);
     let end: CallEnd = 'answered';
     try {
-      return await this.#tryRepeatedly(request, deadline);
+      return await this.#sendWithRetries(request, deadline);
     } catch (error) {
       if (deadline.isAborted || !isMarketgateError(error)) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
@@ -74,7 +74,7 @@ export class HttpClient {
     }
   }
 
-  /** Ends the connections and all calls, and waits for none of them. */
+  /** Ends the connections and all calls at once. */
   close(): Promise<void> {
     this.#isClosed = true;
     const closed = this.#transport.close();
@@ -82,35 +82,35 @@ export class HttpClient {
     return closed;
   }
 
-  async #tryRepeatedly<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const retries = request.repeatable ? this.#settings.retries : 0;
     let isAnswered = false;
-    let hasTurn = false;
+    let hasSlot = false;
     try {
       for (let attempt = 0; ; attempt++) {
         try {
-          const result = await this.#try(request, attempt, deadline);
+          const result = await this.#sendOnce(request, attempt, deadline);
           isAnswered = true;
           return result;
         } catch (error) {
           const wait = waitBefore(attempt + 1);
-          const mayTryAgain = mayPass(error) && attempt < retries && !this.#breaker.isOpen;
-          if (!mayTryAgain || wait >= deadline.remaining) throw error;
+          const canRetry = isRetryable(error) && attempt < retries && !this.#breaker.isOpen;
+          if (!canRetry || wait >= deadline.remaining) throw error;
           await deadline.wait(wait);
-          if (!hasTurn) await this.#turns.enter(deadline);
-          hasTurn = true;
-          // Meanwhile another call can have closed the gate, or many can have failed.
+          if (!hasSlot) await this.#retries.acquire(deadline);
+          hasSlot = true;
+          // Other calls can have closed the gate or opened the breaker meanwhile.
           this.#gate.check(nameOf(request));
           if (this.#breaker.isOpen) throw error;
         }
       }
     } finally {
-      if (hasTurn) this.#turns.leave(isAnswered);
+      if (hasSlot) this.#retries.release(isAnswered);
     }
   }
 
-  async #try<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
-    const begun = requestChannel.hasSubscribers ? performance.now() : undefined;
+  async #sendOnce<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
+    const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {
       const response = await this.#transport.send(request, deadline);
@@ -118,26 +118,26 @@ export class HttpClient {
         const { status, body } = response;
         return await request.parse({ status, body: parseJson(body) });
       } catch (error) {
-        throw this.#withBackoff(response, error);
+        throw this.#backOff(response, error);
       }
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      if (begun !== undefined) {
+      if (startedAt !== undefined) {
         const { method, path: endpoint } = request;
-        const durationMs = performance.now() - begun;
+        const durationMs = performance.now() - startedAt;
         const code = isMarketgateError(failure) && { code: failure.code };
         requestChannel.publish({ method, endpoint, attempt, ...code, durationMs });
       }
     }
   }
 
-  /** The error, with the backoff that the service asked for; closes the gate. */
-  #withBackoff({ status, retryAfter }: WireResponse, error: unknown): unknown {
+  /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
+  #backOff({ status, retryAfter }: WireResponse, error: unknown): unknown {
     const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
-    const isAsked = status === 429 || (status >= 500 && seconds !== undefined);
-    if (!isAsked || !isMarketgateError(error)) return error;
+    const isBackoff = status === 429 || (status >= 500 && seconds !== undefined);
+    if (!isBackoff || !isMarketgateError(error)) return error;
     return new MarketgateError(error.code, error.message, {
       cause: error.cause,
       retryAfter: this.#gate.close(seconds),
@@ -146,22 +146,22 @@ export class HttpClient {
 }
 
 /**
- * Lets few calls at a time retry; the others that failed wait for how these fare. A blip in which many
- * fail at once is over for all when it is over for the first. A dead service gets a few requests more,
- * and not three from each caller: the breaker opens, and those that waited are not sent.
+ * Limits how many calls retry at the same time; other failed calls wait. When one retry succeeds, all
+ * waiting calls retry. When the retries fail, the breaker opens and the waiting calls fail, so that a dead
+ * service does not get three requests from every caller.
  */
-class RetryTurns {
+class RetryLimit {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  /** @param most calls that may retry at the same time. */
+  /** @param most calls that can retry at the same time. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Waits for a turn, but not longer than the deadline. A call that got one must {@link leave}. */
-  async enter(deadline: Deadline): Promise<void> {
+  /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
+  async acquire(deadline: Deadline): Promise<void> {
     if (this.#taken < this.#most) {
       this.#taken++;
       return;
@@ -184,8 +184,8 @@ class RetryTurns {
     });
   }
 
-  /** Gives the turn to the next call; to all that wait when the service has answered. */
-  leave(isAnswered: boolean): void {
+  /** Lets the next waiting call retry; all of them when the service has answered. */
+  release(isAnswered: boolean): void {
     this.#taken--;
     for (const go of [...this.#waiting]) {
       go();
@@ -194,13 +194,13 @@ class RetryTurns {
   }
 }
 
-/** Whether a retry can go better: there was no answer, and the service did not ask to be left alone. */
-const mayPass = (error: unknown): boolean =>
+/** Whether a retry can succeed: the service failed, or was not reached, and asked for no backoff. */
+const isRetryable = (error: unknown): boolean =>
   isMarketgateError(error) &&
   error.code === 'service_unavailable' &&
   error.retryAfter === undefined;
 
-/** Doubles, with jitter, so that the processes of a fleet do not come back all at once. */
+/** Doubles with each attempt. The jitter keeps the processes of a fleet from retrying at once. */
 function waitBefore(attempt: number): number {
   const longest = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT);
   return longest * (0.5 + Math.random() / 2);

@@ -1,6 +1,6 @@
 import type { MarketgateErrorCode } from '../errors.js';
 
-/** What the client does with a response: returns a positive or negative answer, or throws an error of this code. */
+/** What a response becomes: a positive or a negative answer, or an error with this code. */
 type Meaning = 'positive' | 'negative' | MarketgateErrorCode;
 
 const row = <

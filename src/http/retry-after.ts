@@ -2,15 +2,12 @@ import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { WITHOUT_ANSWER } from './meanings.js';
 
-/** Seconds to leave the service alone after a 429 that does not say how long. */
+/** Seconds of backoff after a 429 without a `Retry-After`. */
 const DEFAULT_SECONDS = 5;
-/** The most seconds that a header can order: one wrong header must not end the shop. */
+/** The longest backoff in seconds, so that one wrong header does not stop the shop. */
 const MOST_SECONDS = 3600;
 
-/**
- * Backoff after `Retry-After`: while it lasts, the calls of this client fail at once instead of adding
- * to the load.
- */
+/** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
   readonly #clock: () => number;
   #closedAt = 0;
@@ -21,7 +18,7 @@ export class RetryAfterGate {
     this.#clock = clock;
   }
 
-  /** Closes it, or keeps it closed for longer. Returns the seconds. */
+  /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MOST_SECONDS);
     const now = this.#clock();
@@ -31,7 +28,7 @@ export class RetryAfterGate {
     return length;
   }
 
-  /** @throws MarketgateError `service_unavailable` with `retryAfter`, while it is closed. */
+  /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
   check(what: string): void {
     const now = this.#clock();
     if (!isBetween(this.#closedAt, now, this.#until)) return;
@@ -44,17 +41,14 @@ export class RetryAfterGate {
   }
 }
 
-/**
- * Seconds from a `Retry-After` header (RFC 9110, section 10.2.3): a number of seconds or a date.
- * `undefined` when there is none or it cannot be read.
- */
+/** Seconds from a `Retry-After` header, a number or a date (RFC 9110, section 10.2.3). `undefined`: none, or invalid. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) {
     const seconds = Number(text);
     return Number.isSafeInteger(seconds) ? seconds : undefined;
   }
-  // Only the forms of an HTTP date: Date.parse makes something of "-5", "1.5" and "Thu, 99 Jan" too.
+  // Only the forms of an HTTP date, because Date.parse also accepts "-5" and "1.5".
   if (!/^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text)) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));

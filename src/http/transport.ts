@@ -6,14 +6,14 @@ import { isNotNow } from './meanings.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
 
-/** The package's version; the build puts it in. */
+/** The package's version, which the build inserts. */
 export const VERSION =
   typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
-/** One request as it goes out. */
+/** One request, as it is sent. */
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
-  /** The endpoint's path, as in the specification: what errors may name. */
+  /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
   readonly query?: string | undefined;
   readonly body?: string | undefined;
@@ -22,7 +22,7 @@ export interface WireRequest {
 
 export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
 
-/** One response, read whole. */
+/** One response with its whole body. */
 export interface WireResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -31,9 +31,9 @@ export interface WireResponse {
 
 const HEADERS = {
   accept: 'application/json',
-  // What is not compressed cannot unpack into more than was counted.
+  // The size is counted before decoding, so a compressed body could exceed the limit.
   'accept-encoding': 'identity',
-  // Deployments redirect what calls itself Mozilla, Chrome, Firefox, Edge or Opera to their home page.
+  // Some deployments redirect user agents named Mozilla, Chrome, Firefox, Edge or Opera to their home page.
   'user-agent': `marketgate/${VERSION}`,
 };
 
@@ -48,7 +48,7 @@ export class Transport {
     this.#settings = settings;
   }
 
-  /** Sends once. Resolves with any response that can be read; rejects when there is none. */
+  /** Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none. */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
     const { dispatcher, fetch, maxResponseBytes } = this.#settings;
@@ -58,10 +58,10 @@ export class Transport {
       method,
       headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
       body,
-      // The deadline of the call ends it; undici's own of 300 seconds would only be more timers.
+      // The deadline of the call replaces undici's own timeouts.
       headersTimeout: 0,
       bodyTimeout: 0,
-      // Switches off a redirect interceptor that a dispatcher was composed with.
+      // Turns off a redirect interceptor of the dispatcher.
       maxRedirections: 0,
     };
     const through = fetch ?? dispatcher ?? (await this.#open());
@@ -84,7 +84,7 @@ export class Transport {
   }
 
   #open(): Promise<Pool> {
-    // Loaded with the first call: undici is half of what importing the package would cost.
+    // Loaded with the first call, because undici would double the time to import the package.
     this.#pool ??= import('undici').then(({ Pool }) => {
       const connect = { timeout: this.#settings.timeout };
       return new Pool(this.#url.origin, { connections: 128, connect });
@@ -100,10 +100,11 @@ const first = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
 /**
- * Takes in one response. Written on undici's `dispatch`, below its `request`: the size is counted as
- * the body comes in, a redirect is refused before its body is read, and no stream is built.
+ * Receives one response. It handles undici's `dispatch` instead of its `request`, to count the size while
+ * the body arrives, to refuse a redirect before its body, and to build no stream.
  *
- * Its `onRequestStart` and so on are called by undici 7 and 8, `onConnect` and so on by undici 6.
+ * undici 7 and 8 call `onRequestStart` and the `onResponse…` methods, undici 6 calls `onConnect`,
+ * `onHeaders`, `onData`, `onComplete` and `onError`.
  */
 class ResponseHandler implements EndListener {
   readonly #what: string;
@@ -112,7 +113,7 @@ class ResponseHandler implements EndListener {
   readonly #resolve: (response: WireResponse) => void;
   readonly #reject: (error: unknown) => void;
   #abort: Abort | undefined;
-  #isOver = false;
+  #isDone = false;
   #status = 0;
   #retryAfter: string | undefined;
   #chunks: Buffer[] = [];
@@ -133,7 +134,7 @@ class ResponseHandler implements EndListener {
     deadline.listen(this);
   }
 
-  /** The deadline of the call has ended, or its caller has left. */
+  /** The deadline of the call has ended, by time or by the caller's signal. */
   onEnd(reason: unknown): void {
     this.#fail(reason);
   }
@@ -150,24 +151,24 @@ class ResponseHandler implements EndListener {
     if (status >= 300 && status < 400) {
       this.#fail(notRead(this.#what, redirected(`HTTP ${status}`)));
     } else if (encoding !== 'identity' && encoding !== '') {
-      this.#leaveUnread('the answer is compressed, although that was not asked for');
+      this.#skipBody('the answer is compressed, although that was not asked for');
     } else if (Number(first(headers['content-length'])) > this.#maxBytes) {
-      this.#leaveUnread(tooLarge(this.#maxBytes));
+      this.#skipBody(tooLarge(this.#maxBytes));
     }
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) this.#leaveUnread(tooLarge(this.#maxBytes));
+    if (this.#bytes > this.#maxBytes) this.#skipBody(tooLarge(this.#maxBytes));
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     this.#finish();
     const body = this.#chunks.length === 1 ? this.#chunks[0] : undefined;
-    this.#settle(body ?? Buffer.concat(this.#chunks));
+    this.#succeed(body ?? Buffer.concat(this.#chunks));
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
@@ -176,9 +177,9 @@ class ResponseHandler implements EndListener {
 
   onConnect(abort: Abort, context?: unknown): void {
     // The call can have ended while the request was still waiting for a connection.
-    if (this.#isOver) abort(new Error('the call has ended'));
+    if (this.#isDone) abort(new Error('the call has ended'));
     else this.#abort = abort;
-    // Nothing is sent to the other host yet.
+    // At this point nothing has been sent to the other host.
     if (hasFollowed(context)) this.#fail(notRead(this.#what, redirected('by the dispatcher')));
   }
 
@@ -199,31 +200,31 @@ class ResponseHandler implements EndListener {
   }
 
   onError(error: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     this.#finish();
     this.#reject(networkFailure(this.#what, error));
   }
 
   /**
-   * A body that cannot be read. Of a response that says "not now" the status and the `Retry-After` are
-   * enough: it must not end in another exception, or without the backoff that was asked for.
+   * Skips a body that is too large or compressed. HTTP 5xx and 429 still succeed, with an empty body: their
+   * status and `Retry-After` are all that counts.
    */
-  #leaveUnread(problem: string): void {
+  #skipBody(problem: string): void {
     if (!isNotNow({ status: this.#status })) {
       this.#fail(notRead(this.#what, problem));
       return;
     }
     this.#finish();
-    this.#settle(Buffer.alloc(0));
-    this.#abort?.(new Error('the answer is known'));
+    this.#succeed(Buffer.alloc(0));
+    this.#abort?.(new Error('the body is not needed'));
   }
 
-  #settle(body: Buffer): void {
+  #succeed(body: Buffer): void {
     this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
   }
 
   #fail(reason: unknown): void {
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     this.#finish();
     this.#chunks = [];
     this.#reject(reason);
@@ -231,21 +232,21 @@ class ResponseHandler implements EndListener {
   }
 
   #finish(): void {
-    this.#isOver = true;
+    this.#isDone = true;
     this.#deadline.unlisten(this);
   }
 }
 
-/** Whether a redirect interceptor of undici has followed one: it says where it was before. */
+/** Whether a redirect interceptor of undici has followed a redirect. */
 const hasFollowed = (context: unknown): boolean => {
   const history: unknown = (context as { history?: unknown } | null | undefined)?.history;
   return Array.isArray(history) && history.length > 0;
 };
 
-/** Where `fetch` followed a redirect, or does not show one. */
+/** The status where `fetch` followed a redirect, or hides its status. */
 const REDIRECT = 302;
 
-/** Sends by `fetch`, and calls the handler as undici does. */
+/** Sends with `fetch`, and calls the handler as undici does. */
 async function fetchInto(
   handler: ResponseHandler,
   fetch: NonNullable<ClientSettings['fetch']>,
@@ -258,7 +259,7 @@ async function fetchInto(
     const init: RequestInit = { method, headers, body, signal, redirect: 'manual' };
     const response = await fetch(`${origin}${path}`, init);
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
-    // Without its content-encoding: the body is decoded already.
+    // `content-encoding` is left out, because `fetch` has decoded the body.
     handler.onResponseStart(undefined, isRedirect ? REDIRECT : response.status, {
       'retry-after': response.headers.get('retry-after') ?? undefined,
       'content-length': response.headers.get('content-length') ?? undefined,
