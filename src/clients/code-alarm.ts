@@ -4,44 +4,43 @@ import type { DriftMessage } from '../diagnostics.js';
 import { Hourly } from '../diagnostics.js';
 
 /**
- * Message of `marketgate:drift`, and an alarm: all codes are suddenly invalid. A revoked api_key looks
- * like that, or one of another account. Each client raises it at most once an hour.
+ * Message of `marketgate:drift`: an alarm that codes are invalid one after another. A revoked api_key, or
+ * one of another account, looks like that. Each client sends it at most once an hour.
  */
 export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
-  /** What tells it from other messages of the channel. */
+  /** Distinguishes the alarm from other messages of the channel. */
   readonly kind: 'codes-invalid';
   /**
-   * `key-rejected`: the service said no, and does not know the api_key. `were-valid`: it knows the
-   * key, and yet codes that were valid turn invalid one after another. `never-valid`: it knows the key,
-   * and not one of the first codes that this process asked about; so do guessers, while no customer
-   * has come yet.
+   * `key-rejected`: the service does not know the api_key. `were-valid`: it knows the key, but codes that
+   * were valid are now invalid. `never-valid`: it knows the key, but none of the first codes that this
+   * process validated; guessed codes look the same while no customer has come yet.
    */
   readonly reason: 'key-rejected' | 'were-valid' | 'never-valid';
   /**
-   * How many different codes were answered *no* in a row, up to a hundred: for `were-valid` only those
+   * How many different codes had a negative answer in a row, up to a hundred; for `were-valid`, only codes
    * that were valid before.
    */
   readonly codes: number;
 }
 
-/** Codes in a row that must turn invalid: one or two are refunds. */
+/** Codes in a row that must become invalid; one or two can be refunds. */
 const WERE_VALID = 3;
-/** First codes in a row that must be invalid when none was ever valid. */
+/** Codes in a row that must be invalid when none was ever valid. */
 const NEVER_VALID = 20;
-/** How long a negative answer counts, in milliseconds: refunds of many weeks are no alarm. */
+/** Milliseconds that a negative answer counts, so that refunds over many weeks raise no alarm. */
 const COUNTS_FOR = 24 * 3_600_000;
-/** Codes that are remembered to have been valid, and invalid, while somebody listens. */
+/** The most valid and invalid codes that are remembered. */
 const MOST_VALID = 1000;
 const MOST_INVALID = 100;
 
 const drift = channel('marketgate:drift');
 
-/** Watches the answers to one client's codes. While nobody listens it remembers no code. */
+/** Watches one client's answers about codes. Remembers no code while the channel has no subscribers. */
 export class CodeAlarm {
   readonly #clock: () => number;
   readonly #hourly: Hourly;
   readonly #valid = new LRUCache<string, true>({ max: MOST_VALID });
-  /** Since the last positive answer: codes that were valid, and others, with the time of their answer. */
+  /** Codes with a negative answer since the last positive one, and its time: codes that were valid, and others. */
   readonly #lost = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
   #anyWasValid = false;
@@ -51,7 +50,7 @@ export class CodeAlarm {
     this.#hourly = new Hourly(clock);
   }
 
-  /** The service knows a code: then it knows the key, and whose it is. */
+  /** Notes a positive answer: the service knows the code, so it knows the key. */
   positive(code: string): void {
     this.#anyWasValid = true;
     if (!drift.hasSubscribers) return;
@@ -61,8 +60,8 @@ export class CodeAlarm {
   }
 
   /**
-   * The service knows the key, but not the code.
-   * @param wasValid whether it is known from elsewhere that the code was valid.
+   * Notes a negative answer: the service knows the key, but not the code.
+   * @param wasValid whether the cache had a positive answer for the code.
    */
   negative(endpoint: string, code: string, wasValid: boolean): void {
     if (!drift.hasSubscribers) return;
@@ -78,23 +77,24 @@ export class CodeAlarm {
     if (isNever) this.#raise('never-valid', endpoint, count, 'a valid code among the first ones');
   }
 
-  /** The service said no to a code, and does not know the key. */
+  /** Notes that the service does not know the key, after a negative answer about a code. */
   keyRejected(endpoint: string, code: string): void {
     if (!drift.hasSubscribers) return;
     const count = this.#count(this.#unknown, code);
     this.#raise('key-rejected', endpoint, count, 'an api_key that the service knows');
   }
 
-  #count(row: Map<string, number>, code: string): number {
+  /** Adds a code, removes those that no longer count, and returns how many are left. */
+  #count(codes: Map<string, number>, code: string): number {
     const now = this.#clock();
-    // Counted anew each time: a customer who comes again is still turned away.
-    row.delete(code);
-    row.set(code, now);
-    for (const [each, at] of row) {
-      if (row.size <= MOST_INVALID && at <= now && now - at < COUNTS_FOR) break;
-      row.delete(each);
+    // Moved to the end: the oldest answer comes first.
+    codes.delete(code);
+    codes.set(code, now);
+    for (const [each, at] of codes) {
+      if (codes.size <= MOST_INVALID && at <= now && now - at < COUNTS_FOR) break;
+      codes.delete(each);
     }
-    return row.size;
+    return codes.size;
   }
 
   #raise(

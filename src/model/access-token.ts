@@ -1,14 +1,14 @@
-/** An access_token of interface B, and how long it lives (specification: "Limits", 1 hour). */
+/** An access_token and its lifetime (specification: "Limits", 1 hour). */
 export interface AccessToken {
   /** The token itself: a secret. */
   value: string;
-  /** When it was asked for, in epoch milliseconds: not later than the service made it. */
+  /** When it was requested, in epoch milliseconds: not later than the service issued it. */
   issuedAt: number;
-  /** When it ends, in epoch milliseconds. The service may end it earlier. */
+  /** When it expires, in epoch milliseconds. The service can end it earlier. */
   expiresAt: number;
 }
 
-/** Whether `value` is an {@link AccessToken} by its shape: it may come out of somebody's store. */
+/** Whether `value` has the shape of an {@link AccessToken}. It can come from an app's own store. */
 export function isAccessToken(value: unknown): value is AccessToken {
   const token = value as Partial<AccessToken> | null | undefined;
   return (

@@ -1,8 +1,8 @@
 import { number, part, record, text, textByName, textId, timestamp, url } from './fields.js';
 
 /**
- * The account that an api_key belongs to (specification: interface A, "Account"). Names are as on the
- * wire; what a deployment sends as `null` is absent.
+ * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire; a
+ * field that a deployment sends as `null` is absent.
  */
 export interface Account {
   /** The owner's name. */

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { DriftMessage } from '../diagnostics.js';
 
 /**
- * The fields that schemas of this folder are made of. Each takes what is documented as it is, and reads
- * the harmless drift of real deployments:
+ * The fields of the schemas in this folder. Each accepts the documented value, and coerces the harmless
+ * drift of real deployments:
  *
- * | sent | where this is documented | read as |
+ * | sent | documented | coerced to |
  * |---|---|---|
  * | `null` | an optional field | absent |
  * | a number | text | its digits; of an id only a safe integer, or two people would become one |
@@ -16,20 +16,21 @@ import type { DriftMessage } from '../diagnostics.js';
  * | `"a,b,c"`, `{"0": a, "1": b}` | a list | its elements |
  * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
  *
- * An optional field, or an element of a list, that cannot be read is left out; an object that is always
- * there is read as an empty one. A required field that cannot be read makes the answer unusable.
+ * An optional field or a list element that cannot be coerced is left out. A {@link part} that cannot be
+ * coerced becomes an empty object. A required field that cannot be coerced makes the answer unusable.
  */
 
-/** In place of a field that was not as documented, until {@link parse} puts the value there. */
+/** Stands in the parsed value for a field that was coerced or left out, until {@link parse} replaces it. */
 class Drift {
   constructor(
     readonly kind: DriftMessage['kind'],
     readonly expected: string,
-    /** `undefined`: absent. */
+    /** The coerced value; `undefined` when the field is left out. */
     readonly value: unknown,
   ) {}
 }
 
+/** Returns what it cannot coerce as it is, and `undefined` for an absent value. */
 type Coerce = (sent: unknown) => unknown;
 
 /** @param required whether an answer without it is unusable. */
@@ -43,8 +44,8 @@ function field<T>(
     if (sent === undefined && !required) return undefined;
     const value = sent === null ? undefined : coerce(sent);
     if (value === undefined && !required) return new Drift('mended', expected, undefined);
-    const read = schema.safeParse(value);
-    if (read.success) return new Drift('mended', expected, read.data);
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return new Drift('mended', expected, parsed.data);
     if (required) addIssue(expected);
     return new Drift('dropped', expected, undefined);
   });
@@ -57,7 +58,7 @@ const asIdText: Coerce = (sent) => (Number.isSafeInteger(sent) ? String(sent) : 
 export const text = field('string', z.string(), asText);
 export const url = text.meta({ format: 'uri' });
 export const requiredText = field('string', z.string(), asIdText, true);
-/** An id that is documented as text, or a secret: one that is empty is none. */
+/** An id or a secret that is documented as text; it cannot be empty. */
 export const textId = field('string', z.string().min(1, 'string'), asIdText, true);
 
 /** A flag that is documented as text, "1" or "0". */
@@ -93,14 +94,14 @@ export const timestamp = field(
   z.string().refine((sent) => parseTimestamp(sent) !== undefined),
   orNoDate,
 ).meta({ format: 'date-time' });
-/** A day, or empty where the user gave none. */
+/** A day, or an empty string where the user gave none. */
 export const dateOrEmpty = field(
   'date',
   z.string().refine((sent) => sent === '' || parseTimestamp(sent) !== undefined),
   orNoDate,
 );
 
-/** Whether it is an object whose names are numbers: what PHP writes for a list with gaps in it. */
+/** Whether a value is an object whose keys are all numbers: PHP writes a list with gaps like that. */
 export const isNumbered = (sent: unknown): sent is Readonly<Record<string, unknown>> =>
   isObject(sent) && Object.keys(sent).every((key) => /^\d+$/.test(key));
 
@@ -113,7 +114,7 @@ export const texts = field('list', z.array(text), (sent) => {
 });
 
 const orEmpty: Coerce = (sent) => (isEmptyMap(sent) ? {} : sent);
-/** What PHP writes for an empty map. */
+/** PHP writes an empty map as `[]`. */
 const isEmptyMap = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
 
 export const textByName = field('object', z.record(z.string(), text), orEmpty);
@@ -121,15 +122,15 @@ export const textByName = field('object', z.record(z.string(), text), orEmpty);
 /** A schema for each field of a documented type. */
 type Fields<T> = { readonly [K in keyof T]-?: z.ZodType<NonNullable<T[K]>> };
 
-/** A whole record: an answer without it is unusable. Fields that nobody documents are kept. */
+/** A whole record: an answer without it is unusable. Undocumented fields are kept. */
 export const record = <T>(fields: Fields<T>): z.ZodType<T> =>
   z.looseObject(fields, { error: 'object' }) as unknown as z.ZodType<T>;
 
-/** An object inside a record, that can be absent. */
+/** An object inside a record that can be absent. */
 export const optionalPart = <T>(fields: Fields<T>): z.ZodType<T> =>
   field('object', record(fields), orEmpty);
 
-/** An object inside a record, that is always there; nothing in it is required. */
+/** An object inside a record that is always present in the parsed value. Its fields are not required. */
 export function part<T>(fields: Fields<T>): z.ZodType<T> {
   const schema = record(fields);
   const made = z.transform((sent: unknown) => {
@@ -143,16 +144,16 @@ export function part<T>(fields: Fields<T>): z.ZodType<T> {
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value of the documented shape, or where it departs from it. */
+/** A value of the documented shape, or the first place that differs from it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly path: string; readonly expected: string };
 
-/** In words, for an error: the place and what was expected there, and never the value. */
+/** The problem for an error message: the place and what was expected there, never the value. */
 export const problemOf = ({ path, expected }: { path: string; expected: string }): string =>
   `${path}: expected ${expected}`;
 
-/** Whether a value is exactly as documented: nothing in it would be coerced. */
+/** Whether a value is exactly as documented, without coercion. */
 export function isDocumented(schema: z.ZodType, value: unknown): boolean {
   let drifts = 0;
   return parse(schema, value, '', () => drifts++).ok && drifts === 0;
@@ -162,8 +163,8 @@ export function isDocumented(schema: z.ZodType, value: unknown): boolean {
 export type OnDrift = (drift: Omit<DriftMessage, 'endpoint'>) => void;
 
 /**
- * Reads `sent` as what `schema` documents, into a copy.
- * @param at where it stands in the answer, as in `data.purchase`.
+ * Parses `sent` with `schema` into a copy, and reports what was coerced or left out.
+ * @param at the path of `sent` in the answer, as in `data.purchase`.
  */
 export function parse<T>(
   schema: z.ZodType<T>,
@@ -171,24 +172,24 @@ export function parse<T>(
   at: string,
   onDrift: OnDrift,
 ): Parsed<T> {
-  const read = schema.safeParse(sent);
-  if (read.success) {
-    settle(read.data, at, onDrift);
-    return { ok: true, value: read.data };
+  const parsed = schema.safeParse(sent);
+  if (parsed.success) {
+    replaceDrifts(parsed.data, at, onDrift);
+    return { ok: true, value: parsed.data };
   }
-  const [issue] = read.error.issues;
-  const path = (issue?.path ?? []).reduce<string>((way, key) => placeIn(way, String(key)), at);
+  const [issue] = parsed.error.issues;
+  const path = (issue?.path ?? []).reduce<string>((path, key) => placeIn(path, String(key)), at);
   return { ok: false, path, expected: issue?.message ?? 'object' };
 }
 
-/** An object inside a value, and the way to it. */
+/** An object inside a value, and its path. */
 interface Place {
   readonly object: object;
   readonly key: string;
   readonly parent: Place | undefined;
 }
 
-/** As in `items[3].price.regular`. Keys of open maps are not repeated. */
+/** A path as in `items[3].price.regular`. A key that is not like a documented name becomes `*`. */
 function placeIn(path: string, key: string): string {
   if (/^\d+$/.test(key)) return `${path}[${key}]`;
   return `${path}.${/^[a-z_]{1,30}$/.test(key) ? key : '*'}`;
@@ -197,17 +198,17 @@ function placeIn(path: string, key: string): string {
 const pathOf = ({ key, parent }: Place): string =>
   parent === undefined ? key : placeIn(pathOf(parent), key);
 
-/** Puts in the value what each {@link Drift} in it stands for, and takes out the name `__proto__`. */
-function settle(value: unknown, at: string, onDrift: OnDrift): void {
+/** Replaces each {@link Drift} in a value with what it stands for, and removes keys named `__proto__`. */
+function replaceDrifts(value: unknown, at: string, onDrift: OnDrift): void {
   const open: Place[] = [];
   const enter = (inner: unknown, key: string, parent: Place | undefined): void => {
     if (typeof inner === 'object' && inner !== null) open.push({ object: inner, key, parent });
   };
   enter(value, at, undefined);
-  // Not by recursion: JSON may be nested deeper than the stack is.
+  // Without recursion, because JSON can be nested too deeply for the stack.
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const object = place.object as Record<string, unknown>;
-    // A copy of the object would take it over as its prototype.
+    // A copy of the object could take it as its prototype.
     if (Object.hasOwn(object, '__proto__')) Reflect.deleteProperty(object, '__proto__');
     let isSparse = false;
     for (const key of Object.keys(object)) {
@@ -217,20 +218,20 @@ function settle(value: unknown, at: string, onDrift: OnDrift): void {
         enter(inner, key, place);
         continue;
       }
-      const { kind, expected, value: read } = inner;
+      const { kind, expected, value: coerced } = inner;
       onDrift({ kind, path: placeIn(pathOf(place), key), expected });
-      object[key] = read;
-      enter(read, key, place);
-      if (read !== undefined) continue;
+      object[key] = coerced;
+      enter(coerced, key, place);
+      if (coerced !== undefined) continue;
       delete object[key];
       isSparse = true;
       if (kind === 'dropped') noteUnreadable(object, key);
     }
-    // What was left out of a list leaves holes.
     if (isSparse && Array.isArray(object)) closeHoles(object);
   }
 }
 
+/** Removes the holes that left-out elements leave in a list. */
 function closeHoles(list: unknown[]): void {
   let length = 0;
   // `forEach` skips holes.
@@ -240,7 +241,7 @@ function closeHoles(list: unknown[]): void {
   list.length = length;
 }
 
-/** Freezes a value that came out of JSON, and all that is in it: then all callers can share it. */
+/** Freezes a value from JSON and everything in it, so that callers can share it. */
 export function deepFreeze<T>(value: T): T {
   const open: unknown[] = [value];
   while (open.length > 0) {
@@ -252,31 +253,31 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** The fields that a condition of a guard can need. */
-const NEEDED = new Set(['license_type', 'supported_until']);
+/** The fields that the conditions of guards use. */
+const NEEDED_BY_GUARDS = new Set(['license_type', 'supported_until']);
 
-/** Those of them that were there and could not be read, by the object that they were in. */
+/** The names of those fields that were sent but left out, for each object. */
 const unreadable = new WeakMap<object, Set<string>>();
 
 function noteUnreadable(object: object, name: string): void {
-  if (!NEEDED.has(name)) return;
+  if (!NEEDED_BY_GUARDS.has(name)) return;
   const names = unreadable.get(object) ?? new Set();
   unreadable.set(object, names.add(name));
 }
 
-/** Whether a field is absent because it could not be read: what it said is not known. */
+/** Whether a field that guards use was sent but left out, because it could not be coerced. */
 export const wasUnreadable = (object: object, name: string): boolean =>
   unreadable.get(object)?.has(name) === true;
 
-/** Whether a field that a guard can need is absent from an object because it could not be read. */
+/** Whether {@link wasUnreadable} is true of any field of an object. */
 export const hasUnreadable = (object: object): boolean => unreadable.has(object);
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * An ISO 8601 timestamp in epoch milliseconds; `undefined` for anything else. A blank can stand for the
- * T, and no zone means UTC. `Date.parse` would also read "Support until 2027" and "2027-02-29".
+ * Parses an ISO 8601 timestamp into epoch milliseconds; `undefined` for anything else. A blank can replace
+ * the T; without a zone it is UTC. `Date.parse` would also accept "Support until 2027" and "2027-02-29".
  */
 export function parseTimestamp(sent: string): number | undefined {
   const parts = ISO.exec(sent.trim());
@@ -284,7 +285,7 @@ export function parseTimestamp(sent: string): number | undefined {
   const [, year, month, day, hour = 0, minute = 0, second = 0, fraction = '0', zone = 'Z'] = parts;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  // A day or an hour that does not exist would be one of the next month or day.
+  // A day that does not exist becomes one of the next month.
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) {
     return undefined;
   }

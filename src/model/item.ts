@@ -13,21 +13,21 @@ import {
 } from './fields.js';
 
 /**
- * An item of the account's catalogue (specification: interface A, "Item"). Names are as on the wire.
- * Which fields other than `id`, `name` and `media` are always there is "not shown", so they are optional.
+ * An item of the account's catalogue (specification: "Item"). Field names are as on the wire. The
+ * specification does not show which fields are required; all but `id`, `name` and `media` are optional.
  */
 export interface Item {
-  /** The id of the item: a whole number, which `item` of a guard is compared with. */
+  /** The id of the item: a whole number. A guard compares its option `item` with it. */
   id: number;
   /** The name that it is sold under. */
   name: string;
-  /** What it is: HTML on many deployments, and not to be trusted. */
+  /** The description: HTML on many deployments. Do not trust it. */
   description?: string;
   /** The category. */
   category?: string;
   /** The category below that. */
   sub_category?: string;
-  /** What it comes as, in the marketplace's words. */
+  /** The options that the marketplace lists, as in "JPG". */
   options?: string[];
   /** The item's own version: three numbers with dots. */
   version?: string;
@@ -93,20 +93,20 @@ const fields = {
 };
 
 /**
- * An item inside a purchase. Only its `id` is required: that is what a guard compares, and a missing
- * name must not cost a customer the download.
+ * An item inside a purchase. Only its `id` is required, because guards compare it; a missing name must not
+ * cost a customer the download.
  */
 export const purchasedItemSchema = record<Item>(fields);
 
-/** An item of the catalogue: one without a name cannot be shown, and counts as broken. */
+/** An item of the catalogue. Its `name` is required too, because an item without one cannot be shown. */
 export const itemSchema = record<Item>({
   ...fields,
   name: requiredText.meta({ examples: ['Fjord Light'] }),
 });
 
 /**
- * An item's id out of what a program or a route parameter gives: a whole number, or its digits.
- * @throws MarketgateError `item_id_invalid`. The value is not repeated: it can be anything.
+ * Parses an item's id: a whole number, or its digits as in a route parameter.
+ * @throws MarketgateError `item_id_invalid`, without the value.
  */
 export function itemId(value: unknown): number {
   const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;

@@ -1,16 +1,16 @@
 import { dateOrEmpty, flagText, record, text, textId } from './fields.js';
 
 /**
- * Who logged in (specification: interface B, "User info"). All fields are strings, names as on the
- * wire. Deployments send any but the first three as `null`, and these are absent; what the user left blank
- * can be empty.
+ * The user who logged in (specification: "User info"). All fields are strings, with names as on the wire.
+ * Deployments send any but the first three as `null`, which makes them absent here. What the user left
+ * blank can be an empty string.
  */
 export interface UserInfo {
-  /** The id to key your own accounts by. */
+  /** The id of the user. Key your own accounts by it. */
   user_id: string;
-  /** Unique in the marketplace, but can be changed. */
+  /** The user name: unique in the marketplace, but it can change. */
   user_name: string;
-  /** Not verified by the service: never merge accounts by it. */
+  /** The e-mail address. The service does not verify it: never merge accounts by it. */
   user_email: string;
   /** First name. */
   user_firstname?: string;
@@ -36,7 +36,7 @@ export interface UserInfo {
   user_website?: string;
 }
 
-/** Only the `user_id` is required: a login rests on nothing else. */
+/** Only `user_id` is required, because a login needs no more. */
 export const userInfoSchema = record<UserInfo>({
   user_id: textId.meta({ examples: ['3001'] }),
   user_name: text.meta({ examples: ['mira.solheim'] }),
