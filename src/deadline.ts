@@ -1,41 +1,41 @@
-/** Called when a deadline ends. An object and not a function, because one is made for every call. */
+/** Called when a deadline ends. An object, so that a call can listen without a new function. */
 export interface EndListener {
   onEnd(reason: unknown): void;
 }
 
 /**
- * How long one call may take, with all that it waits for. Ends by time, or by the caller's
+ * The time limit of one call, with everything that it waits for. It ends by time or by the caller's
  * `AbortSignal`, whichever comes first.
  *
- * It is one plain timer and not an `AbortSignal.timeout`, which costs as much as an HTTP request.
+ * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
  */
 export class Deadline {
   ended = false;
   /** Why it ended: what the call rejects with. */
   reason: unknown;
-  /** Whether the caller's signal ended it: this says nothing about the other side. */
+  /** Whether the caller's signal ended it, which says nothing about the service. */
   isAborted = false;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #stopListening: (() => void) | undefined;
-  readonly #calls: Set<Deadline> | undefined;
+  readonly #open: Set<Deadline> | undefined;
   #listeners: EndListener[] = [];
 
   /**
    * @param exceeded makes the error that the call rejects with when its time has elapsed.
-   * @param calls holds the deadline until it ends or is disposed of.
+   * @param open contains the deadline until it ends or is disposed of.
    */
   constructor(
     milliseconds: number,
     exceeded: () => unknown,
     signal?: AbortSignal,
-    calls?: Set<Deadline>,
+    open?: Set<Deadline>,
   ) {
-    this.#calls = calls;
-    calls?.add(this);
+    this.#open = open;
+    open?.add(this);
     this.#endsAt = performance.now() + milliseconds;
-    // Timers run before sockets are read. After a stall of this process the answer may have arrived in
-    // time: it is read before the call ends.
+    // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
+    // a response that arrived in time is read before the call ends.
     this.#timer = setTimeout(setImmediate, milliseconds, () => this.end(exceeded()));
     if (signal === undefined) return;
     const abort = (): void => {
@@ -46,12 +46,11 @@ export class Deadline {
     else this.#stopListening = onAbort(signal, abort);
   }
 
-  /** Milliseconds that are left. */
   get remaining(): number {
     return this.ended ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
-  /** Calls `listener` when it ends, at once if it has. */
+  /** Calls `listener` when the deadline ends; at once if it has ended. */
   listen(listener: EndListener): void {
     if (this.ended) listener.onEnd(this.reason);
     else this.#listeners.push(listener);
@@ -62,7 +61,7 @@ export class Deadline {
     if (at >= 0) this.#listeners.splice(at, 1);
   }
 
-  /** Waits for `promise`, but not longer than the deadline. The promise itself goes on. */
+  /** Waits for `promise` until the deadline ends. The promise itself goes on. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const listener: EndListener = { onEnd: reject };
@@ -71,7 +70,7 @@ export class Deadline {
     });
   }
 
-  /** Waits, but not longer than the deadline. */
+  /** Waits for a time, or until the deadline ends. */
   wait(milliseconds: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const elapsed = new Promise<void>((resolve) => {
@@ -80,13 +79,13 @@ export class Deadline {
     return this.race(elapsed).finally(() => clearTimeout(timer));
   }
 
-  /** Lets other work run between slices of long work. Rejects when the deadline ended meanwhile. */
+  /** Lets other work run between slices of long work. Rejects if the deadline has ended. */
   async turn(): Promise<void> {
     await new Promise(setImmediate);
     if (this.ended) throw this.reason;
   }
 
-  /** Ends the call now, whatever it waits for. */
+  /** Ends the call now. */
   end(reason: unknown): void {
     if (this.ended) return;
     this.ended = true;
@@ -96,11 +95,11 @@ export class Deadline {
     for (const listener of listeners) listener.onEnd(reason);
   }
 
-  /** Must be called when the call is over, or the timer holds the process. */
+  /** Must be called when the call has ended; otherwise the timer keeps the process alive. */
   dispose(): void {
     clearTimeout(this.#timer);
     this.#stopListening?.();
-    this.#calls?.delete(this);
+    this.#open?.delete(this);
     this.#listeners = [];
   }
 }
@@ -108,13 +107,13 @@ export class Deadline {
 /** The time of a {@link TimeLimit} has elapsed. */
 export class DeadlineExceeded extends Error {}
 
-/** Too many calls of a {@link TimeLimit} are unanswered: one more would only take memory. */
+/** Too many calls of a {@link TimeLimit} are unanswered. */
 export class TooManyCalls extends Error {}
 
-/** Calls of a {@link TimeLimit} that can be unanswered at once, late ones included. */
+/** The most unanswered calls of a {@link TimeLimit}, including those that exceeded their deadline. */
 const MOST_UNANSWERED = 10_000;
 
-/** Calls to one store or server that each end within the same time. */
+/** A time limit for each call to one store or server. */
 export class TimeLimit {
   readonly #milliseconds: number;
   #unanswered = 0;
@@ -124,44 +123,44 @@ export class TimeLimit {
   }
 
   /**
-   * Begins a call and waits for its answer within the time. A late answer or rejection is ignored.
+   * Starts a call and waits for its result within the limit. A late result or rejection is ignored.
    *
-   * @param work can look at `deadline.ended`: then nobody waits for it any more.
-   * @throws DeadlineExceeded, TooManyCalls, or what `work` fails with.
+   * @param work can check `deadline.ended`: then its result is not needed any more.
+   * @throws DeadlineExceeded, TooManyCalls, or what `work` rejects with.
    */
   async run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
-    // A server that hangs for minutes answers nothing, and its client keeps every command.
+    // While a server hangs, its client keeps every command in memory.
     if (this.#unanswered >= MOST_UNANSWERED) throw new TooManyCalls();
     this.#unanswered++;
     const deadline = new Deadline(this.#milliseconds, () => new DeadlineExceeded());
-    const answer = (async () => work(deadline))().finally(() => this.#unanswered--);
-    return deadline.race(answer).finally(() => deadline.dispose());
+    const result = (async () => work(deadline))().finally(() => this.#unanswered--);
+    return deadline.race(result).finally(() => deadline.dispose());
   }
 }
 
-/** Waits for one answer within so many milliseconds. @throws as {@link TimeLimit.run}. */
+/** Runs one call with a time limit. @throws as {@link TimeLimit.run}. */
 export const within = <T>(
   milliseconds: number,
   work: (deadline: Deadline) => T | Promise<T>,
 ): Promise<T> => new TimeLimit(milliseconds).run(work);
 
-/** Stores whose calls end within a time by themselves: what uses one sets no second limit around it. */
+/** Stores that limit the time of their calls themselves; their users add no second limit. */
 export const SELF_LIMITED = new WeakSet<object>();
 
-/** Runs `task` later, unless what it returns is called. Holds no process that has nothing else to do. */
+/** Runs `task` later, unless the returned function cancels it. Does not keep the process alive. */
 export function later(milliseconds: number, task: () => void): () => void {
   const timer = setTimeout(task, milliseconds).unref();
   return () => clearTimeout(timer);
 }
 
-/** What waits for each signal, and the one event listener that calls it all. */
+/** The listeners of each signal, and the one event listener that calls them. */
 const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => void }>();
 
 /**
- * Calls `listener` when the signal is aborted. All calls that share a signal share one event listener:
- * Node warns when there are more than ten. None stays when nothing waits any more.
+ * Calls `listener` when the signal is aborted. Listeners of the same signal share one event listener,
+ * because Node.js warns about more than ten. It is removed with the last of them.
  *
- * @returns stops listening.
+ * @returns a function that stops listening.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   let entry = waiting.get(signal);
@@ -183,19 +182,19 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   };
 }
 
-/** Milliseconds that a clock can be off without having been set. */
+/** Milliseconds that a clock can go back by small corrections, without having been set back. */
 const SLEW = 1000;
 
 /**
- * Whether `now` lies between two moments of the same clock. It does not where the clock was set back
- * to before `from`: the time that has passed since is unknown, so a duration counts as over.
+ * Whether `now` is between two times of the same clock. False if the clock was set back to before `from`:
+ * the elapsed time is then unknown, and the period counts as elapsed.
  */
 export const isBetween = (from: number, now: number, until: number): boolean =>
   now > from - SLEW && now < until;
 
 /**
- * A clock that never goes back, made of one that can. While the clock is set back, time passes as the
- * process measures it, also when nobody reads the clock meanwhile.
+ * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
+ * timer measures the time since the last reading.
  */
 export function monotonic(clock: () => number): () => number {
   let last = clock();
@@ -204,7 +203,7 @@ export function monotonic(clock: () => number): () => number {
   return () => {
     const now = clock();
     const real = performance.now();
-    // Only the system's clock passes as the process measures it; others stand still in tests.
+    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
     const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
     time += isSetBack ? real - lastReal : now - last;
     last = now;

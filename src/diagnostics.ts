@@ -2,59 +2,59 @@ import { channel } from 'node:diagnostics_channel';
 import type { MarketgateErrorCode } from './errors.js';
 
 const HOUR = 3_600_000;
-/** The most kinds that are remembered: a service that makes up names must not fill the memory. */
-const MOST = 1000;
+/** The most kinds that are remembered, because a service can send any number of names. */
+const MOST_KINDS = 1000;
 
 /** Lets each kind of message through once an hour, so that listeners are not flooded. */
 export class Hourly {
   readonly #clock: () => number;
   /** When each kind was sent last, the oldest first. */
-  readonly #last = new Map<string, number>();
+  readonly #sentAt = new Map<string, number>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Whether this kind is due; if so, it is marked as sent. Call it only when somebody listens. */
+  /** Whether this kind is due; if so, it is marked as sent. Call it only if the channel has subscribers. */
   isDue(kind: string): boolean {
     const now = this.#clock();
-    const last = this.#last.get(kind);
-    // Ahead of now by a clock that was set back: not to be trusted.
+    const last = this.#sentAt.get(kind);
+    // A time in the future comes from before the clock was set back.
     if (last !== undefined && last <= now && now - last < HOUR) return false;
-    this.#last.delete(kind);
-    this.#last.set(kind, now);
-    if (this.#last.size > MOST) {
-      const [oldest = kind] = this.#last.keys();
-      this.#last.delete(oldest);
+    this.#sentAt.delete(kind);
+    this.#sentAt.set(kind, now);
+    if (this.#sentAt.size > MOST_KINDS) {
+      const [oldest = kind] = this.#sentAt.keys();
+      this.#sentAt.delete(oldest);
     }
     return true;
   }
 }
 
-/** Message of `marketgate:request`: one request to the service has ended. Each retry is a request. */
+/** Message of `marketgate:request`: one request to the service has ended. A retry is a separate request. */
 export interface RequestMessage {
-  /** As in the specification, or as `validationEncoding` and `authorizeMethod` have it. */
+  /** The HTTP method. */
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification; without the query, which holds secrets. */
   readonly endpoint: string;
   /** 0 for the first, 1 for the first retry, and so on. */
   readonly attempt: number;
-  /** The code of the error that it ended in; absent when there was an answer. */
+  /** The code of the error; absent when there was an answer. */
   readonly code?: MarketgateErrorCode;
   /** Milliseconds from sending to the parsed answer. */
   readonly durationMs: number;
 }
 
-/** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */
+// Publish only if `hasSubscribers`, so that unused channels cost nothing.
 export const requestChannel = channel('marketgate:request');
 
-/** Message of `marketgate:lookup`: the key API was asked, or its cache. */
+/** Message of `marketgate:lookup`: a call of `KeyApi` was answered or failed. */
 export interface LookupMessage {
   /** The account, the list of items, one item, or the purchase of a code. */
   readonly what: 'account' | 'items' | 'item' | 'purchase';
   /**
-   * Where the answer came from: `cache`; `stale`, the cache, which refreshes it in the background;
-   * `shared`, the shared cache; `service`; `last-resort`, an old positive answer in an outage.
+   * Where the answer came from: `cache`; `stale`, a stale answer that is refreshed in the background;
+   * `shared`, the shared cache; `service`; `last-resort`, a stale answer because the service failed.
    */
   readonly source: 'cache' | 'stale' | 'shared' | 'service' | 'last-resort';
   /** `yes` for a positive answer, `no` for a negative one, `failed` when there was none. */
@@ -63,55 +63,52 @@ export interface LookupMessage {
   readonly code?: MarketgateErrorCode;
 }
 
-/** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */
 export const lookupChannel = channel('marketgate:lookup');
 
-/** Message of `marketgate:guard`: `requirePurchase` has decided about a request. */
+/** Message of `marketgate:guard`: `requirePurchase` let a request in or refused it. */
 export interface GuardMessage {
   /** Whether the visitor was let in. */
   readonly allowed: boolean;
-  /** The refusal or the error; absent when the purchase is valid. */
+  /** The code of the refusal or the error; absent when the purchase is valid. */
   readonly code?: MarketgateErrorCode;
 }
 
-/** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */
 export const guardChannel = channel('marketgate:guard');
 
-/** Message of `marketgate:login`: the strategy has ended one step of a login. */
+/** Message of `marketgate:login`: one step of a login has ended. */
 export interface LoginMessage {
-  /** What it ended in; `ask` is the page of `confirm`. */
+  /** How the step ended; `ask` is the page of `confirm`. */
   readonly outcome: 'redirect' | 'success' | 'fail' | 'pass' | 'error' | 'ask';
-  /** Why it failed, where that is known: the code of the failure or of the error. */
+  /** The code of the failure or the error, where it is known. */
   readonly code?: string;
-  /** The message of this package's own failures and errors: why, and what to do. */
+  /** The message of the failure or the error, if it is one of this package. */
   readonly reason?: string;
 }
 
-/** Publish only where `hasSubscribers`: then it costs nothing when nobody listens. */
 export const loginChannel = channel('marketgate:login');
 
 /**
- * Message of `marketgate:drift`: the service answered otherwise than documented, and the answer could
- * still be used. It says where, never what: values can be secret. Each client sends a kind (the same
- * endpoint, kind and path, whichever element of a list it was) once an hour.
+ * Message of `marketgate:drift`: an answer was not as documented, but could still be used. It contains the
+ * place and never the value, which can be a secret. Each client sends the same message (endpoint, kind and
+ * path, with any list index) once an hour.
  */
 export interface DriftMessage {
   /** The endpoint's path, as in the specification. */
   readonly endpoint: string;
   /**
-   * `mended`: read into the documented shape. `dropped`: left out, because it cannot be read; an element of a
-   * list, or a field that may be absent.
+   * `mended`: the value was coerced into the documented shape. `dropped`: it could not be, so the field or the
+   * list element was left out.
    */
   readonly kind: 'mended' | 'dropped';
-  /** Where in the answer, as in `items[3].price.regular`: the first place where it was seen. */
+  /** The first place in the answer, as in `items[3].price.regular`. */
   readonly path: string;
-  /** What was expected there, in words. */
+  /** What was expected there, as in "number". */
   readonly expected: string;
 }
 
 const drift = channel('marketgate:drift');
 
-/** What one client reports on `marketgate:drift`. Nothing is remembered while nobody listens. */
+/** Sends one client's messages of `marketgate:drift`. Remembers nothing while there are no subscribers. */
 export class DriftReports {
   readonly #hourly: Hourly;
 
@@ -128,15 +125,15 @@ export class DriftReports {
 }
 
 /**
- * Message of `marketgate:drift` about a store. Names the store, never the row: neither what it held nor
- * whose it was. Each store reports a kind once an hour.
+ * Message of `marketgate:drift` about a store. It never identifies the entry or its content. Each store sends
+ * the same message once an hour.
  */
 export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   /** The store and its method, as in `EncryptedTokenStore.get`. */
   readonly endpoint: string;
   /**
-   * `unreadable`: what was stored makes no sense, was tampered with, or no key opens it; it counts as
-   * absent. `not-counted`: Redis could not count a failed attempt, so each process counts alone.
+   * `unreadable`: an entry is invalid, was tampered with, or cannot be decrypted; it counts as absent.
+   * `not-counted`: Redis could not count a failed attempt, so each process counts separately.
    */
   readonly kind: 'unreadable' | 'not-counted';
 }
@@ -144,14 +141,14 @@ export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
 const hourlyOf = new WeakMap<object, Hourly>();
 
 /**
- * @param store whose row it is.
- * @param expected what should have been there, in words.
+ * @param store the store that has the entry.
+ * @param expected what was expected instead, for the message.
  */
 export function reportUnreadable(store: object, endpoint: string, expected: string): void {
   report(store, { endpoint, kind: 'unreadable', path: 'value', expected });
 }
 
-/** @param limit that could not count. */
+/** @param limit the guess limit that could not count. */
 export function reportNotCounted(limit: object, endpoint: string): void {
   const expected = 'a Redis that can be written to and runs scripts (EVAL)';
   report(limit, { endpoint, kind: 'not-counted', path: 'count', expected });
@@ -168,7 +165,7 @@ function report(store: object, message: StoreDriftMessage): void {
   if (hourly.isDue(message.endpoint)) drift.publish(message);
 }
 
-/** Mistakes of a setup that nothing else shows: each is warned of once per process. */
+/** Mistakes in an app's setup that cause no error. Each warning is emitted once per process. */
 export const WARNINGS = {
   MARKETGATE_UNEXPECTED_X_FORWARDED_FOR:
     'a request came with X-Forwarded-For, but Express\'s "trust proxy" is not set: all visitors behind the proxy count as one for the guess limit; set app.set("trust proxy", …) to what stands in front of the app',
@@ -187,10 +184,10 @@ export const WARNINGS = {
 /** The code of a warning, as in `npx marketgate explain CODE`. */
 export type WarningCode = keyof typeof WARNINGS;
 
-// The two builds of the package, and two versions of it, are one process: each warns for all of them.
+// A process can load both builds of the package, and several versions; they share this set.
 const GIVEN = Symbol.for('marketgate.warnings');
 
-/** Emits a process warning, unless this process has had it. */
+/** Emits a process warning, unless it was emitted before. */
 export function warnOnce(code: WarningCode): void {
   const shared = globalThis as { [GIVEN]?: Set<string> };
   shared[GIVEN] ??= new Set();

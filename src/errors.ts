@@ -1,16 +1,16 @@
-// A registered symbol: an app can load the ESM and the CommonJS build at once, and `instanceof` knows
-// only its own.
+// A registered symbol, because an app can load both the ESM and the CommonJS build, whose classes differ
+// for `instanceof`.
 const BRAND = Symbol.for('marketgate.error');
 
-/** What a {@link MarketgateError} can have besides its code and message. */
+/** Options of a {@link MarketgateError}. */
 export interface MarketgateErrorOptions {
-  /** What went wrong underneath; must already be free of secrets. */
+  /** The underlying error. It must be free of secrets. */
   cause?: unknown;
-  /** Seconds after which a new try makes sense. */
+  /** Seconds after which to try again. */
   retryAfter?: number | undefined;
 }
 
-/** What a {@link MarketgateError} becomes in JSON. */
+/** A {@link MarketgateError} in JSON. */
 export interface MarketgateErrorJson {
   /** Always `MarketgateError`. */
   name: string;
@@ -22,30 +22,29 @@ export interface MarketgateErrorJson {
   message: string;
   /** As on the error. */
   help: string;
-  /** Seconds; absent when nobody knows. */
+  /** Seconds; absent when unknown. */
   retryAfter?: number;
 }
 
 /**
- * The one error class of the package. `code` says which case it is, `status` which HTTP status it
- * stands for. The message is for the operator: what happened and what to do, in one sentence, without
- * secrets. `help` is the command that prints the page about the code; messages that visitors never see
- * end in it.
+ * The error class of the package. `code` identifies the case, and `status` is its HTTP status. The message
+ * tells the operator in one sentence what happened and what to do, without secrets. `help` is the command
+ * that prints the page about the code; messages that visitors never see end with it.
  */
 export class MarketgateError extends Error {
   /** The same in every build, also a minified one. */
   override readonly name = 'MarketgateError';
-  /** Which case this is; stable, meant to be compared. */
+  /** The case; stable, so that apps can compare it. */
   readonly code: MarketgateErrorCode;
-  /** HTTP status for an answer to the visitor. */
+  /** The HTTP status of the response to the visitor. */
   readonly status: number;
-  /** The same as `status`, under the name that Express looks for. */
+  /** The same as `status`, under the name that Express uses. */
   readonly statusCode: number;
-  /** Whether the message may be shown to the visitor (as in http-errors: true below 500). */
+  /** Whether visitors can see the message (as in http-errors: true below 500). */
   readonly expose: boolean;
   /** The command that prints the page about this code, as in `npx marketgate explain login_failed`. */
   readonly help: string;
-  /** Seconds after which a new try makes sense; absent when nobody knows. */
+  /** Seconds after which to try again; absent when unknown. */
   declare readonly retryAfter?: number;
 
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
@@ -63,14 +62,14 @@ export class MarketgateError extends Error {
     this.help = help;
     if (options.retryAfter !== undefined) {
       this.retryAfter = options.retryAfter;
-      // Express's own last handler sends these, for apps without an error handler of theirs.
+      // Express's default error handler sends these headers.
       const headers = { 'Retry-After': String(Math.ceil(options.retryAfter)) };
       Object.defineProperty(this, 'headers', { value: headers });
     }
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** What a log that serialises errors gets. The cause stays out: it is for `inspect`. */
+  /** The error for logs that serialise to JSON. Leaves out the cause, which `inspect` shows. */
   toJSON(): MarketgateErrorJson {
     const { name, code, status, message, help, retryAfter } = this;
     const known = { name, code, status, message, help };
@@ -78,13 +77,13 @@ export class MarketgateError extends Error {
   }
 }
 
-/** An error that is made from another's message leads to its page already. */
+/** Adds the command to a message, unless the message was copied from an error that has it. */
 function withHelp(message: string, help: string): string {
   const hint = ` (${help})`;
   return message.endsWith(hint) ? message : message + hint;
 }
 
-/** Whether `error` is a {@link MarketgateError}, of this build of the package or the other. */
+/** Whether `error` is a {@link MarketgateError}, of any loaded build of the package. */
 export function isMarketgateError(error: unknown): error is MarketgateError {
   return (
     typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true
@@ -92,8 +91,8 @@ export function isMarketgateError(error: unknown): error is MarketgateError {
 }
 
 /**
- * Every code that a {@link MarketgateError} can carry, with the HTTP status it stands for and what
- * a visitor is shown: `title` and `detail` name no system and no secret.
+ * Every code of a {@link MarketgateError}, with its HTTP status and the `title` and `detail` that visitors
+ * see, which contain no internals and no secrets.
  */
 export const ERROR_CODES = {
   // What the package could not find out.
@@ -154,7 +153,7 @@ export const ERROR_CODES = {
     detail: 'Your login has ended. Please log in again.',
   },
 
-  // Being let in.
+  // Purchases.
   purchase_required: {
     status: 402,
     title: 'A purchase code is needed',
@@ -209,9 +208,9 @@ export const ERROR_CODES = {
 export type MarketgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * What was thrown, as an error for `next`. `next(undefined)`, `next(null)` and `next('')` mean "go on",
- * and `next('route')` skips the rest of the route: an app's function that throws no Error must not open
- * a guard.
+ * Makes an error for `next` of what was thrown. `next(undefined)`, `next(null)` and `next('')` mean "go on",
+ * and `next('route')` skips the rest of the route, so a guard must not pass on what an app's function threw
+ * if it is no object.
  */
 export function asError(thrown: unknown): object {
   if (typeof thrown === 'object' && thrown !== null) return thrown;

@@ -1,21 +1,21 @@
 /**
- * The error of every check here: a `TypeError` that names the option. Options are checked when a client
- * or a middleware is made, so that a typing error shows at start and not with the first customer.
+ * The error of every check in this file: a `TypeError` that names the option. Options are checked when a
+ * client or a middleware is created, so that a mistake shows at startup.
  */
 export function wrongOption(owner: string, name: string, expected: string): TypeError {
   return new TypeError(`${owner}: option "${name}" ${expected}`);
 }
 
 /**
- * The options, when every key is known. An unknown key is refused: a guard that ignores `licenceType`
- * would let strangers in.
+ * Returns the options if every key is known. An unknown key is refused, because a guard that ignored a
+ * misspelt condition would let strangers in.
  */
 export function knownOptions<T extends object>(
   owner: string,
   options: T | undefined,
   names: readonly (keyof T & string)[],
 ): T {
-  // None given: the check of the first required one names it.
+  // The check of the first required option then names it.
   if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object`);
@@ -36,10 +36,10 @@ export function textOption(owner: string, name: string, value: unknown): string 
   return value;
 }
 
-/** The fewest characters of a secret that the app chooses. */
+/** The least number of characters of a secret. */
 const SHORTEST_SECRET = 32;
 
-/** A secret that the app chooses. The error never shows it. */
+/** A secret that the app chooses. The error never contains it. */
 export function secretOption(owner: string, name: string, value: unknown): string {
   if (typeof value !== 'string' || value.trim().length < SHORTEST_SECRET) {
     throw wrongOption(
@@ -75,14 +75,14 @@ export function countOption(owner: string, name: string, value: unknown, fallbac
   return value;
 }
 
-/** True or false; `"false"` from an environment variable is refused. */
+/** A boolean; `"false"` from an environment variable is refused. */
 export function flagOption(owner: string, name: string, value: unknown, fallback = false): boolean {
   if (value === undefined) return fallback;
   if (typeof value !== 'boolean') throw wrongOption(owner, name, 'must be true or false');
   return value;
 }
 
-/** One of a few words. */
+/** One of several strings. */
 export function choiceOption<T extends string>(
   owner: string,
   name: string,
@@ -98,7 +98,7 @@ export function choiceOption<T extends string>(
   return choice;
 }
 
-/** A function, if there is one. */
+/** A function, or `undefined`. */
 export function functionOption<T>(
   owner: string,
   name: string,
@@ -110,7 +110,7 @@ export function functionOption<T>(
   return value;
 }
 
-/** An object that has the named methods: clients and stores are known by their shape, not their class. */
+/** An object with the named methods. Clients and stores need the right methods, not the right class. */
 export function shapedOption<T extends object>(
   owner: string,
   name: string,

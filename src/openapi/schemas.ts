@@ -55,10 +55,10 @@ function jsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema: json }) => {
-      // What a float can hold is no property of an item's id.
+      // zod's limits for safe integers are no part of the documented type.
       if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
       if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
-      // A field is documented by its first option; the other one coerces drift.
+      // The first option of a field is its documented type; the second one coerces drift.
       const { def } = zodSchema._zod;
       if (def.type !== 'union' || def.options[1]?._zod.def.type !== 'transform') return;
       Object.assign(json, json.anyOf?.[0]);
@@ -71,9 +71,8 @@ function jsonSchema(schema: z.ZodType): JsonSchema {
 type Members = ts.InterfaceDeclaration | ts.TypeLiteralNode;
 
 /**
- * The schema that answers are read by, with what the documented type of `src/model` says: the TSDoc of
- * its fields, and which of them the specification promises. (The schema itself requires less: a missing
- * picture costs no customer the download.)
+ * The JSON Schema of a type in `src/model`: the schema that parses answers, with the TSDoc of the type's
+ * fields, and with the fields required that are not optional in the type. The parser requires fewer.
  */
 function documented(file: string, name: string, schema: z.ZodType): JsonSchema {
   const code = readFileSync(new URL(`../model/${file}`, import.meta.url), 'utf8');
