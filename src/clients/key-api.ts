@@ -214,7 +214,7 @@ export class KeyApi {
   /**
    * The cached answer of {@link validatePurchase}: the purchase, `null` for an invalid code, or
    * `undefined` when the service must be asked.
-   * @param code - a normalised code; see {@link normalizePurchaseCode}.
+   * @param code - a code without blanks or other decoration.
    */
   peekPurchase(code: string): Purchase | null | undefined {
     return this.#caches?.purchase.peek(cacheKey(code), code)?.value;
