@@ -43,16 +43,10 @@ async function checkKeyApi(settings: Settings, report: Report): Promise<void> {
   const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
   const skip = skipper(report);
   const all = ['reachable', 'https', 'certificate', 'clock', 'api_key', 'items'];
-  const keyApi = await makeClient(
-    'key API',
-    baseUrl,
-    settings,
-    report,
-    ['baseUrl', 'apiKey'],
-    () => {
-      return new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
-    },
-  );
+  const needed = ['baseUrl', 'apiKey'] as const;
+  const keyApi = await makeClient('key API', baseUrl, settings, report, needed, () => {
+    return new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
+  });
   if (keyApi === undefined) return skip(...all);
   try {
     if (!(await checkConnection(baseUrl, timeout, report))) return skip('api_key', 'items');

@@ -53,20 +53,20 @@ export function adaptLogIn(req: Request): void {
     if (session === undefined || typeof done !== 'function') {
       return original.call(req, user, ...rest);
     }
-    const use = (current: Session): void => void Object.assign(req, { session: current });
-    const copyOf = (current: Session): Session =>
+    const setSession = (current: Session): void => void Object.assign(req, { session: current });
+    const adaptedCopyOf = (current: Session): Session =>
       Object.defineProperties(Object.assign(Object.create(current), current), {
         regenerate: withCallback(async () => {
-          use(current);
+          setSession(current);
           await regenerateSession(current);
           session = sessionOf(req) ?? current;
-          use(copyOf(session));
+          setSession(adaptedCopyOf(session));
         }),
         save: withCallback(() => saveSession(Object.assign(current, sessionOf(req)))),
       });
-    use(copyOf(session));
+    setSession(adaptedCopyOf(session));
     return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
-      if (session !== undefined) use(session);
+      if (session !== undefined) setSession(session);
       done(error);
     });
   };
