@@ -162,14 +162,16 @@ export class SharedTier {
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
     const order = this.#orderAfter(row);
-    // The row is not trusted while its invalidation waits to be sent, nor when everything was
-    // invalidated while it was read.
-    const isTrusted = !this.#unsent.has(subject) && name === this.#nameOf(seal, subject);
-    if (row.value === undefined || !isTrusted) return { ...NOTHING, order };
+    // Everything was invalidated while the row was read.
+    if (row.value === undefined || name !== this.#nameOf(seal, subject))
+      return { ...NOTHING, order };
     const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
     else this.#latestOrder = Math.max(answer.order, this.#latestOrder);
+    // While its invalidation waits to be sent, a positive row is not trusted. A negative one is: it can
+    // be later than what this process holds.
+    if (answer && isPositive(answer) && this.#unsent.has(subject)) return { ...NOTHING, order };
     return { ...NOTHING, answer, order };
   }
 

@@ -110,7 +110,7 @@ describe.skipIf(redisIsMissing())('with a real Redis', () => {
           for (const link of backend.links) link.close();
         }
       }),
-      { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? Date.now() % 2 ** 31) },
+      { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? 1) },
     );
   }, 600_000);
 });

@@ -23,8 +23,8 @@ it('a fleet keeps what the contract promises, whatever happens to it', async () 
       };
       await runSequence(steps, new MemoryBackend(() => time), settle, wait);
     }),
-    // A failure prints its seed; MODEL_SEED repeats it.
-    { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? Date.now() % 2 ** 31) },
+    // MODEL_SEED gives other sequences; a failure prints its seed.
+    { numRuns: RUNS, seed: Number(process.env.MODEL_SEED ?? 1) },
   );
   expect(RUNS).toBeGreaterThan(0);
 }, 600_000);

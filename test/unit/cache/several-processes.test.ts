@@ -571,3 +571,39 @@ it.each([
   expect(await lookup).toBeNull();
   expect(await reader.validatePurchase(CODE)).toBeNull();
 });
+
+it('a later negative answer counts also where an earlier one of this process cannot be sent again', async () => {
+  const { service, shared } = fleet();
+  let isCut = false;
+  const through = <T>(call: () => Promise<T>): Promise<T> =>
+    isCut ? Promise.reject(new Error('cut off')) : call();
+  let isReadOnly = false;
+  const change = <T>(call: () => Promise<T>): Promise<T> =>
+    isReadOnly ? Promise.reject(new Error('read-only')) : through(call);
+  const link: SharedCache = {
+    get: (key) => through(() => shared.get(key)),
+    set: (...given) => change(() => shared.set(...given)),
+    delete: (key) => change(() => shared.delete(key)),
+    subscribe: (listener) => shared.subscribe((key) => (isCut ? undefined : listener(key))),
+    publish: (key) => through(() => shared.publish(key)),
+    write: (...given) => change(() => shared.write(...given)),
+    read: (key) => through(() => shared.read(key)),
+  };
+  const one = service.client({ cache: { shared: link } });
+  const other = service.client({ cache: { shared } });
+  await one.getAccount();
+  service.says = 'negative';
+  expect(await one.validatePurchase(CODE)).toBeNull();
+  isCut = true;
+  service.says = 'positive';
+  expect(await one.validatePurchase(CODE, { fresh: true })).not.toBeNull();
+  service.says = 'negative';
+  expect(await other.validatePurchase(CODE, { fresh: true })).toBeNull();
+  // Back, but Redis has become read-only: the earlier negative answer cannot be sent again.
+  isCut = false;
+  isReadOnly = true;
+  shared.reconnect();
+  await settle();
+  service.says = 'outage';
+  expect(await one.validatePurchase(CODE)).toBeNull();
+});
