@@ -44,8 +44,10 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
       .get(path)
       .set({ accept: BROWSER, ...headers });
 
-  it('lets a user through', async () => {
-    await go({}, '/account', open({ user: { id: '1' } })).expect(200);
+  it('lets a user through, and keeps the answer out of shared caches', async () => {
+    const answer = await go({}, '/account', open({ user: { id: '1' } })).expect(200);
+    expect(answer.headers['cache-control']).toBe('private');
+    expect(answer.headers.vary).toContain('Cookie');
   });
 
   it.each<[string, Record<string, string>]>([
@@ -205,6 +207,14 @@ describe('requireAccessToken', () => {
       requireAccessToken({ tokenStore: storeWith({ get: async () => undefined }), loginPath }),
     );
     await request(app).get('/').set('accept', BROWSER).expect(302).expect('location', location);
+  });
+
+  it('keeps what it lets through out of shared caches', async () => {
+    const res = fakeResponse();
+    const req = { user: { id: '77' }, method: 'GET', originalUrl: '/', headers: {} };
+    const guard = requireAccessToken({ tokenStore: storeWith() });
+    expect(await new Promise((resolve) => guard(req as never, res, resolve))).toBeUndefined();
+    expect([res.getHeader('cache-control'), res.getHeader('vary')]).toEqual(['private', 'Cookie']);
   });
 
   it('deletes a token that expires at this moment, by its clock or the machine’s', async () => {
