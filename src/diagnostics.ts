@@ -54,11 +54,11 @@ export interface LookupMessage {
   readonly what: 'account' | 'items' | 'item' | 'purchase';
   /**
    * Where the answer came from: `cache`; `stale`, a stale answer that is refreshed in the background;
-   * `shared`, the shared cache; `service`; `last-resort`, a stale answer because the service failed.
+   * `shared`, the shared cache; `service`; `stale-if-error`, a stale answer because the service failed.
    */
-  readonly source: 'cache' | 'stale' | 'shared' | 'service' | 'last-resort';
-  /** `yes` for a positive answer, `no` for a negative one, `failed` when there was none. */
-  readonly outcome: 'yes' | 'no' | 'failed';
+  readonly source: 'cache' | 'stale' | 'shared' | 'service' | 'stale-if-error';
+  /** `positive` or `negative` as the answer, `failed` when there was none. */
+  readonly outcome: 'positive' | 'negative' | 'failed';
   /** The code of the error, when it failed. */
   readonly code?: MarketgateErrorCode;
 }
@@ -96,10 +96,10 @@ export interface DriftMessage {
   /** The endpoint's path, as in the specification. */
   readonly endpoint: string;
   /**
-   * `mended`: the value was coerced into the documented shape. `dropped`: it could not be, so the field or the
+   * `coerced`: the value was coerced into the documented shape. `dropped`: it could not be, so the field or the
    * list element was left out.
    */
-  readonly kind: 'mended' | 'dropped';
+  readonly kind: 'coerced' | 'dropped';
   /** The first place in the answer, as in `items[3].price.regular`. */
   readonly path: string;
   /** What was expected there, as in "number". */

@@ -24,7 +24,7 @@ export function countMarketgate(registry: Registry, onError: OnListenerError): (
   });
   const lookups = new Counter({
     name: 'marketgate_lookups_total',
-    help: 'Lookups by the source of the answer. "last-resort" is a stale answer in an outage.',
+    help: 'Lookups by the source of the answer. "stale-if-error" is a stale answer in an outage.',
     labelNames: ['what', 'source', 'outcome'] as const,
     registers,
   });

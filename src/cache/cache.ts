@@ -157,7 +157,7 @@ export class Cache<T extends object> {
 
   /** Reports that a stale positive answer was served because the service could not answer. */
   servedStale(answer: Answer<T>): void {
-    this.#report('last-resort', outcomeOf(answer));
+    this.#report('stale-if-error', outcomeOf(answer));
   }
 
   /** The answer: cached, of the shared tier, or of the service. */
@@ -484,4 +484,5 @@ export class Cache<T extends object> {
   }
 }
 
-const outcomeOf = ({ value }: Answer<unknown>): 'yes' | 'no' => (value === null ? 'no' : 'yes');
+const outcomeOf = ({ value }: Answer<unknown>): 'positive' | 'negative' =>
+  value === null ? 'negative' : 'positive';

@@ -43,9 +43,9 @@ function field<T>(
   const coerced = z.transform((sent: unknown, { addIssue }) => {
     if (sent === undefined && !required) return undefined;
     const value = sent === null ? undefined : coerce(sent);
-    if (value === undefined && !required) return new Drift('mended', expected, undefined);
+    if (value === undefined && !required) return new Drift('coerced', expected, undefined);
     const parsed = schema.safeParse(value);
-    if (parsed.success) return new Drift('mended', expected, parsed.data);
+    if (parsed.success) return new Drift('coerced', expected, parsed.data);
     if (required) addIssue(expected);
     return new Drift('dropped', expected, undefined);
   });
@@ -135,7 +135,7 @@ export function part<T>(fields: Fields<T>): z.ZodType<T> {
   const schema = record(fields);
   const made = z.transform((sent: unknown) => {
     const isNothing = sent === undefined || sent === null || isEmptyMap(sent);
-    return new Drift(isNothing ? 'mended' : 'dropped', 'object', schema.parse({}));
+    return new Drift(isNothing ? 'coerced' : 'dropped', 'object', schema.parse({}));
   });
   return z.union([schema, made]) as unknown as z.ZodType<T>;
 }

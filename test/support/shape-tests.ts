@@ -80,7 +80,7 @@ export function describeShape(name: RecordName, read: ReadRecord): void {
       expect(await read(sent)).toStrictEqual(withPlace(record, path, row.read));
       expect(sent).toEqual(before);
       expect(JSON.stringify(drift)).toContain(`.${path}`);
-      expect(drift[0]).toMatchObject({ kind: 'mended', expected: expect.stringMatching(/^\w+$/) });
+      expect(drift[0]).toMatchObject({ kind: 'coerced', expected: expect.stringMatching(/^\w+$/) });
     });
 
     const unchanged = rows(UNCHANGED);

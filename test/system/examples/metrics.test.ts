@@ -54,9 +54,9 @@ describe('examples/metrics', () => {
     const text = await shop.metrics();
     for (const series of [
       `request_duration_seconds_count{method="POST",endpoint="${VALIDATION}",outcome="answered"} 2`,
-      'lookups_total{what="purchase",source="service",outcome="yes"} 1',
-      'lookups_total{what="purchase",source="cache",outcome="yes"} 1',
-      'lookups_total{what="purchase",source="service",outcome="no"} 1',
+      'lookups_total{what="purchase",source="service",outcome="positive"} 1',
+      'lookups_total{what="purchase",source="cache",outcome="positive"} 1',
+      'lookups_total{what="purchase",source="service",outcome="negative"} 1',
       'guard_decisions_total{allowed="true",code="none"} 2',
       'guard_decisions_total{allowed="false",code="purchase_code_invalid"} 1',
     ]) {
@@ -77,7 +77,7 @@ describe('examples/metrics', () => {
     for (const series of [
       `retries_total{endpoint="${VALIDATION}"} 1`,
       'guard_decisions_total{allowed="false",code="service_unavailable"} 1',
-      'drift_total{endpoint="/api/items/all",kind="mended"} 1',
+      'drift_total{endpoint="/api/items/all",kind="coerced"} 1',
       'codes_invalid_total{reason="key-rejected"} 1',
     ]) {
       expect(text).toContain(`marketgate_${series}`);

@@ -344,8 +344,8 @@ describe('marketgate:lookup', () => {
     keyApi.peekPurchase(CODE);
     keyApi.peekPurchase(OTHER);
     expect(lookups).toEqual([
-      { what: 'purchase', source: 'service', outcome: 'no' },
-      { what: 'purchase', source: 'cache', outcome: 'no' },
+      { what: 'purchase', source: 'service', outcome: 'negative' },
+      { what: 'purchase', source: 'cache', outcome: 'negative' },
     ]);
   });
 

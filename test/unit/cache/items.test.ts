@@ -18,7 +18,7 @@ describe('an item of a cached list', () => {
     const lookups = hear('lookup');
     expect(await keyApi.getItem(1043)).toBe(list[1]);
     expect(await keyApi.getItem('1042')).toBe(list[0]);
-    expect(lookups).toEqual(Array(2).fill({ what: 'item', source: 'cache', outcome: 'yes' }));
+    expect(lookups).toEqual(Array(2).fill({ what: 'item', source: 'cache', outcome: 'positive' }));
     service.now += 5 * MINUTE - 1;
     await keyApi.getItem(1043);
     expect(service.asked(ITEM)).toBe(0);
@@ -83,7 +83,7 @@ describe('an item of a cached list', () => {
 });
 
 describe('an item of a cached list in an outage', () => {
-  it('is the last resort until staleIfError, and reported so', async () => {
+  it('is served until staleIfError, and reported so', async () => {
     const { service, keyApi, list } = await listed();
     service.says = 'outage';
     service.now += 24 * HOUR - 1;
@@ -91,7 +91,7 @@ describe('an item of a cached list in an outage', () => {
     expect(await keyApi.getItem(1043)).toBe(list[1]);
     expect(lookups).toEqual([
       { what: 'item', source: 'service', outcome: 'failed', code: 'service_unavailable' },
-      { what: 'item', source: 'last-resort', outcome: 'yes' },
+      { what: 'item', source: 'stale-if-error', outcome: 'positive' },
     ]);
     expect((await rejection(keyApi.getItem(7))).code).toBe('service_unavailable');
     const fresh = keyApi.getItem(1043, { fresh: true });

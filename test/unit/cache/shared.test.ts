@@ -22,7 +22,7 @@ describe('an answer of another process', () => {
     const lookups = hear('lookup');
     expect(await ask(join(), { onShared })).toEqual(found);
     expect(service.asked('all')).toBe(1);
-    expect(lookups).toEqual([{ what, source: 'shared', outcome: 'yes' }]);
+    expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
     expect(onShared).toHaveBeenCalledTimes(1);
   });
 
@@ -30,7 +30,7 @@ describe('an answer of another process', () => {
   it.each<[string, number, KeyApiService['says'], string | null, CacheOptions?]>([
     ['fresh until ttl', 5 * MINUTE - 1, 'negative', 'version 1'],
     ['no longer fresh from ttl on', 5 * MINUTE, 'positive', 'version 2'],
-    ['the last resort in an outage', 24 * HOUR - 1, 'outage', 'version 1'],
+    ['stale in an outage', 24 * HOUR - 1, 'outage', 'version 1'],
     ['too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
     [
       'fresh until ttl, where that is longer',
@@ -68,7 +68,7 @@ describe('an answer of another process', () => {
   it.each<[string, number, KeyApiService['says'], boolean | string]>([
     ['fresh until invalidTtl', 30 * SECOND - 1, 'positive', false],
     ['over from invalidTtl on', 30 * SECOND, 'positive', true],
-    ['over, and no last resort', 30 * SECOND, 'outage', 'service_unavailable'],
+    ['over, and not served in an outage', 30 * SECOND, 'outage', 'service_unavailable'],
   ])('a negative one: %s', async (_name, age, says, gets) => {
     const { service, join } = fleet();
     service.says = 'negative';
@@ -105,7 +105,7 @@ describe('an answer of another process', () => {
     ['the own one is younger', -1, 'own'],
     ['the own one is as old', 0, 'own'],
     ['the own one is older', 1, 'shared'],
-  ])('is the last resort, or not: %s', async (_name, later, gets) => {
+  ])('is served in an outage, or not: %s', async (_name, later, gets) => {
     const { service, shared, join } = fleet();
     const at = service.now;
     const write = async (keyApi: KeyApi, version: string): Promise<void> => {
@@ -227,7 +227,7 @@ describe('a negative answer in one process', () => {
         KINDS.map(([what]) => ({
           what,
           source: what === kind ? 'shared' : 'cache',
-          outcome: what === kind ? 'no' : 'yes',
+          outcome: what === kind ? 'negative' : 'positive',
         })),
       );
     },

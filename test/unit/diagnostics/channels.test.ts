@@ -115,7 +115,7 @@ it('no message contains a code, a key or a token', async () => {
   await keyApi.listItems();
   await keyApi.getAccount();
   const all = inspect(messages, { depth: 9, maxArrayLength: null });
-  expect(all).toContain('mended');
+  expect(all).toContain('coerced');
   for (const secret of [code('supported'), WRONG, sandbox.data.workspaces[0]?.api_key ?? '']) {
     expect(all).not.toContain(secret);
   }

@@ -19,7 +19,7 @@ function driftingService(items: unknown[]) {
 
 const tagsMended = (index: number) => ({
   endpoint: '/api/items/all',
-  kind: 'mended',
+  kind: 'coerced',
   path: `items[${index}].tags`,
   expected: 'list',
 });
@@ -76,7 +76,7 @@ describe('drift that was coerced', () => {
       },
       {
         endpoint: '/api/purchases/validation',
-        kind: 'mended',
+        kind: 'coerced',
         path: 'data.purchase.item.version',
         expected: 'string',
       },

@@ -189,7 +189,7 @@ export const GUIDE_CHECKS: Checks = {
         event: 'lookup',
         what: 'purchase',
         source: 'service',
-        outcome: 'no',
+        outcome: 'negative',
       });
     },
   },
