@@ -30,7 +30,8 @@ export interface ClientOptions {
   allowInsecure?: boolean | undefined;
   /**
    * An undici `Dispatcher` (version 6, 7 or 8) that sends the requests: a proxy agent, or a mock in tests.
-   * `close()` leaves it open. Default: a keep-alive pool. Cannot be combined with `fetch`.
+   * `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through the
+   * proxies of the environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
    */
   dispatcher?: DispatcherLike | undefined;
   /**

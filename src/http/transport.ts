@@ -1,4 +1,5 @@
-import type { Pool } from 'undici';
+import { globalAgent } from 'node:http';
+import type { Dispatcher } from 'undici';
 import type { Deadline, EndListener } from '../deadline.js';
 import type { ClientSettings, ServiceUrl } from './client-options.js';
 import { networkFailure, notRead, redirected, tooLarge } from './failure.js';
@@ -41,7 +42,7 @@ const HEADERS = {
 export class Transport {
   readonly #url: ServiceUrl;
   readonly #settings: ClientSettings;
-  #pool: Promise<Pool> | undefined;
+  #own: Promise<Dispatcher | Fetch> | undefined;
 
   constructor(url: ServiceUrl, settings: ClientSettings) {
     this.#url = url;
@@ -80,17 +81,30 @@ export class Transport {
 
   /** Ends the connections. A dispatcher that was passed in stays open. */
   async close(): Promise<void> {
-    await (await this.#pool)?.destroy();
+    const own = await this.#own;
+    if (typeof own === 'object') await own.destroy();
   }
 
-  #open(): Promise<Pool> {
-    // Loaded with the first call, because undici would double the time to import the package.
-    this.#pool ??= import('undici').then(({ Pool }) => {
-      const connect = { timeout: this.#settings.timeout };
-      return new Pool(this.#url.origin, { connections: 128, connect });
-    });
-    return this.#pool;
+  #open(): Promise<Dispatcher | Fetch> {
+    this.#own ??= openOwn(this.#url.origin, this.#settings.timeout);
+    return this.#own;
   }
+}
+
+type Fetch = NonNullable<ClientSettings['fetch']>;
+
+/** What sends the requests where the app has given nothing. */
+async function openOwn(origin: string, timeout: number): Promise<Dispatcher | Fetch> {
+  // Loaded with the first call, because undici would double the time to import the package.
+  const loaded = await import('undici');
+  // undici is CommonJS, which some bundles have at `default` only.
+  const { EnvHttpProxyAgent, Pool } = loaded.Pool === undefined ? loaded.default : loaded;
+  // Bun replaces undici by classes that cannot dispatch.
+  if (typeof Pool.prototype.dispatch !== 'function') return (url, init) => fetch(url, init);
+  const options = { connections: 128, connect: { timeout } };
+  // Set where Node.js itself uses the proxies of the environment (NODE_USE_ENV_PROXY, --use-env-proxy).
+  const { proxyEnv } = (globalAgent as { options?: { proxyEnv?: object } }).options ?? {};
+  return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
 }
 
 type Abort = (reason: Error) => void;
@@ -249,7 +263,7 @@ const REDIRECT = 302;
 /** Sends with `fetch`, and calls the handler as undici does. */
 async function fetchInto(
   handler: ResponseHandler,
-  fetch: NonNullable<ClientSettings['fetch']>,
+  fetch: Fetch,
   { origin, path, method, headers, body }: { origin: string; path: string } & RequestInit,
 ): Promise<void> {
   const controller = new AbortController();

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, globalAgent, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors } from 'undici';
@@ -243,6 +243,60 @@ it.each([
   expect(error.message).toContain(`the answer is not valid HTTP/1.1 (`);
   expect(error.message).toContain(says);
   expect(everythingOf(error)).not.toMatch(/UNKNOWN|secret-of-the-service/);
+});
+
+describe('without a dispatcher', () => {
+  /** What `import('undici')` gives meanwhile. */
+  const whereUndiciIs = async (make: (undici: object) => object): Promise<void> => {
+    const undici = await vi.importActual<object>('undici');
+    vi.doMock('undici', () => make(undici));
+    onTestFinished(() => void vi.doUnmock('undici'));
+  };
+
+  it('undici is found in a bundle that has it at `default` only', async () => {
+    await whereUndiciIs((undici) => ({ default: undici, Pool: undefined }));
+    const upstream = await startUpstream(answered);
+    expect((await client(upstream.url).getAccount()).username).toBe('adanorth');
+  });
+
+  it('fetch sends where the runtime has replaced undici, as Bun does', async () => {
+    await whereUndiciIs((undici) => ({ ...undici, Pool: class {} }));
+    const fetched = vi.spyOn(globalThis, 'fetch');
+    const upstream = await startUpstream(answered);
+    expect((await client(upstream.url).getAccount()).username).toBe('adanorth');
+    expect(fetched).toHaveBeenCalledOnce();
+  });
+
+  it('the proxies of the environment are used where Node.js itself uses them', async () => {
+    const upstream = await startUpstream(answered);
+    const tunnels: string[] = [];
+    const proxy = createHttpServer().on('connect', ({ url = '' }, socket) => {
+      tunnels.push(url);
+      const { hostname, port } = new URL(`http://${url}`);
+      const through = connect(Number(port), hostname, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        through.pipe(socket).pipe(through);
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void proxy.close());
+    vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    vi.stubEnv('no_proxy', '');
+
+    await client(upstream.url).getAccount();
+    expect(tunnels).toEqual([]);
+
+    // As Node.js sets it with NODE_USE_ENV_PROXY=1.
+    const { options } = globalAgent as unknown as { options: object };
+    Object.assign(options, { proxyEnv: process.env });
+    onTestFinished(() => void Reflect.deleteProperty(options, 'proxyEnv'));
+    await client(upstream.url).getAccount();
+    expect(tunnels).toEqual([new URL(upstream.url).host]);
+
+    vi.stubEnv('no_proxy', '127.0.0.1');
+    await client(upstream.url).getAccount();
+    expect(tunnels).toHaveLength(1);
+  });
 });
 
 describe('a dispatcher', () => {
