@@ -26,7 +26,7 @@ Examples:
 interface SandboxFlags {
   readonly port: string;
   readonly host: string;
-  readonly redirectUrl: string;
+  readonly redirectUrl?: string;
   readonly saveEnv?: string;
   readonly state?: string;
   readonly seed?: string;
@@ -63,7 +63,7 @@ export function addSandboxCommand(
       'address to listen on; only loopback keeps its secrets',
       '127.0.0.1',
     )
-    .option('--redirect-url <url>', "your app's callback", DEFAULT_REDIRECT)
+    .option('--redirect-url <url>', `your app's callback (default: ${DEFAULT_REDIRECT})`)
     .option('--save-env <file>', 'add the settings, and a SESSION_SECRET, to this file')
     .option('--seed <file>', 'JSON file with users, workspaces, apps, items, purchases')
     .option('--state <file>', 'keep purchases, keys, users and switches in this file')
@@ -127,7 +127,7 @@ async function startSandbox(
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
-    redirectUrl: flags.redirectUrl,
+    ...(flags.redirectUrl !== undefined && { redirectUrl: flags.redirectUrl }),
     onRequest: ({ at, method, path, status, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
       io.out(`${time} ${method} ${path} ${status || 'no answer'} ${Math.round(durationMs)} ms`);
@@ -136,6 +136,8 @@ async function startSandbox(
     ...(flags.state !== undefined && { state: flags.state }),
     ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
   });
+  // Not as an option: a redirect URL of the state or the seed comes first.
+  sandbox.redirectUrl ??= DEFAULT_REDIRECT;
   setSwitches(sandbox.dialect, 'dialect', flags.dialect);
   setSwitches(sandbox.faults, 'faults', flags.fault);
   const listening = await sandbox.listen(port, flags.host).catch((error: unknown) => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { refusing } from './servers.js';
 import { cli, service } from './support.js';
 
 describe('marketgate', () => {
@@ -68,9 +69,9 @@ describe('marketgate verify', () => {
   });
 
   it('does not say no when it could not find out', async () => {
-    const { environment, code, sandbox } = await service();
-    await sandbox.close();
-    const ran = await cli(['verify', code('supported')], environment);
+    const { environment, code } = await service();
+    const stopped = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
+    const ran = await cli(['verify', code('supported')], stopped);
     expect(ran.code).toBe(2);
     expect(ran.out).toBe('');
     expect(ran.err).toContain('service_unavailable');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { http } from './servers.js';
+import { http, refusing } from './servers.js';
 import { cli, diagnose, service } from './support.js';
 
 const WELL = {
@@ -127,9 +127,13 @@ describe('each check', () => {
   });
 
   it('a closed port', async () => {
-    const { environment, sandbox } = await service();
-    await sandbox.close();
-    const { code, found, said } = await diagnose(environment);
+    const { environment } = await service();
+    const url = await refusing();
+    const { code, found, said } = await diagnose({
+      ...environment,
+      MARKETPLACE_BASE_URL: url,
+      MARKETPLACE_AUTH_URL: url,
+    });
     expect(code).toBe(1);
     expect(found).toMatchObject({
       reachable: 'wrong',

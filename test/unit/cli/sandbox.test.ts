@@ -1,11 +1,10 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { http, refusing } from './servers.js';
 import { cli, service } from './support.js';
 
 const valuesOf = (out: string): Record<string, string> =>
@@ -55,9 +54,18 @@ describe('marketgate sandbox', () => {
     expect(out).toMatch(/^\d\d:\d\d:\d\d POST \/api\/purchases\/validation 200 \d+ ms$/m);
   });
 
-  it('leads logins back to localhost:3000 unless told otherwise', async () => {
-    const { out } = await cli(['sandbox', '--port', '0']);
-    expect(out).toContain('Logins lead back to http://localhost:3000/callback');
+  it('leads logins back to localhost:3000, unless the state file or the option says otherwise', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'marketgate-state-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'state.json');
+    const goal = async (...flags: string[]) => {
+      const { out } = await cli(['sandbox', '--port', '0', '--state', path, ...flags]);
+      return /^Logins lead back to (.+)$/m.exec(out)?.[1];
+    };
+    expect(await goal()).toBe('http://localhost:3000/callback');
+    const mine = 'http://localhost:5000/mine';
+    expect(await goal('--redirect-url', mine)).toBe(mine);
+    expect(await goal()).toBe(mine);
   });
 
   it('--save-env adds its settings and a SESSION_SECRET, and changes no line that is there', async () => {
@@ -170,16 +178,12 @@ describe('marketgate sandbox set, show, reset', () => {
   });
 
   it('exit code 1 where no sandbox answers, or something else does', async () => {
-    const { sandbox, url } = await service();
-    await sandbox.close();
+    const url = await refusing();
     const gone = await cli(['sandbox', 'set', 'bom', '--url', url]);
     expect(gone).toMatchObject({ code: 1, out: '' });
     expect(gone.err).toContain(`no sandbox at ${url}: the connection was refused`);
-    const server = createServer((_req, res) => res.end('<h1>hello</h1>'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
-    const other = await cli(['sandbox', 'show', '--url', `http://127.0.0.1:${port}`]);
+    const page = await http((_req, res) => res.end('<h1>hello</h1>'));
+    const other = await cli(['sandbox', 'show', '--url', page]);
     expect(other.code).toBe(1);
     expect(other.err).toContain('no sandbox answers at');
   });

@@ -1,6 +1,13 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** Lets a server listen until the test ends; gives its port. */
@@ -22,6 +29,17 @@ export async function listen(server: Server): Promise<number> {
 /** A server over plain http; gives its origin. */
 export const http = async (answer: RequestListener): Promise<string> =>
   `http://127.0.0.1:${await listen(createServer(answer))}`;
+
+/**
+ * The origin of a port that refuses connections. It is the near end of one, so that nobody else can listen
+ * there meanwhile, as on the port of a server that was closed.
+ */
+export async function refusing(): Promise<string> {
+  const held = connect(await listen(createTcpServer()), '127.0.0.1');
+  await once(held, 'connect');
+  onTestFinished(() => void held.destroy());
+  return `http://127.0.0.1:${held.localPort}`;
+}
 
 /** A server over https that answers everything with `{}`; gives its origin. */
 export const https = async (identity: { key: string; cert: string }): Promise<string> => {
