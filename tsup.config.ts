@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
+import ts from 'typescript';
 import { openApiDocument } from './src/openapi/document.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
@@ -29,6 +30,13 @@ export default defineConfig(({ outDir = 'dist' }) => ({
     },
   },
   clean: true,
+  esbuildOptions(options, { format }) {
+    // The command line is run, never required. One build of the sandbox is enough: it shares no class
+    // with the clients.
+    const onlyOther = format === 'cjs' ? 'cli' : 'sandbox';
+    const entries = Object.entries(options.entryPoints as Record<string, string>);
+    options.entryPoints = Object.fromEntries(entries.filter(([name]) => name !== onlyOther));
+  },
   sourcemap: false,
   treeshake: true,
   // Without splitting every entry would carry its own copy of a shared class, and `instanceof`
@@ -38,6 +46,13 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   // keeps its name all the same, which test/package looks at.
   define: { __MARKETGATE_VERSION__: JSON.stringify(version) },
   esbuildPlugins: [
+    {
+      name: 'sandbox-once',
+      setup(build) {
+        const path = './sandbox.js';
+        build.onResolve({ filter: /\/sandbox\/index\.js$/ }, () => ({ path, external: true }));
+      },
+    },
     {
       // Files that the sandbox reads from its own folder (style, script, clip) become text in the bundle.
       name: 'inline-assets',
@@ -65,10 +80,24 @@ export default defineConfig(({ outDir = 'dist' }) => ({
       },
     },
   ],
-  // `marketgate explain` prints the pages; `marketgate/openapi.json` is data, and no code's import.
   async onSuccess() {
-    await cp('src/errors/pages', join(outDir, 'errors'), { recursive: true });
+    await writeFile(join(outDir, 'sandbox.js'), "export * from './sandbox.cjs';\n");
+    // Comments are a sixth of the tarball. What they say to users is in the types, too.
+    for (const name of await readdir(outDir)) {
+      if (/\.c?js$/.test(name)) await removeComments(join(outDir, name));
+    }
+    // Data, which no code imports.
     const document = `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
     await writeFile(join(outDir, 'openapi.json'), document);
   },
 }));
+
+async function removeComments(file: string): Promise<void> {
+  const compilerOptions = {
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.ESNext,
+    removeComments: true,
+  };
+  const { outputText } = ts.transpileModule(await readFile(file, 'utf8'), { compilerOptions });
+  await writeFile(file, outputText);
+}

@@ -5,12 +5,12 @@ import { describeUnusable, isNotNow, type JsonResponse, MEANINGS } from '../http
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
+  describeProblem,
   isNumbered,
   isObject,
   type OnDrift,
   type Parsed,
   parse,
-  problemOf,
 } from '../model/fields.js';
 import { type Item, itemSchema } from '../model/item.js';
 import { type Purchase, purchaseSchema } from '../model/purchase.js';
@@ -158,7 +158,10 @@ export async function parseAnswer<T>(
       ? `the service refused (HTTP ${response.status}): "${clean(body?.msg)}"`
       : kind === 'negative'
         ? 'the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"'
-        : describeUnusable(response, payload?.ok === false ? clean(problemOf(payload)) : undefined);
+        : describeUnusable(
+            response,
+            payload?.ok === false ? clean(describeProblem(payload)) : undefined,
+          );
   throw new MarketgateError(meaning, `${method} ${path}: ${problem}`);
 }
 

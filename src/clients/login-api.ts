@@ -12,7 +12,7 @@ import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { describeUnusable, isNotNow, type JsonResponse, MEANINGS } from '../http/meanings.js';
 import { nameOf, type WireRequest } from '../http/transport.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import { isObject, type Parsed, parse, problemOf } from '../model/fields.js';
+import { describeProblem, isObject, type Parsed, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
 import { choiceOption, knownOptions, positiveOption, textOption } from '../options.js';
 
@@ -210,7 +210,7 @@ function parseAnswer<T>(
   const reason = redact(reasonIn(body), secrets);
   const problem =
     PROBLEMS[meaning]?.(reason && `: "${reason}"`) ??
-    describeUnusable(response, parsed && redact(problemOf(parsed), secrets));
+    describeUnusable(response, parsed && redact(describeProblem(parsed), secrets));
   throw new MarketgateError(meaning, `${nameOf(request)}: ${problem}`);
 }
 

@@ -150,7 +150,7 @@ export type Parsed<T> =
   | { readonly ok: false; readonly path: string; readonly expected: string };
 
 /** The problem for an error message: the place and what was expected there, never the value. */
-export const problemOf = ({ path, expected }: { path: string; expected: string }): string =>
+export const describeProblem = ({ path, expected }: { path: string; expected: string }): string =>
   `${path}: expected ${expected}`;
 
 /** Whether a value is exactly as documented, without coercion. */

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
@@ -32,7 +32,8 @@ describe('the list of packed files', () => {
   });
 
   it('has no source map, test or source in it', () => {
-    const stray = /\.map$|(^|\/)(tests?|src|examples|coverage)\/|\.(test|spec)\.|\.config\./;
+    const stray =
+      /\.map$|^src\/(?!errors\/pages\/)|(^|\/)(tests?|coverage)\/|\.(test|spec)\.|\.config\./;
     expect(packedFiles.filter((file) => stray.test(file))).toEqual([]);
   });
 });
@@ -58,6 +59,30 @@ describe('the content of the packed files', () => {
         found.push(`${file}: a home directory`);
     }
     expect(found).toEqual([]);
+  });
+});
+
+describe('npm publish', () => {
+  it('is refused without the fields that only the owner knows', async () => {
+    const refused = await runProgram('npm', ['publish', '--dry-run'], { cwd: REPOSITORY });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toContain(
+      'Not published: package.json has no repository, no homepage, no bugs.url, no bugs.email.',
+    );
+  });
+
+  it('is allowed with them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'marketgate-publish-'));
+    const known = {
+      repository: 'github:owner/name',
+      homepage: 'https://a.example',
+      bugs: { url: 'https://a.example/issues', email: 'security@a.example' },
+    };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(known));
+    const script = join(REPOSITORY, 'test/package/ready-to-publish.mjs');
+    const ready = await runProgram(process.execPath, [script], { cwd: folder });
+    await rm(folder, { recursive: true });
+    expect(ready).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

@@ -42,7 +42,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function buildPackage(folder: string): Promise<void> {
   const installed = join(folder, 'node_modules/marketgate');
   await mkdir(installed, { recursive: true });
-  await cp(join(ROOT, 'package.json'), join(installed, 'package.json'));
+  for (const path of ['package.json', 'src/errors/pages']) {
+    await cp(join(ROOT, path), join(installed, path), { recursive: true });
+  }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n');
   await build({
     config: join(ROOT, 'tsup.config.ts'),
