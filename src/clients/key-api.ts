@@ -1,23 +1,18 @@
 import { LRUCache } from 'lru-cache';
-import { z } from 'zod';
-import { Cache, type CacheParts, type Positive, type RequestOptions } from '../cache/cache.js';
-import { type CacheOptions, type CacheSettings, checkCacheOptions } from '../cache/options.js';
+import { Cache, type CacheParts, type RequestOptions } from '../cache/cache.js';
+import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
+import type { Deadline } from '../deadline.js';
 import { DriftReports } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import {
-  CLIENT_OPTION_NAMES,
-  type ClientOptions,
-  type ClientSettings,
-  checkClientOptions,
-  serviceUrl,
-} from '../http/client-options.js';
-import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { type Account, accountSchema } from '../model/account.js';
+import { type ClientOptions, clientSettings } from '../http/client-options.js';
+import { type CallConditions, HttpClient } from '../http/http-client.js';
+import { nameOf } from '../http/transport.js';
+import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
-import { type Item, itemId, itemSchema } from '../model/item.js';
-import { normalizePurchaseCode, type Purchase, purchaseSchema } from '../model/purchase.js';
-import { choiceOption, knownOptions, wrongOption } from '../options.js';
+import { type Item, itemId } from '../model/item.js';
+import { normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { choiceOption, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
@@ -25,11 +20,11 @@ import {
   type Endpoint,
   itemsAll,
   itemsItem,
-  type Parameters,
   type ParseOptions,
-  parseAnswer,
+  parseKeyAnswer,
   purchasesValidation,
 } from './key-endpoints.js';
+import { ListedItems, ONLY } from './listed-items.js';
 
 /** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
@@ -63,12 +58,8 @@ export interface CallOptions {
   onShared?: (() => void) | undefined;
 }
 
-/** The cache key of the account, and of the item list: an api_key has one of each. */
-const ONLY = '';
-
 /** Conditions of one request, from the cache or, without one, from the caller. */
-type RequestConditions = Pick<CallOptions, 'signal'> &
-  Partial<Pick<RequestOptions, 'isInvalidating' | 'elapsed'>>;
+type RequestConditions = CallConditions & Partial<Pick<RequestOptions, 'isInvalidating'>>;
 
 interface Caches {
   readonly account: Cache<Account>;
@@ -89,49 +80,38 @@ interface Caches {
 export class KeyApi {
   /** The option `clock`; guards compare the end of support with it. */
   readonly clock: () => number;
-  readonly #settings: ClientSettings;
   readonly #encoding: ValidationEncoding;
   readonly #apiKey: () => string | Promise<string>;
   readonly #http: HttpClient;
   readonly #drift: DriftReports;
   readonly #alarm: CodeAlarm;
   readonly #keyCheck: KeyCheck;
-  readonly #caches: Caches | undefined;
   readonly #shared: SharedTier | undefined;
-  readonly #itemsById = new WeakMap<readonly Item[], Map<number, Item>>();
-  /** Ids in each list that are known to have no later negative answer in the shared cache. */
-  #confirmedIds = new WeakMap<readonly Item[], Set<number>>();
-  /** The latest copy of each purchased item, with its JSON. */
-  readonly #purchasedItems = new LRUCache<number, { item: Item; json: string }>({ max: 1000 });
+  readonly #caches: Caches | undefined;
+  readonly #listedItems: ListedItems | undefined;
+  /** The copy of each purchased item that purchases share, by its JSON. */
+  readonly #purchasedItems = new LRUCache<string, Item>({ max: 1000 });
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
-    const names = ['baseUrl', 'apiKey', 'validationEncoding', 'cache'] as const;
-    const given = knownOptions('KeyApi', options, [...names, ...CLIENT_OPTION_NAMES]);
-    const settings = checkClientOptions('KeyApi', given);
-    const { clock, monotonicClock, timeout, allowInsecure } = settings;
-    const { validationEncoding } = given;
-    this.clock = clock;
-    this.#settings = settings;
-    this.#encoding = choiceOption(
-      'KeyApi',
-      'validationEncoding',
-      validationEncoding,
-      ENCODINGS,
-      'form',
-    );
-    this.#apiKey = apiKeySource(given.apiKey);
-    const url = serviceUrl('KeyApi', 'baseUrl', given.baseUrl, allowInsecure);
-    const cache = checkCacheOptions('KeyApi', given.cache);
-    this.#http = new HttpClient(url, settings);
-    this.#drift = new DriftReports(clock);
-    this.#alarm = new CodeAlarm(clock);
-    this.#keyCheck = new KeyCheck(clock, (key) => this.#checkKey(key));
+    const me = 'KeyApi';
+    const names = ['apiKey', 'validationEncoding', 'cache'] as const;
+    const settings = clientSettings(me, options, 'baseUrl', names);
+    const { validationEncoding: encoding } = options;
+    this.clock = settings.clock;
+    this.#encoding = choiceOption(me, 'validationEncoding', encoding, ENCODINGS, 'form');
+    this.#apiKey = apiKeySource(options.apiKey);
+    const cache = checkCacheOptions(me, options.cache);
+    this.#http = new HttpClient(settings);
+    this.#drift = new DriftReports(this.clock);
+    this.#alarm = new CodeAlarm(this.clock);
+    this.#keyCheck = new KeyCheck(this.clock, (key) => this.#checkKey(key));
     if (cache === false) return;
-    const { limits, secret, scope } = cache;
+    const { limits, shared, secret, scope } = cache;
+    const { url, timeout, clock, monotonicClock } = settings;
     this.#shared =
-      cache.shared &&
-      new SharedTier(cache.shared, {
+      shared &&
+      new SharedTier(shared, {
         limits,
         clock: monotonicClock,
         wallClock: clock,
@@ -140,17 +120,17 @@ export class KeyApi {
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         onInvalidated: (kind, key, order) => {
-          const list = this.#caches?.items.last(ONLY);
-          if (kind === 'item' && list !== undefined) this.#byId(list.value).delete(Number(key));
+          if (kind === 'item') this.#listedItems?.invalidated(Number(key));
           return this.#allCaches().get(kind)?.invalidated(key, order);
         },
         onAllInvalidated: (until) => this.#clear(until),
         onMissed: () => {
           for (const each of this.#allCaches().values()) each.missed();
-          this.#confirmedIds = new WeakMap();
+          this.#listedItems?.missed();
         },
       });
-    this.#caches = this.#makeCaches(limits);
+    this.#caches = this.#makeCaches(limits, monotonicClock);
+    this.#listedItems = new ListedItems(this.#caches.items, this.#caches.item);
   }
 
   /**
@@ -158,14 +138,17 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    const account = await (this.#caches?.account.get(ONLY, options) ?? this.#account(options));
+    const account = await (this.#caches?.account.get(ONLY, options) ??
+      this.#ask(accountDetails, ONLY, options));
     // The negative answer of this endpoint is an exception.
     return account as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<Item[]> {
-    return (await (this.#caches?.items.get(ONLY, options) ?? this.#items(options))) ?? [];
+    const items = await (this.#caches?.items.get(ONLY, options) ??
+      this.#ask(itemsAll, ONLY, options));
+    return items ?? [];
   }
 
   /**
@@ -174,29 +157,8 @@ export class KeyApi {
    * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
-    const item_id = itemId(id);
-    const caches = this.#caches;
-    if (caches === undefined) return this.#item(String(item_id), options);
-    const { fresh = false, signal } = options;
-    const list = fresh ? undefined : caches.items.fresh(ONLY);
-    const listed = list && (await this.#listed(item_id, list));
-    if (listed !== undefined) {
-      caches.item.served(listed);
-      return listed.value;
-    }
-    try {
-      const item = await caches.item.get(String(item_id), options);
-      if (item === null) this.#unlist(item_id);
-      return item;
-    } catch (error) {
-      // `listItems` still serves this list, so its items are served too.
-      const staleList =
-        fresh || signal?.aborted ? undefined : caches.items.staleIfError(ONLY, error);
-      const stale = staleList && (await this.#listed(item_id, staleList));
-      if (stale === undefined) throw error;
-      caches.item.servedStale(stale);
-      return stale.value;
-    }
+    const number = itemId(id);
+    return this.#listedItems?.get(number, options) ?? this.#ask(itemsItem, String(number), options);
   }
 
   /**
@@ -245,35 +207,44 @@ export class KeyApi {
     await this.#http.close();
   }
 
-  #account(conditions: RequestConditions): Promise<Account | null> {
-    return this.#request(accountDetails, {}, conditions);
-  }
-
-  #items(conditions: RequestConditions): Promise<Item[] | null> {
-    return this.#request(itemsAll, {}, conditions);
-  }
-
-  #item(item_id: string, conditions: RequestConditions): Promise<Item | null> {
-    return this.#request(itemsItem, { item_id }, conditions);
-  }
-
-  async #purchase(purchase_code: string, conditions: RequestConditions): Promise<Purchase | null> {
+  /** Asks the service about a code. */
+  async #purchase(code: string, conditions: RequestConditions): Promise<Purchase | null> {
     const { path } = purchasesValidation;
     try {
-      const purchase = await this.#request(purchasesValidation, { purchase_code }, conditions);
-      if (purchase === null)
-        this.#alarm.negative(path, purchase_code, conditions.isInvalidating ?? false);
-      else this.#alarm.positive(purchase_code);
+      const purchase = await this.#ask(purchasesValidation, code, conditions);
+      if (purchase !== null) this.#alarm.positive(code);
+      else this.#alarm.negative(path, code, conditions.isInvalidating ?? false);
       return purchase;
     } catch (error) {
-      if (isKeyRejected(error)) this.#alarm.keyRejected(path, purchase_code);
+      if (isKeyRejected(error)) this.#alarm.keyRejected(path, code);
       throw error;
     }
   }
 
+  /**
+   * Asks the service with the current api_key. A negative answer counts only once the service is known to
+   * know the key.
+   * @param value of the endpoint's parameter.
+   */
+  #ask<T>(endpoint: Endpoint<T>, value: string, conditions: RequestConditions): Promise<T | null> {
+    return this.#http.within(nameOf(endpoint), conditions, async (deadline) => {
+      const current = this.#apiKey();
+      const key = typeof current === 'string' ? current : await deadline.race(current);
+      const result = this.#send(endpoint, value, key, deadline);
+      if (endpoint.what === 'account') await this.#keyCheck.note(key, result);
+      else if ((await result) === null) {
+        await deadline.race(this.#keyCheck.confirm(key, conditions.isInvalidating));
+      }
+      return result;
+    });
+  }
+
+  /** Asks for the account, to see whether the service knows the key. */
   async #checkKey(key: string): Promise<void> {
     try {
-      await this.#request(accountDetails, {}, {}, key);
+      await this.#http.within(nameOf(accountDetails), {}, (deadline) =>
+        this.#send(accountDetails, ONLY, key, deadline),
+      );
     } catch (error) {
       // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
       if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
@@ -281,91 +252,73 @@ export class KeyApi {
     }
   }
 
-  /**
-   * One request to the service with the current api_key. A negative answer counts only once the service
-   * is known to know the key.
-   */
-  async #request<T>(
+  #send<T>(
     endpoint: Endpoint<T>,
-    parameters: Parameters,
-    { signal, elapsed = 0, isInvalidating }: RequestConditions,
-    givenKey = this.#apiKey(),
+    value: string,
+    key: string,
+    deadline: Deadline,
   ): Promise<T | null> {
-    const { method, path } = endpoint;
-    const remaining = Math.max(1, this.#settings.timeout - elapsed);
-    const deadline = this.#http.deadline(`${method} ${path}`, remaining, signal);
-    try {
-      const key = typeof givenKey === 'string' ? givenKey : await deadline.race(givenKey);
-      const secrets = [key, parameters.purchase_code ?? ''];
-      const options: ParseOptions = {
-        onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
-        freezes: this.#caches !== undefined,
-        deadline,
-      };
-      const request: HttpRequest<T | null> = {
+    const { method, path, parameter } = endpoint;
+    const secrets = parameter === 'purchase_code' ? [key, value] : [key];
+    const parameters = { api_key: key, ...(parameter && { [parameter]: value }) };
+    const options = {
+      onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
+      freezes: this.#caches !== undefined,
+      deadline,
+    } satisfies ParseOptions;
+    return this.#http.send(
+      {
         method,
         path,
-        ...encode({ api_key: key, ...parameters }, method === 'GET' ? 'query' : this.#encoding),
+        ...encode(parameters, method === 'GET' ? 'query' : this.#encoding),
         // No endpoint changes anything, also not the POST of purchases/validation.
         repeatable: true,
-        parse: (response) => parseAnswer(endpoint, parameters, response, secrets, options),
-      };
-      const result = this.#http.call(request, deadline);
-      if (endpoint.path === accountDetails.path) await this.#keyCheck.note(key, result);
-      else if ((await result) === null) {
-        await deadline.race(this.#keyCheck.confirm(key, isInvalidating));
-      }
-      return await result;
-    } finally {
-      deadline.dispose();
-    }
+        parse: (response) => parseKeyAnswer(endpoint, value, response, secrets, options),
+      },
+      deadline,
+    );
   }
 
-  #makeCaches(limits: CacheSettings['limits']): Caches {
+  #makeCaches(limits: CacheLimits, clock: () => number): Caches {
     const cacheOf = <T extends object>(
-      what: CacheParts<T>['what'],
-      schema: z.ZodType<T>,
-      request: CacheParts<T>['request'],
+      endpoint: Endpoint<T>,
       parts: Partial<CacheParts<T>> = {},
     ): Cache<T> =>
       new Cache<T>({
-        what,
+        what: endpoint.what,
         limits,
-        clock: this.#settings.monotonicClock,
-        request,
+        clock,
+        request: (value, conditions) => this.#ask(endpoint, value, conditions),
         freeze: deepFreeze,
-        isShape: (value) => isDocumented(schema, value),
+        isShape: (value) => isDocumented(endpoint.schema, value),
         shared: this.#shared,
         ...parts,
       });
     return {
-      account: cacheOf('account', accountSchema, (_key, conditions) => this.#account(conditions), {
-        // The negative answer of this endpoint.
-        isNegative: isKeyRejected,
+      // The negative answer of this endpoint is an error.
+      account: cacheOf(accountDetails, { isNegative: isKeyRejected }),
+      items: cacheOf(itemsAll),
+      item: cacheOf(itemsItem),
+      purchase: cacheOf(purchasesValidation, {
+        request: (code, conditions) => this.#purchase(code, conditions),
+        freeze: (purchase) => deepFreeze(this.#withSharedItem(purchase)),
+        // A positive answer of another process, too, shows that the api_key is right.
+        onShared: (code) => this.#alarm.positive(code),
       }),
-      items: cacheOf('items', z.array(itemSchema), (_key, conditions) => this.#items(conditions)),
-      item: cacheOf('item', itemSchema, (id, conditions) => this.#item(id, conditions)),
-      purchase: cacheOf(
-        'purchase',
-        purchaseSchema,
-        (code, conditions) => this.#purchase(code, conditions),
-        {
-          freeze: (purchase) => deepFreeze(this.#withSharedItem(purchase)),
-          // A positive answer of another process, too, shows that the api_key is right.
-          onShared: (code) => this.#alarm.positive(code),
-        },
-      ),
     };
   }
 
   /** Lets purchases of the same item share one copy: the item is most of a cached purchase's memory. */
   #withSharedItem(purchase: Purchase): Purchase {
-    const { item } = purchase;
-    const known = this.#purchasedItems.get(item.id);
-    const json = jsonOf(item);
-    if (json === undefined || Object.isFrozen(purchase)) return purchase;
-    if (known?.json === json) purchase.item = known.item;
-    else this.#purchasedItems.set(item.id, { item, json });
+    if (Object.isFrozen(purchase)) return purchase;
+    try {
+      const json = JSON.stringify(purchase.item);
+      const known = this.#purchasedItems.get(json);
+      if (known) purchase.item = known;
+      else this.#purchasedItems.set(json, purchase.item);
+    } catch {
+      // An undocumented field is nested too deeply for JSON.
+    }
     return purchase;
   }
 
@@ -375,50 +328,6 @@ export class KeyApi {
 
   #clear(until?: number): void {
     for (const cache of this.#allCaches().values()) cache.clear(until);
-  }
-
-  #byId(list: readonly Item[]): Map<number, Item> {
-    const index = this.#itemsById.get(list) ?? new Map(list.map((item) => [item.id, item]));
-    this.#itemsById.set(list, index);
-    return index;
-  }
-
-  /** The item in a list, unless a later request of any process was about that item itself. */
-  async #listed(
-    id: number,
-    list: Positive<Item[]>,
-  ): Promise<{ value: Item; at: number } | undefined> {
-    const index = this.#byId(list.value);
-    // `>=`: within the same millisecond the order is not known.
-    if (this.#lastAsked(id) >= list.at || !index.has(id)) return undefined;
-    const confirmed = this.#confirmedIds.get(list.value) ?? new Set();
-    if (this.#shared !== undefined && !confirmed.has(id)) {
-      // Asked once: later invalidations arrive as messages.
-      const isGone = await this.#caches?.item.isInvalidatedSince(String(id), list.order);
-      if (isGone) index.delete(id);
-      else this.#confirmedIds.set(list.value, confirmed.add(id));
-    }
-    const value = index.get(id);
-    return value && { value, at: list.at };
-  }
-
-  /** Removes an item from an earlier list after a negative answer, which the cache can evict before the list. */
-  #unlist(id: number): void {
-    const list = this.#caches?.items.last(ONLY);
-    if (list !== undefined && this.#lastAsked(id) >= list.at) this.#byId(list.value).delete(id);
-  }
-
-  #lastAsked(id: number): number {
-    return this.#caches?.item.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY;
-  }
-}
-
-/** `undefined` when the value is nested too deeply for `JSON.stringify`. */
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
   }
 }
 

@@ -13,25 +13,25 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
   isMarketgateError(error) && error.code === 'api_key_rejected';
 
 /**
- * Checks with account/details that the service knows the api_key. It must know the key before a negative
- * answer counts, because the service answers "Invalid purchase code" also to an unknown key. The result is
- * remembered for some minutes; concurrent callers share one request.
+ * Whether the service knows the api_key, remembered for some minutes. It must know the key before a negative
+ * answer counts, because the service answers "Invalid purchase code" also to an unknown key.
  */
 export class KeyCheck {
   readonly #clock: () => number;
-  readonly #check: (key: string) => Promise<unknown>;
+  readonly #getAccount: (key: string) => Promise<unknown>;
   #latest: { key: string; result: Promise<unknown>; at: number; until: number } | undefined;
 
-  /** @param check requests account/details, and passes the result to {@link note}. */
-  constructor(clock: () => number, check: (key: string) => Promise<unknown>) {
+  /** @param getAccount requests account/details: only a known key gets an answer. */
+  constructor(clock: () => number, getAccount: (key: string) => Promise<unknown>) {
     this.#clock = clock;
-    this.#check = check;
+    this.#getAccount = getAccount;
   }
 
   /**
-   * Resolves when the service knows the key; rejects when it does not, or cannot be asked.
-   * @param isInvalidating - whether the negative answer would invalidate a positive one: then only a recent check
-   * counts.
+   * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
+   * callers share one request.
+   * @param isInvalidating whether the negative answer would invalidate a positive one: then only a recent
+   * check counts.
    */
   confirm(key: string, isInvalidating = false): Promise<unknown> {
     const now = this.#clock();
@@ -39,27 +39,21 @@ export class KeyCheck {
     if (latest?.key === key && isBetween(latest.at, now, latest.until)) {
       if (!isInvalidating || now - latest.at < RECENT) return latest.result;
     }
-    const result = this.#check(key);
-    const inFlight = { key, result, at: now, until: Number.POSITIVE_INFINITY };
-    this.#latest = inFlight;
-    result.catch(() => {
-      // An outage says nothing about the key. A rejected key is remembered by `note`.
-      if (this.#latest === inFlight) this.#latest = undefined;
-    });
+    const result = this.#getAccount(key);
+    this.#latest = { key, result, at: now, until: Number.POSITIVE_INFINITY };
+    void this.note(key, result);
     return result;
   }
 
   /** Remembers the result of a request of account/details. Never rejects. */
   async note(key: string, result: Promise<unknown>): Promise<void> {
-    const remember = (milliseconds: number): void => {
+    const error: unknown = await result.then(() => undefined, Object);
+    if (error === undefined || isKeyRejected(error)) {
       const at = this.#clock();
-      this.#latest = { key, result, at, until: at + milliseconds };
-    };
-    await result.then(
-      () => remember(ACCEPTED_FOR),
-      (error: unknown) => {
-        if (isKeyRejected(error)) remember(REJECTED_FOR);
-      },
-    );
+      this.#latest = { key, result, at, until: at + (error ? REJECTED_FOR : ACCEPTED_FOR) };
+    } else if (this.#latest?.result === result) {
+      // An outage says nothing about the key.
+      this.#latest = undefined;
+    }
   }
 }

@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import type { Deadline } from '../deadline.js';
+import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
-import { describeUnusable, isNotNow, type JsonResponse, MEANINGS } from '../http/meanings.js';
+import { isNotNow, type JsonResponse, unusable } from '../http/response.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
-  describeProblem,
   isNumbered,
   isObject,
   type OnDrift,
@@ -18,16 +19,7 @@ import { type Purchase, purchaseSchema } from '../model/purchase.js';
 /** The JSON object in a response. */
 type Body = Readonly<Record<string, unknown>>;
 
-const isError = ({ status }: Body): boolean =>
-  typeof status === 'string' && status.toLowerCase() === 'error';
-
-/** The parameters of an endpoint, without the api_key. */
-export interface Parameters {
-  readonly item_id?: string;
-  readonly purchase_code?: string;
-}
-
-/** Options of {@link parseAnswer}. */
+/** Options of {@link parseKeyAnswer}. */
 export interface ParseOptions {
   readonly onDrift: OnDrift;
   /** Whether each item of a list is frozen once it is parsed, for the cache. */
@@ -38,24 +30,32 @@ export interface ParseOptions {
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
 export interface Endpoint<T> {
+  /** The kind of its answers, as in `marketgate:lookup`. */
+  readonly what: LookupMessage['what'];
   readonly method: 'GET' | 'POST';
   readonly path: string;
+  /** Its parameter besides the api_key. */
+  readonly parameter?: 'item_id' | 'purchase_code';
+  /** The documented shape of its answers. */
+  readonly schema: z.ZodType<T>;
   /** The documented `msg` of its negative answer. */
   readonly negativeMsg: string;
-  /** Statuses that make any `msg` a negative answer. Default: only 404. */
+  /** Statuses that make any `msg` a negative answer, because some deployments translate it. Default: only 404. */
   readonly negativeStatuses?: readonly number[];
   /** Parses the payload; `undefined` when the body has none. */
   payload(
     body: Body,
     options: ParseOptions,
   ): Parsed<T> | undefined | Promise<Parsed<T> | undefined>;
-  /** Whether the payload is about what was requested. Default: always. */
-  isAbout?(value: T, requested: Parameters): boolean;
+  /** Whether the payload is about the parameter that was sent. Default: always. */
+  isAbout?(value: T, requested: string): boolean;
 }
 
 export const accountDetails: Endpoint<Account> = {
+  what: 'account',
   method: 'GET',
   path: '/api/account/details',
+  schema: accountSchema,
   negativeMsg: 'Invalid request',
   negativeStatuses: [401, 403, 404],
   payload: ({ data }, { onDrift }) =>
@@ -63,24 +63,32 @@ export const accountDetails: Endpoint<Account> = {
 };
 
 export const itemsAll: Endpoint<Item[]> = {
+  what: 'items',
   method: 'GET',
   path: '/api/items/all',
+  schema: z.array(itemSchema),
   negativeMsg: 'No items found',
   payload: ({ items }, options) => parseItems(items, options),
 };
 
 export const itemsItem: Endpoint<Item> = {
+  what: 'item',
   method: 'GET',
   path: '/api/items/item',
+  parameter: 'item_id',
+  schema: itemSchema,
   negativeMsg: 'Item Not Found',
   payload: ({ item }, { onDrift }) =>
     isObject(item) ? parse(itemSchema, item, 'item', onDrift) : undefined,
-  isAbout: ({ id }, { item_id }) => String(id) === item_id,
+  isAbout: ({ id }, requested) => String(id) === requested,
 };
 
 export const purchasesValidation: Endpoint<Purchase> = {
+  what: 'purchase',
   method: 'POST',
   path: '/api/purchases/validation',
+  parameter: 'purchase_code',
+  schema: purchaseSchema,
   negativeMsg: 'Invalid purchase code',
   payload: ({ data, item }, { onDrift }) => {
     const documented = isObject(data) ? data.purchase : undefined;
@@ -89,7 +97,7 @@ export const purchasesValidation: Endpoint<Purchase> = {
     return isObject(item) ? parse(purchaseSchema, item, 'item', onDrift) : undefined;
   },
   // A masked code, as in `****-1c2d`, cannot be compared.
-  isAbout: ({ purchase_code: code }, { purchase_code: requested = '' }) =>
+  isAbout: ({ purchase_code: code }, requested) =>
     /[*\u2026]/.test(code) || code.trim().toLowerCase() === requested.toLowerCase(),
 };
 
@@ -107,10 +115,9 @@ async function parseItems(
   // PHP writes a list with gaps in its numbering as an object. `{}` is an empty map, not a list.
   const isList = Array.isArray(sent) || (isNumbered(sent) && Object.keys(sent).length > 0);
   if (!isList) return undefined;
-  const list: readonly unknown[] = Object.values(sent);
   const items: Item[] = [];
   let firstProblem: Parsed<Item[]> | undefined;
-  for (const [i, element] of list.entries()) {
+  for (const [i, element] of Object.values(sent).entries()) {
     const item = parse(itemSchema, element, `items[${i}]`, onDrift);
     if (item.ok) items.push(freezes ? deepFreeze(item.value) : item.value);
     else {
@@ -119,68 +126,54 @@ async function parseItems(
     }
     if (i % SLICE === SLICE - 1) await deadline.turn();
   }
-  return items.length === 0 && firstProblem !== undefined
-    ? firstProblem
-    : { ok: true, value: items };
+  return (items.length === 0 && firstProblem) || { ok: true, value: items };
 }
 
 /**
- * Parses a response by the table {@link MEANINGS}; `null` is a negative answer.
+ * Parses a response; `null` is a negative answer. The body counts before the status, because the
+ * specification shows no statuses. Only the service's own words make a negative answer; anything else that
+ * keeps us from finding out is an error.
  * @param secrets values that were sent and must not appear in an error.
- * @throws MarketgateError when the response is neither a positive nor a negative answer.
  */
-export async function parseAnswer<T>(
+export async function parseKeyAnswer<T>(
   endpoint: Endpoint<T>,
-  requested: Parameters,
+  requested: string,
   response: JsonResponse,
   secrets: readonly string[],
   options: ParseOptions,
 ): Promise<T | null> {
-  const { method, path } = endpoint;
-  const column = path === accountDetails.path ? 'account' : 'keyApi';
-  const { body: json } = response;
-  const body = json.isJson && isObject(json.value) ? json.value : undefined;
-  const payload = body && !isError(body) ? await endpoint.payload(body, options) : undefined;
+  const { method, path, negativeMsg, negativeStatuses = [404] } = endpoint;
+  const name = `${method} ${path}`;
+  const { status } = response;
+  const { value } = response.body;
+  const body: Body = isObject(value) ? value : {};
+  const isError = typeof body.status === 'string' && body.status.toLowerCase() === 'error';
+  const payload = isError ? undefined : await endpoint.payload(body, options);
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
-  if (payload?.ok && !(isNotNow(response) && isEmptyList(payload.value))) {
+  if (payload?.ok && !(isNotNow(status) && isEmptyList(payload.value))) {
     if (endpoint.isAbout?.(payload.value, requested) !== false) return payload.value;
     throw new MarketgateError(
-      MEANINGS.otherQuestion[column],
-      `${method} ${path}: the answer is about something else than was asked for; check what stands in front of the service`,
+      'unexpected_response',
+      `${name}: the answer is about something else than was asked for; check what stands in front of the service`,
     );
   }
-  const kind = kindOf(endpoint, response, body, payload);
-  const meaning = MEANINGS[kind][column];
-  if (meaning === 'negative') return null;
-  const clean = (text: unknown): string => redact(String(text), secrets);
-  const problem =
-    kind === 'refusal'
-      ? `the service refused (HTTP ${response.status}): "${clean(body?.msg)}"`
-      : kind === 'negative'
-        ? 'the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"'
-        : describeUnusable(
-            response,
-            payload?.ok === false ? clean(describeProblem(payload)) : undefined,
-          );
-  throw new MarketgateError(meaning, `${method} ${path}: ${problem}`);
+  const { msg } = body;
+  if (typeof msg === 'string' && !isNotNow(status)) {
+    const isDocumented = isError && msg.toLowerCase() === negativeMsg.toLowerCase();
+    const isNegative = isDocumented || negativeStatuses.includes(status);
+    if (isNegative && path !== accountDetails.path) return null;
+    if (isNegative) {
+      throw new MarketgateError(
+        'api_key_rejected',
+        `${name}: the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"`,
+      );
+    }
+    if (payload === undefined) {
+      const problem = `the service refused (HTTP ${status}): "${redact(msg, secrets)}"`;
+      throw new MarketgateError('service_refused', `${name}: ${problem}`);
+    }
+  }
+  throw unusable(name, response, payload?.ok === false ? payload : undefined);
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
-function kindOf(
-  { negativeMsg, negativeStatuses = [404] }: Endpoint<unknown>,
-  response: JsonResponse,
-  body: Body | undefined,
-  payload: Parsed<unknown> | undefined,
-) {
-  if (isNotNow(response)) return 'notNow';
-  if (body === undefined) return 'notJson';
-  const { msg } = body;
-  if (typeof msg === 'string') {
-    // Some deployments translate `msg`: then the status decides.
-    if (negativeStatuses.includes(response.status)) return 'negative';
-    if (isError(body) && msg.toLowerCase() === negativeMsg.toLowerCase()) return 'negative';
-  }
-  if (payload !== undefined) return 'misshapen';
-  return typeof msg === 'string' ? 'refusal' : 'withoutPayload';
-}

@@ -1,20 +1,14 @@
 import { DriftReports } from '../diagnostics.js';
-import { MarketgateError, type MarketgateErrorCode } from '../errors.js';
-import {
-  CLIENT_OPTION_NAMES,
-  type ClientOptions,
-  type ClientSettings,
-  checkClientOptions,
-  serviceUrl,
-} from '../http/client-options.js';
+import { MarketgateError } from '../errors.js';
+import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { describeUnusable, isNotNow, type JsonResponse, MEANINGS } from '../http/meanings.js';
-import { nameOf, type WireRequest } from '../http/transport.js';
+import { isNotNow, type JsonResponse, unusable } from '../http/response.js';
+import { nameOf } from '../http/transport.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import { describeProblem, isObject, type Parsed, parse } from '../model/fields.js';
+import { isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
-import { choiceOption, knownOptions, positiveOption, textOption } from '../options.js';
+import { choiceOption, positiveOption, textOption } from '../options.js';
 
 /** Options of {@link LoginApi}. */
 export interface LoginApiOptions extends ClientOptions {
@@ -54,7 +48,6 @@ const BAD_AUTH_KEY =
 export class LoginApi {
   /** The option `clock`, for login attempts and stored tokens. */
   readonly clock: () => number;
-  readonly #settings: ClientSettings;
   readonly #http: HttpClient;
   readonly #drift: DriftReports;
   readonly #appId: string;
@@ -66,20 +59,18 @@ export class LoginApi {
   /** @throws TypeError that names the wrong option. */
   constructor(options: LoginApiOptions) {
     const me = 'LoginApi';
-    const names = ['authUrl', 'appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;
-    const given = knownOptions(me, options, [...names, ...CLIENT_OPTION_NAMES]);
-    const { authUrl, appId, appSecret, tokenLifetime: life, authorizeMethod: method } = given;
-    this.#settings = checkClientOptions(me, given);
-    this.clock = this.#settings.clock;
-    this.#drift = new DriftReports(this.clock);
-    const url = serviceUrl(me, 'authUrl', authUrl, this.#settings.allowInsecure);
+    const names = ['appId', 'appSecret', 'tokenLifetime', 'authorizeMethod'] as const;
+    const settings = clientSettings(me, options, 'authUrl', names);
+    const { appId, appSecret, tokenLifetime: life, authorizeMethod: method } = options;
+    this.clock = settings.clock;
     this.#appId = textOption(me, 'appId', appId);
     this.#appSecret = textOption(me, 'appSecret', appSecret);
     this.#tokenLifetime = positiveOption(me, 'tokenLifetime', life, HOUR, 'milliseconds');
     this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
-    const { origin, basePath } = url;
+    const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
-    this.#http = new HttpClient(url, this.#settings);
+    this.#http = new HttpClient(settings);
+    this.#drift = new DriftReports(this.clock);
   }
 
   /**
@@ -106,7 +97,8 @@ export class LoginApi {
       auth_key: authKey,
     }).toString();
     const issuedAt = this.clock();
-    const value = await this.#call<string>(
+    const secrets = [this.#appSecret, authKey];
+    const value = await this.#send(
       {
         path: AUTHORIZE,
         repeatable: false,
@@ -114,8 +106,7 @@ export class LoginApi {
           ? { method: 'GET', query: fields }
           : { method: 'POST', body: fields, contentType: 'application/x-www-form-urlencoded' }),
       },
-      [this.#appSecret, authKey],
-      parseToken,
+      (response, name) => parseToken(response, name, secrets),
       options,
     );
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
@@ -130,15 +121,11 @@ export class LoginApi {
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
     const query = new URLSearchParams({ access_token: value }).toString();
-    return this.#call<UserInfo>(
+    const onDrift: OnDrift = (drift) => this.#drift.report({ endpoint: GET_USER_INFO, ...drift });
+    const secrets = [value, this.#appSecret];
+    return this.#send(
       { method: 'GET', path: GET_USER_INFO, query, repeatable: true },
-      [value, this.#appSecret],
-      ({ user_info: user }) =>
-        isObject(user)
-          ? parse(userInfoSchema, user, 'user_info', (drift) =>
-              this.#drift.report({ endpoint: GET_USER_INFO, ...drift }),
-            )
-          : undefined,
+      (response, name) => parseUser(response, name, secrets, onDrift),
       options,
     );
   }
@@ -165,89 +152,75 @@ export class LoginApi {
     );
   }
 
-  async #call<T>(
+  #send<T>(
     request: Omit<HttpRequest<T>, 'parse'>,
-    secrets: readonly string[],
-    payload: (body: Body) => Parsed<T> | undefined,
+    parse: (response: JsonResponse, name: string) => T,
     { signal }: LoginCallOptions,
   ): Promise<T> {
     const name = nameOf(request);
-    const deadline = this.#http.deadline(name, this.#settings.timeout, signal);
-    try {
-      return await this.#http.call(
-        { ...request, parse: (response) => parseAnswer(request, response, secrets, payload) },
-        deadline,
-      );
-    } finally {
-      deadline.dispose();
-    }
+    return this.#http.within(name, { signal }, (deadline) =>
+      this.#http.send({ ...request, parse: (response) => parse(response, name) }, deadline),
+    );
   }
+}
+
+/*
+ * The specification shows no errors of the login API; deployments send `{error, message}`, mostly with
+ * HTTP 200. `name` is that of the request, for errors; `secrets` were sent and must not appear in one.
+ */
+
+/** @throws MarketgateError when there is no access_token in the response. */
+function parseToken(response: JsonResponse, name: string, secrets: readonly string[]): string {
+  const body = bodyOf(response);
+  if (!body?.error && typeof body?.access_token === 'string' && body.access_token.trim() !== '') {
+    return body.access_token;
+  }
+  if (body === undefined || isNotNow(response.status)) throw unusable(name, response);
+  const reason = reasonIn(body, secrets);
+  if (/app[_\s-]?(id|secret)/i.test(reasonIn(body, []))) {
+    const problem = `the service does not accept this app${reason}; compare "appId" and "appSecret" with the developer dashboard`;
+    throw new MarketgateError('app_credentials_rejected', `${name}: ${problem}`);
+  }
+  const problem = `the service gave no access_token for this auth_key${reason}; it works once, so the visitor must log in again`;
+  throw new MarketgateError('auth_key_rejected', `${name}: ${problem}`);
+}
+
+/** @throws MarketgateError when there is no user in the response. */
+function parseUser(
+  response: JsonResponse,
+  name: string,
+  secrets: readonly string[],
+  onDrift: OnDrift,
+): UserInfo {
+  const body = bodyOf(response);
+  const { user_info: user, error, message } = body ?? {};
+  const parsed =
+    !error && isObject(user) ? parse(userInfoSchema, user, 'user_info', onDrift) : undefined;
+  if (parsed?.ok) return parsed.value;
+  const isUsable = body !== undefined && !isNotNow(response.status) && parsed === undefined;
+  if (isUsable && (error || typeof message === 'string')) {
+    const problem = `the service does not accept this access_token any more${reasonIn(body, secrets)}; the visitor must log in again`;
+    throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
+  }
+  // `[]`, in the place of the user or of the whole answer.
+  if (isUsable && (Array.isArray(user) || Array.isArray(response.body.value))) {
+    const problem =
+      'the service knows no such user any more; the account was deleted or is blocked';
+    throw new MarketgateError('login_failed', `${name}: ${problem}`);
+  }
+  throw unusable(name, response, parsed);
 }
 
 type Body = Readonly<Record<string, unknown>>;
 
-function parseToken({ access_token: value }: Body): Parsed<string> | undefined {
-  return typeof value === 'string' && value.trim() !== '' ? { ok: true, value } : undefined;
+/** The JSON object in a response. PHP writes an empty one as `[]`. */
+function bodyOf({ body: { value } }: JsonResponse): Body | undefined {
+  if (Array.isArray(value) && value.length === 0) return {};
+  return isObject(value) ? value : undefined;
 }
 
-/**
- * Parses a response by the table {@link MEANINGS}. The specification shows no errors; deployments send
- * `{error, message}`, mostly with HTTP 200.
- * @param secrets values that were sent and must not appear in an error.
- * @throws MarketgateError when the response has no payload.
- */
-function parseAnswer<T>(
-  request: WireRequest,
-  response: JsonResponse,
-  secrets: readonly string[],
-  payload: (body: Body) => Parsed<T> | undefined,
-): T {
-  const body = bodyOf(response);
-  const parsed = body && !body.error ? payload(body) : undefined;
-  if (parsed?.ok) return parsed.value;
-  const kind = kindOf(response, body, parsed !== undefined);
-  const meaning = MEANINGS[kind][request.path === AUTHORIZE ? 'authorize' : 'userInfo'];
-  const reason = redact(reasonIn(body), secrets);
-  const problem =
-    PROBLEMS[meaning]?.(reason && `: "${reason}"`) ??
-    describeUnusable(response, parsed && redact(describeProblem(parsed), secrets));
-  throw new MarketgateError(meaning, `${nameOf(request)}: ${problem}`);
+/** The reason that the service gives, for an error message: `message`, or text in `error`. */
+function reasonIn({ message, error }: Body, secrets: readonly string[]): string {
+  const reason = typeof message === 'string' ? message : typeof error === 'string' ? error : '';
+  return reason && `: "${redact(reason, secrets)}"`;
 }
-
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
-function bodyOf({ body }: JsonResponse): Body | undefined {
-  if (!body.isJson) return undefined;
-  // PHP writes an empty object as `[]`.
-  if (isEmptyList(body.value)) return {};
-  return isObject(body.value) ? body.value : undefined;
-}
-
-/** The reason that the service gives: `message`, or text in `error`; otherwise an empty string. */
-function reasonIn({ message, error }: Body = {}): string {
-  if (typeof message === 'string') return message;
-  return typeof error === 'string' ? error : '';
-}
-
-function kindOf(response: JsonResponse, body: Body | undefined, isMisshapen: boolean) {
-  if (isNotNow(response)) return 'notNow';
-  if (body === undefined) return 'notJson';
-  if (isMisshapen) return 'misshapen';
-  if (/app[_\s-]?(id|secret)/i.test(reasonIn(body))) return 'refusalOfApp';
-  if (body.error || typeof body.message === 'string') return 'refusal';
-  const isNobody =
-    isEmptyList(response.body.isJson && response.body.value) || Array.isArray(body.user_info);
-  return isNobody ? 'nobody' : 'withoutPayload';
-}
-
-/** The error message of each code; `reason` is the one that the service gave. */
-const PROBLEMS: { readonly [K in MarketgateErrorCode]?: (reason: string) => string } = {
-  auth_key_rejected: (reason) =>
-    `the service gave no access_token for this auth_key${reason}; it works once, so the visitor must log in again`,
-  app_credentials_rejected: (reason) =>
-    `the service does not accept this app${reason}; compare "appId" and "appSecret" with the developer dashboard`,
-  access_token_expired: (reason) =>
-    `the service does not accept this access_token any more${reason}; the visitor must log in again`,
-  login_failed: () =>
-    'the service knows no such user any more; the account was deleted or is blocked',
-};

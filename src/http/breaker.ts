@@ -1,6 +1,5 @@
 import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import { WITHOUT_ANSWER } from './meanings.js';
 
 /** Failures in a row that open the breaker. */
 export const FAILURES = 5;
@@ -46,7 +45,7 @@ export class Breaker {
     if (left > 0 || this.#isProbing) {
       const retryAfter = left > 0 ? Math.ceil(left / 1000) : 1;
       throw new MarketgateError(
-        WITHOUT_ANSWER.notReached,
+        'service_unavailable',
         `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
         { retryAfter },
       );

@@ -4,6 +4,7 @@ import {
   countOption,
   flagOption,
   functionOption,
+  knownOptions,
   positiveOption,
   shapedOption,
   wrongOption,
@@ -45,89 +46,70 @@ export interface ClientOptions {
   clock?: (() => number) | undefined;
 }
 
-/** The names of {@link ClientOptions}, to check for unknown ones. */
-export const CLIENT_OPTION_NAMES = [
-  'timeout',
-  'maxResponseBytes',
-  'retries',
-  'allowInsecure',
-  'dispatcher',
-  'fetch',
-  'clock',
-] as const;
-
-/** {@link ClientOptions}, checked and complete. */
-export interface ClientSettings {
-  readonly timeout: number;
-  readonly maxResponseBytes: number;
-  readonly retries: number;
-  readonly allowInsecure: boolean;
-  readonly dispatcher: DispatcherLike | undefined;
-  readonly fetch: ClientOptions['fetch'];
-  /** The current time in epoch milliseconds. */
-  readonly clock: () => number;
-  /** The same, but never goes back; for durations. */
-  readonly monotonicClock: () => number;
-}
-
 // A Node.js timer with a longer delay fires at once.
 const LONGEST_TIMER = 2 ** 31 - 1;
 const DEFAULT_BYTES = 16 * 1024 * 1024;
 
-/** @throws TypeError that names the wrong option. */
-export function checkClientOptions(owner: string, options: ClientOptions): ClientSettings {
-  const { dispatcher } = options;
-  const timeout = positiveOption(owner, 'timeout', options.timeout, 10_000, 'milliseconds');
-  const most = options.maxResponseBytes;
-  const clock = functionOption(owner, 'clock', options.clock) ?? Date.now;
-  const fetch = functionOption(owner, 'fetch', options.fetch);
+/**
+ * Checks the options that both clients have, and adds their defaults.
+ * @param urlName the option with the address of the service.
+ * @param names the options that only this client has.
+ * @throws TypeError that names the wrong option.
+ */
+export function clientSettings<T extends ClientOptions>(
+  owner: string,
+  options: T,
+  urlName: keyof T & string,
+  names: readonly (keyof T & string)[],
+) {
+  const given = knownOptions(owner, options, [
+    urlName,
+    ...names,
+    ...(['timeout', 'maxResponseBytes', 'retries', 'allowInsecure'] as const),
+    ...(['dispatcher', 'fetch', 'clock'] as const),
+  ]);
+  const { dispatcher, maxResponseBytes: most } = given;
+  const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
+  const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
+  const fetch = functionOption(owner, 'fetch', given.fetch);
   if (dispatcher !== undefined) {
     const what = 'a Dispatcher of undici 6, 7 or 8';
     shapedOption<DispatcherLike>(owner, 'dispatcher', dispatcher, ['dispatch'], what);
     if (fetch !== undefined) throw wrongOption(owner, 'fetch', 'cannot go with "dispatcher"');
   }
+  const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
   return {
     timeout: Math.min(timeout, LONGEST_TIMER),
     maxResponseBytes: positiveOption(owner, 'maxResponseBytes', most, DEFAULT_BYTES, 'bytes'),
-    retries: countOption(owner, 'retries', options.retries, 2),
-    allowInsecure: flagOption(owner, 'allowInsecure', options.allowInsecure),
+    retries: countOption(owner, 'retries', given.retries, 2),
+    url: serviceUrl(owner, urlName, given[urlName], allowInsecure),
     dispatcher,
     fetch,
     clock,
+    /** The clock, except that it never goes back; for durations. */
     monotonicClock: monotonic(clock),
   };
 }
 
-/** The address of a service: an origin, and the prefix of each endpoint's path. */
-export interface ServiceUrl {
-  readonly origin: string;
-  readonly basePath: string;
-}
+/** The options of both clients, checked and complete. */
+export type ClientSettings = Readonly<ReturnType<typeof clientSettings>>;
 
 /**
  * Checks `baseUrl` or `authUrl`. An error never repeats the value, which can contain a password.
- * @throws TypeError that names the option.
+ * @returns the URL without a slash at the end, for the paths of the endpoints.
  */
-export function serviceUrl(
-  owner: string,
-  name: string,
-  value: unknown,
-  allowInsecure: boolean,
-): ServiceUrl {
+function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: boolean) {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  const wrong = (expected: string): TypeError => wrongOption(owner, name, expected);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrongOption(owner, name, 'must be an absolute http or https URL');
+    throw wrong('must be an absolute http or https URL');
   }
   if (url.username !== '' || url.password !== '') {
-    throw wrongOption(owner, name, 'must not hold a user name or password');
+    throw wrong('must not hold a user name or password');
   }
-  if (url.search !== '' || url.hash !== '') {
-    throw wrongOption(owner, name, 'must not hold a query or a fragment');
-  }
+  if (url.search !== '' || url.hash !== '') throw wrong('must not hold a query or a fragment');
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname)) {
-    throw wrongOption(
-      owner,
-      name,
+    throw wrong(
       'must be https: plain http would show the secrets to everyone on the way (allowInsecure: true permits it)',
     );
   }

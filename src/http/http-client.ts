@@ -2,11 +2,10 @@ import { Deadline, type EndListener } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
-import type { ClientSettings, ServiceUrl } from './client-options.js';
-import { closedError } from './failure.js';
-import { type JsonResponse, parseJson, WITHOUT_ANSWER } from './meanings.js';
+import type { ClientSettings } from './client-options.js';
+import { type JsonResponse, parseJson } from './response.js';
 import { parseRetryAfter, RetryAfterGate } from './retry-after.js';
-import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
+import { nameOf, Transport, type WireRequest } from './transport.js';
 
 /** A request, and how to parse its response. */
 export interface HttpRequest<T> extends WireRequest {
@@ -14,6 +13,14 @@ export interface HttpRequest<T> extends WireRequest {
   readonly repeatable: boolean;
   /** Parses the response, or throws a {@link MarketgateError}. */
   readonly parse: (response: JsonResponse) => T | Promise<T>;
+}
+
+/** Conditions of one call. */
+export interface CallConditions {
+  /** Ends the call when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds of the timeout that have elapsed. */
+  readonly elapsed?: number | undefined;
 }
 
 /** Milliseconds before the first retry, and the most before a later one. */
@@ -31,37 +38,47 @@ export class HttpClient {
   readonly #retries = new RetryLimit(FAILURES);
   #isClosed = false;
 
-  constructor(url: ServiceUrl, settings: ClientSettings) {
-    this.#transport = new Transport(url, settings);
+  constructor(settings: ClientSettings) {
+    this.#transport = new Transport(settings);
     this.#settings = settings;
     this.#gate = new RetryAfterGate(settings.clock);
     this.#breaker = new Breaker(settings.clock);
   }
 
   /**
-   * The deadline of a call, which also ends when the client is closed. The caller must dispose of it.
-   * @param what names the call, as in "GET /api/items/all".
+   * Runs one call, which can send several requests, within the timeout. The deadline also ends when the
+   * client is closed.
+   * @param name names the call, as in "GET /api/items/all".
    */
-  deadline(what: string, milliseconds: number, signal: AbortSignal | undefined): Deadline {
+  async within<T>(
+    name: string,
+    { signal, elapsed = 0 }: CallConditions,
+    call: (deadline: Deadline) => Promise<T>,
+  ): Promise<T> {
+    const milliseconds = Math.max(1, this.#settings.timeout - elapsed);
     const exceeded = (): MarketgateError =>
       new MarketgateError(
-        WITHOUT_ANSWER.notReached,
-        `${what}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
+        'service_unavailable',
+        `${name}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
       );
     const deadline = new Deadline(milliseconds, exceeded, signal, this.#calls);
     if (this.#isClosed) deadline.end(closedError());
-    return deadline;
+    try {
+      return await call(deadline);
+    } finally {
+      deadline.dispose();
+    }
   }
 
   /**
    * Sends the request, with retries where they are safe, and parses the response.
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
-  async call<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
+  async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     if (deadline.ended) throw deadline.reason;
-    const what = nameOf(request);
-    this.#gate.check(what);
-    const isProbe = this.#breaker.enter(what);
+    const name = nameOf(request);
+    this.#gate.check(name);
+    const isProbe = this.#breaker.enter(name);
     let end: CallEnd = 'answered';
     try {
       return await this.#sendWithRetries(request, deadline);
@@ -113,12 +130,11 @@ export class HttpClient {
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
     try {
-      const response = await this.#transport.send(request, deadline);
+      const { status, retryAfter, body } = await this.#transport.send(request, deadline);
       try {
-        const { status, body } = response;
         return await request.parse({ status, body: parseJson(body) });
       } catch (error) {
-        throw this.#backOff(response, error);
+        throw this.#backOff(status, retryAfter, error);
       }
     } catch (error) {
       failure = error;
@@ -134,15 +150,28 @@ export class HttpClient {
   }
 
   /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
-  #backOff({ status, retryAfter }: WireResponse, error: unknown): unknown {
+  #backOff(status: number, retryAfter: string | undefined, error: unknown): unknown {
     const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
     const isBackoff = status === 429 || (status >= 500 && seconds !== undefined);
     if (!isBackoff || !isMarketgateError(error)) return error;
-    return new MarketgateError(error.code, error.message, {
-      cause: error.cause,
-      retryAfter: this.#gate.close(seconds),
-    });
+    const { code, message, cause } = error;
+    return new MarketgateError(code, message, { cause, retryAfter: this.#gate.close(seconds) });
   }
+}
+
+const closedError = (): MarketgateError =>
+  new MarketgateError('service_unavailable', 'the call was ended: this client was closed');
+
+/** Whether a retry can succeed: the service failed, or was not reached, and asked for no backoff. */
+const isRetryable = (error: unknown): boolean =>
+  isMarketgateError(error) &&
+  error.code === 'service_unavailable' &&
+  error.retryAfter === undefined;
+
+/** Doubles with each attempt. The jitter keeps the processes of a fleet from retrying at once. */
+function waitBefore(attempt: number): number {
+  const longest = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT);
+  return longest * (0.5 + Math.random() / 2);
 }
 
 /**
@@ -151,18 +180,15 @@ export class HttpClient {
  * service does not get three requests from every caller.
  */
 class RetryLimit {
-  readonly #most: number;
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
   /** @param most calls that can retry at the same time. */
-  constructor(most: number) {
-    this.#most = most;
-  }
+  constructor(private readonly most: number) {}
 
   /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
   async acquire(deadline: Deadline): Promise<void> {
-    if (this.#taken < this.#most) {
+    if (this.#taken < this.most) {
       this.#taken++;
       return;
     }
@@ -192,16 +218,4 @@ class RetryLimit {
       if (!isAnswered) return;
     }
   }
-}
-
-/** Whether a retry can succeed: the service failed, or was not reached, and asked for no backoff. */
-const isRetryable = (error: unknown): boolean =>
-  isMarketgateError(error) &&
-  error.code === 'service_unavailable' &&
-  error.retryAfter === undefined;
-
-/** Doubles with each attempt. The jitter keeps the processes of a fleet from retrying at once. */
-function waitBefore(attempt: number): number {
-  const longest = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT);
-  return longest * (0.5 + Math.random() / 2);
 }

@@ -1,6 +1,5 @@
 import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import { WITHOUT_ANSWER } from './meanings.js';
 
 /** Seconds of backoff after a 429 without a `Retry-After`. */
 const DEFAULT_SECONDS = 5;
@@ -34,7 +33,7 @@ export class RetryAfterGate {
     if (!isBetween(this.#closedAt, now, this.#until)) return;
     const retryAfter = Math.ceil((this.#until - Math.max(now, this.#closedAt)) / 1000);
     throw new MarketgateError(
-      WITHOUT_ANSWER.notReached,
+      'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
       { retryAfter },
     );

@@ -1,9 +1,10 @@
 import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Deadline, EndListener } from '../deadline.js';
-import type { ClientSettings, ServiceUrl } from './client-options.js';
-import { networkFailure, notRead, redirected, tooLarge } from './failure.js';
-import { isNotNow } from './meanings.js';
+import { MarketgateError } from '../errors.js';
+import type { ClientSettings } from './client-options.js';
+import { networkFailure } from './failure.js';
+import { isNotNow } from './response.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
 
@@ -40,22 +41,20 @@ const HEADERS = {
 
 /** The connections to one service. */
 export class Transport {
-  readonly #url: ServiceUrl;
   readonly #settings: ClientSettings;
   #own: Promise<Dispatcher | Fetch> | undefined;
 
-  constructor(url: ServiceUrl, settings: ClientSettings) {
-    this.#url = url;
+  constructor(settings: ClientSettings) {
     this.#settings = settings;
   }
 
   /** Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none. */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const { dispatcher, fetch, maxResponseBytes } = this.#settings;
+    const { url, dispatcher, fetch, maxResponseBytes } = this.#settings;
     const options = {
-      origin: this.#url.origin,
-      path: `${this.#url.basePath}${path}${query ? `?${query}` : ''}`,
+      origin: url.origin,
+      path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
       headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
       body,
@@ -67,8 +66,8 @@ export class Transport {
     };
     const through = fetch ?? dispatcher ?? (await this.#open());
     return new Promise((resolve, reject) => {
-      const what = nameOf(request);
-      const handler = new ResponseHandler(what, maxResponseBytes, deadline, resolve, reject);
+      const name = nameOf(request);
+      const handler = new ResponseHandler(name, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
       try {
         if (typeof through === 'function') void fetchInto(handler, through, options);
@@ -86,7 +85,8 @@ export class Transport {
   }
 
   #open(): Promise<Dispatcher | Fetch> {
-    this.#own ??= openOwn(this.#url.origin, this.#settings.timeout);
+    const { url, timeout } = this.#settings;
+    this.#own ??= openOwn(url.origin, timeout);
     return this.#own;
   }
 }
@@ -121,11 +121,6 @@ const first = (value: string | string[] | undefined): string | undefined =>
  * `onHeaders`, `onData`, `onComplete` and `onError`.
  */
 class ResponseHandler implements EndListener {
-  readonly #what: string;
-  readonly #maxBytes: number;
-  readonly #deadline: Deadline;
-  readonly #resolve: (response: WireResponse) => void;
-  readonly #reject: (error: unknown) => void;
   #abort: Abort | undefined;
   #isDone = false;
   #status = 0;
@@ -134,23 +129,21 @@ class ResponseHandler implements EndListener {
   #bytes = 0;
 
   constructor(
-    what: string,
-    maxBytes: number,
-    deadline: Deadline,
-    resolve: (response: WireResponse) => void,
-    reject: (error: unknown) => void,
+    private readonly name: string,
+    private readonly maxBytes: number,
+    private readonly deadline: Deadline,
+    private readonly resolve: (response: WireResponse) => void,
+    private readonly reject: (error: unknown) => void,
   ) {
-    this.#what = what;
-    this.#maxBytes = maxBytes;
-    this.#deadline = deadline;
-    this.#resolve = resolve;
-    this.#reject = reject;
     deadline.listen(this);
   }
 
   /** The deadline of the call has ended, by time or by the caller's signal. */
   onEnd(reason: unknown): void {
-    this.#fail(reason);
+    if (!this.#finish()) return;
+    this.#chunks = [];
+    this.reject(reason);
+    this.#abort?.(new Error('the call has ended'));
   }
 
   onRequestStart(controller: { abort: Abort }, context?: unknown): void {
@@ -163,30 +156,30 @@ class ResponseHandler implements EndListener {
     this.#retryAfter = first(headers['retry-after']);
     const encoding = (first(headers['content-encoding']) ?? '').trim().toLowerCase();
     if (status >= 300 && status < 400) {
-      this.#fail(notRead(this.#what, redirected(`HTTP ${status}`)));
+      this.#refuseRedirect(`HTTP ${status}`);
     } else if (encoding !== 'identity' && encoding !== '') {
       this.#skipBody('the answer is compressed, although that was not asked for');
-    } else if (Number(first(headers['content-length'])) > this.#maxBytes) {
-      this.#skipBody(tooLarge(this.#maxBytes));
+    } else if (Number(first(headers['content-length'])) > this.maxBytes) {
+      this.#skipLargeBody();
     }
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#isDone) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) this.#skipBody(tooLarge(this.#maxBytes));
+    if (this.#bytes > this.maxBytes) this.#skipLargeBody();
     else this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#isDone) return;
-    this.#finish();
-    const body = this.#chunks.length === 1 ? this.#chunks[0] : undefined;
-    this.#succeed(body ?? Buffer.concat(this.#chunks));
+    if (!this.#finish()) return;
+    const [only] = this.#chunks;
+    const body = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+    this.resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
-    this.onError(error);
+    if (this.#finish()) this.reject(networkFailure(this.name, error));
   }
 
   onConnect(abort: Abort, context?: unknown): void {
@@ -194,7 +187,7 @@ class ResponseHandler implements EndListener {
     if (this.#isDone) abort(new Error('the call has ended'));
     else this.#abort = abort;
     // At this point nothing has been sent to the other host.
-    if (hasFollowed(context)) this.#fail(notRead(this.#what, redirected('by the dispatcher')));
+    if (hasFollowed(context)) this.#refuseRedirect('by the dispatcher');
   }
 
   onHeaders(status: number, raw: readonly (Buffer | string)[]): void {
@@ -214,9 +207,19 @@ class ResponseHandler implements EndListener {
   }
 
   onError(error: unknown): void {
-    if (this.#isDone) return;
-    this.#finish();
-    this.#reject(networkFailure(this.#what, error));
+    this.onResponseError(undefined, error);
+  }
+
+  #refuseRedirect(how: string): void {
+    this.#refuse(
+      `was redirected (${how}), and redirects are never followed; check the URL that was configured`,
+    );
+  }
+
+  #skipLargeBody(): void {
+    this.#skipBody(
+      `the answer is larger than ${this.maxBytes} bytes; raise "maxResponseBytes" if it should be`,
+    );
   }
 
   /**
@@ -224,30 +227,25 @@ class ResponseHandler implements EndListener {
    * status and `Retry-After` are all that counts.
    */
   #skipBody(problem: string): void {
-    if (!isNotNow({ status: this.#status })) {
-      this.#fail(notRead(this.#what, problem));
+    if (!isNotNow(this.#status)) {
+      this.#refuse(problem);
       return;
     }
-    this.#finish();
-    this.#succeed(Buffer.alloc(0));
+    this.#chunks = [];
+    this.onResponseEnd();
     this.#abort?.(new Error('the body is not needed'));
   }
 
-  #succeed(body: Buffer): void {
-    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
+  #refuse(problem: string): void {
+    this.onEnd(new MarketgateError('unexpected_response', `${this.name}: ${problem}`));
   }
 
-  #fail(reason: unknown): void {
-    if (this.#isDone) return;
-    this.#finish();
-    this.#chunks = [];
-    this.#reject(reason);
-    this.#abort?.(new Error('the call has ended'));
-  }
-
-  #finish(): void {
+  /** Stops listening. @returns whether the request had not ended before. */
+  #finish(): boolean {
+    if (this.#isDone) return false;
     this.#isDone = true;
-    this.#deadline.unlisten(this);
+    this.deadline.unlisten(this);
+    return true;
   }
 }
 

@@ -149,10 +149,6 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly path: string; readonly expected: string };
 
-/** The problem for an error message: the place and what was expected there, never the value. */
-export const describeProblem = ({ path, expected }: { path: string; expected: string }): string =>
-  `${path}: expected ${expected}`;
-
 /** Whether a value is exactly as documented, without coercion. */
 export function isDocumented(schema: z.ZodType, value: unknown): boolean {
   let drifts = 0;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { serviceUrl } from '../../../src/http/client-options.js';
+import { clientSettings } from '../../../src/http/client-options.js';
 
 const read = (value: unknown, allowInsecure = false) =>
-  serviceUrl('KeyApi', 'baseUrl', value, allowInsecure);
+  clientSettings('KeyApi', { baseUrl: value, allowInsecure }, 'baseUrl', []).url;
 
 describe('the address of a service', () => {
   it.each([

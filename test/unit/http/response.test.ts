@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../src/http/meanings.js';
+import { parseJson } from '../../../src/http/response.js';
 
 const parse = (text: string) => parseJson(Buffer.from(text));
 
@@ -11,7 +11,7 @@ describe('JSON bodies', () => {
     ['with a byte order mark and blanks', '\uFEFF \n{"a":1}'],
     ['with blanks behind', '{"a":1}\n\n'],
   ])('are parsed: one %s', (_name, text) => {
-    expect(parse(text)).toEqual({ isJson: true, value: { a: 1 } });
+    expect(parse(text)).toEqual({ value: { a: 1 } });
   });
 
   it.each([
@@ -25,11 +25,11 @@ describe('JSON bodies', () => {
     ['broken or cut JSON', '{"a":'],
     ['text that is not JSON', 'Too Many Requests'],
   ])('names %s without repeating it: %j', (what, text) => {
-    expect(parse(text)).toEqual({ isJson: false, what });
+    expect(parse(text)).toEqual({ found: what });
   });
 
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    expect(parseJson(body)).toEqual({ isJson: true, value: { a: '\uFFFD' } });
+    expect(parseJson(body)).toEqual({ value: { a: '\uFFFD' } });
   });
 });

@@ -1,0 +1,94 @@
+import type { Answer, Cache, LookupOptions, Positive } from '../cache/cache.js';
+import type { Item } from '../model/item.js';
+
+/** The cache key of the item list: an api_key has one. */
+export const ONLY = '';
+
+/** A cached list by id, without the items that a later answer says are gone. */
+interface Index {
+  readonly list: readonly Item[];
+  readonly byId: Map<number, Item>;
+  /** Ids that are known to have no later negative answer in the shared cache. */
+  readonly confirmed: Set<number>;
+}
+
+/**
+ * Gets single items from the cached list, so that one `listItems` answers `getItem` for the whole catalogue,
+ * and otherwise from their own cache. The later answer counts: an item is not served from a list when
+ * it was itself requested after that list.
+ */
+export class ListedItems {
+  readonly #lists: Cache<Item[]>;
+  readonly #items: Cache<Item>;
+  #index: Index | undefined;
+
+  constructor(lists: Cache<Item[]>, items: Cache<Item>) {
+    this.#lists = lists;
+    this.#items = items;
+  }
+
+  /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
+  async get(id: number, options: LookupOptions): Promise<Item | null> {
+    const { fresh = false, signal } = options;
+    const list = fresh ? undefined : this.#lists.fresh(ONLY);
+    const listed = list && (await this.#find(id, list));
+    if (listed !== undefined) {
+      this.#items.served(listed);
+      return listed.value;
+    }
+    try {
+      const item = await this.#items.get(String(id), options);
+      // The negative answer can be evicted before the list.
+      const last = item === null ? this.#lists.last(ONLY) : undefined;
+      if (last && this.#isAskedSince(id, last)) this.#indexOf(last).byId.delete(id);
+      return item;
+    } catch (error) {
+      // `listItems` still serves this list, so its items are served too.
+      const last = fresh || signal?.aborted ? undefined : this.#lists.staleIfError(ONLY, error);
+      const stale = last && (await this.#find(id, last));
+      if (stale === undefined) throw error;
+      this.#items.servedStale(stale);
+      return stale.value;
+    }
+  }
+
+  /** Another process has invalidated an item. */
+  invalidated(id: number): void {
+    const list = this.#lists.last(ONLY);
+    if (list !== undefined) this.#indexOf(list).byId.delete(id);
+  }
+
+  /** Messages about items were missed. */
+  missed(): void {
+    this.#index?.confirmed.clear();
+  }
+
+  /** The item in a list, unless a later request of any process was about that item itself. */
+  async #find(
+    id: number,
+    list: Positive<Item[]>,
+  ): Promise<(Answer<Item> & { value: Item }) | undefined> {
+    const { byId, confirmed } = this.#indexOf(list);
+    if (!byId.has(id) || this.#isAskedSince(id, list)) return undefined;
+    if (!confirmed.has(id)) {
+      // Asked once: later invalidations arrive as messages.
+      if (await this.#items.isInvalidatedSince(String(id), list.order)) byId.delete(id);
+      else confirmed.add(id);
+    }
+    const value = byId.get(id);
+    return value && { value, at: list.at };
+  }
+
+  /** Within the same millisecond the order is not known, so the item's own answer counts. */
+  #isAskedSince(id: number, list: Positive<Item[]>): boolean {
+    return (this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
+  }
+
+  #indexOf({ value: list }: Positive<Item[]>): Index {
+    if (this.#index?.list !== list) {
+      const byId = new Map(list.map((item) => [item.id, item]));
+      this.#index = { list, byId, confirmed: new Set() };
+    }
+    return this.#index;
+  }
+}

@@ -1,0 +1,65 @@
+import { MarketgateError } from '../errors.js';
+
+/** A response whose body was parsed as JSON. */
+export interface JsonResponse {
+  readonly status: number;
+  readonly body: JsonBody;
+}
+
+/** The body of a response: `value` if it is JSON, or else what it is instead, for an error message. */
+export type JsonBody =
+  | { readonly value: unknown; readonly found?: never }
+  | { readonly value?: never; readonly found: string };
+
+/**
+ * Parses a body as JSON, after a byte order mark and blanks. Other text before the JSON is not skipped:
+ * what follows a PHP warning can be cut or altered.
+ */
+export function parseJson(body: Buffer): JsonBody {
+  // `trimStart` also removes the byte order mark.
+  const text = body.toString('utf8').trimStart();
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return { found: describe(text) };
+  }
+}
+
+/** Never quotes the text, which can repeat secrets. */
+function describe(text: string): string {
+  if (text === '') return 'an empty body';
+  if (/^<(!doctype|html|head|body|\?xml)/i.test(text)) return 'an HTML page';
+  const begin = text.search(/[{[]/);
+  if (begin === 0) return 'broken or cut JSON';
+  if (begin > 0 && '}]'.includes(text.trimEnd().slice(-1))) return 'text ahead of the JSON';
+  if (text.startsWith('<') || /<(html|body|title)\b/i.test(text)) return 'an HTML page';
+  return begin > 0 ? 'text ahead of the JSON' : 'text that is not JSON';
+}
+
+/** Whether a status means "not now": too slow, too early, too many requests, or failed. */
+export const isNotNow = (status: number): boolean =>
+  status >= 500 || status === 408 || status === 425 || status === 429;
+
+/**
+ * The error of a response that is neither an answer nor a refusal: `service_unavailable` where the status
+ * says "not now", otherwise `unexpected_response`.
+ * @param misshape the first place where the payload differs from the documented shape.
+ */
+export function unusable(
+  name: string,
+  response: JsonResponse,
+  misshape?: { readonly path: string; readonly expected: string } | undefined,
+): MarketgateError {
+  const { status, body } = response;
+  const { found = 'JSON of another shape' } = body;
+  const problem =
+    status === 429
+      ? 'too many requests (HTTP 429); ask less often'
+      : isNotNow(status)
+        ? `the service failed (HTTP ${status}); try again later`
+        : misshape !== undefined
+          ? `the answer is not of the documented shape: ${misshape.path}: expected ${misshape.expected}`
+          : `expected JSON as documented, got ${found} (HTTP ${status}); check the URL and what stands in front of the service`;
+  const code = isNotNow(status) ? 'service_unavailable' : 'unexpected_response';
+  return new MarketgateError(code, `${name}: ${problem}`);
+}
