@@ -1,36 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { MarketgateErrorCode } from './errors.js';
 
-const HOUR = 3_600_000;
-/** The most kinds that are remembered, because a service can send any number of names. */
-const MOST_KINDS = 1000;
-
-/** Lets each kind of message through once an hour, so that listeners are not flooded. */
-export class Hourly {
-  readonly #clock: () => number;
-  /** When each kind was sent last, the oldest first. */
-  readonly #sentAt = new Map<string, number>();
-
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
-
-  /** Whether this kind is due; if so, it is marked as sent. Call it only if the channel has subscribers. */
-  isDue(kind: string): boolean {
-    const now = this.#clock();
-    const last = this.#sentAt.get(kind);
-    // A time in the future comes from before the clock was set back.
-    if (last !== undefined && last <= now && now - last < HOUR) return false;
-    this.#sentAt.delete(kind);
-    this.#sentAt.set(kind, now);
-    if (this.#sentAt.size > MOST_KINDS) {
-      const [oldest = kind] = this.#sentAt.keys();
-      this.#sentAt.delete(oldest);
-    }
-    return true;
-  }
-}
-
 /** Message of `marketgate:request`: one request to the service has ended. A retry is a separate request. */
 export interface RequestMessage {
   /** The HTTP method. */
@@ -106,24 +76,6 @@ export interface DriftMessage {
   readonly expected: string;
 }
 
-const drift = channel('marketgate:drift');
-
-/** Sends one client's messages of `marketgate:drift`. Remembers nothing while there are no subscribers. */
-export class DriftReports {
-  readonly #hourly: Hourly;
-
-  constructor(clock: () => number) {
-    this.#hourly = new Hourly(clock);
-  }
-
-  report(message: DriftMessage): void {
-    if (!drift.hasSubscribers) return;
-    const { endpoint, kind, path, expected } = message;
-    const place = path.replace(/\[\d+\]/g, '[]');
-    if (this.#hourly.isDue(`${endpoint} ${kind} ${place} ${expected}`)) drift.publish(message);
-  }
-}
-
 /**
  * Message of `marketgate:drift` about a store. It never identifies the entry or its content. Each store sends
  * the same message once an hour.
@@ -138,31 +90,66 @@ export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   readonly kind: 'unreadable' | 'not-counted';
 }
 
-const hourlyOf = new WeakMap<object, Hourly>();
+/**
+ * Message of `marketgate:drift`: an alarm that codes are invalid one after another. A revoked api_key, or
+ * one of another account, looks like that. Each client sends it at most once an hour.
+ */
+export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
+  /** Distinguishes the alarm from other messages of the channel. */
+  readonly kind: 'codes-invalid';
+  /**
+   * `key-rejected`: the service does not know the api_key. `were-valid`: it knows the key, but codes that
+   * were valid are now invalid. `never-valid`: it knows the key, but none of the first codes that this
+   * process validated; guessed codes look the same while no customer has come yet.
+   */
+  readonly reason: 'key-rejected' | 'were-valid' | 'never-valid';
+  /**
+   * How many different codes had a negative answer in a row, up to a hundred; for `were-valid`, only codes
+   * that were valid before.
+   */
+  readonly codes: number;
+}
+
+export const driftChannel = channel('marketgate:drift');
+
+const HOUR = 3_600_000;
+/** The most messages of one source that are remembered, because a service can send any number of names. */
+const MOST_MESSAGES = 1000;
+/** When each source has last sent each message, the oldest first. */
+const sentAt = new WeakMap<object, Map<string, number>>();
 
 /**
- * @param store the store that has the entry.
- * @param expected what was expected instead, for the message.
+ * Sends a message of `marketgate:drift`, unless `source` has sent the same within the last hour. Remembers
+ * nothing while the channel has no subscribers.
+ * @param source the client or the store that the message is from.
+ * @param clock of the source, in epoch milliseconds. Not every store has one.
+ * @param sameId what messages that count as the same have in common. Default: all but list indices.
  */
+export function reportDrift(
+  source: object,
+  message: DriftMessage | StoreDriftMessage | CodesInvalidMessage,
+  clock = Date.now,
+  sameId?: string,
+): void {
+  if (!driftChannel.hasSubscribers) return;
+  const { endpoint, kind, path, expected } = message;
+  const id = sameId ?? `${endpoint} ${kind} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
+  const sent = sentAt.get(source) ?? new Map<string, number>();
+  sentAt.set(source, sent);
+  const now = clock();
+  const last = sent.get(id);
+  // A time in the future comes from before the clock was set back.
+  if (last !== undefined && last <= now && now - last < HOUR) return;
+  sent.delete(id);
+  sent.set(id, now);
+  const [oldest = id] = sent.keys();
+  if (sent.size > MOST_MESSAGES) sent.delete(oldest);
+  driftChannel.publish(message);
+}
+
+/** Reports an entry of a store. @param expected what was expected instead. */
 export function reportUnreadable(store: object, endpoint: string, expected: string): void {
-  report(store, { endpoint, kind: 'unreadable', path: 'value', expected });
-}
-
-/** @param limit the guess limit that could not count. */
-export function reportNotCounted(limit: object, endpoint: string): void {
-  const expected = 'a Redis that can be written to and runs scripts (EVAL)';
-  report(limit, { endpoint, kind: 'not-counted', path: 'count', expected });
-}
-
-function report(store: object, message: StoreDriftMessage): void {
-  if (!drift.hasSubscribers) return;
-  let hourly = hourlyOf.get(store);
-  if (hourly === undefined) {
-    // Not every store has a clock.
-    hourly = new Hourly(() => Date.now());
-    hourlyOf.set(store, hourly);
-  }
-  if (hourly.isDue(message.endpoint)) drift.publish(message);
+  reportDrift(store, { endpoint, kind: 'unreadable', path: 'value', expected });
 }
 
 /** Mistakes in an app's setup that cause no error. Each warning is emitted once per process. */

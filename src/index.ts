@@ -10,7 +10,6 @@ export {
   type PurchaseConditions,
   type PurchaseValidator,
 } from './check/purchase-check.js';
-export type { CodesInvalidMessage } from './clients/code-alarm.js';
 export {
   type ApiKeyOption,
   type CallOptions,
@@ -20,6 +19,7 @@ export {
 } from './clients/key-api.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
 export type {
+  CodesInvalidMessage,
   DriftMessage,
   GuardMessage,
   LoginMessage,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { later } from '../deadline.js';
-import type { DriftReports } from '../diagnostics.js';
+import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { type CacheLimits, longestLife } from './options.js';
@@ -49,7 +49,6 @@ export interface SharedTierOptions {
   readonly wallClock: () => number;
   /** Milliseconds that a call can take in all. */
   readonly timeout: number;
-  readonly drift: DriftReports;
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
@@ -245,12 +244,10 @@ export class SharedTier {
 
   /** Reports a row that was written by another version of the package, or not by this fleet. */
   reportUnreadable(): void {
-    this.#options.drift.report({
-      endpoint: 'shared cache',
-      kind: 'dropped',
-      path: 'value',
-      expected: 'a value sealed by this fleet, of this version',
-    });
+    const endpoint = 'shared cache';
+    const expected = 'a value sealed by this fleet, of this version';
+    const message = { endpoint, kind: 'dropped', path: 'value', expected } as const;
+    reportDrift(this, message, this.#options.wallClock);
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { Cache, type CacheParts, type RequestOptions } from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import type { Deadline } from '../deadline.js';
-import { DriftReports } from '../diagnostics.js';
+import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { type CallConditions, HttpClient } from '../http/http-client.js';
@@ -83,7 +83,6 @@ export class KeyApi {
   readonly #encoding: ValidationEncoding;
   readonly #apiKey: () => string | Promise<string>;
   readonly #http: HttpClient;
-  readonly #drift: DriftReports;
   readonly #alarm: CodeAlarm;
   readonly #keyCheck: KeyCheck;
   readonly #shared: SharedTier | undefined;
@@ -103,7 +102,6 @@ export class KeyApi {
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
     this.#http = new HttpClient(settings);
-    this.#drift = new DriftReports(this.clock);
     this.#alarm = new CodeAlarm(this.clock);
     this.#keyCheck = new KeyCheck(this.clock, (key) => this.#checkKey(key));
     if (cache === false) return;
@@ -116,7 +114,6 @@ export class KeyApi {
         clock: monotonicClock,
         wallClock: clock,
         timeout,
-        drift: this.#drift,
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         onInvalidated: (kind, key, order) => {
@@ -262,7 +259,7 @@ export class KeyApi {
     const secrets = parameter === 'purchase_code' ? [key, value] : [key];
     const parameters = { api_key: key, ...(parameter && { [parameter]: value }) };
     const options = {
-      onDrift: (drift) => this.#drift.report({ endpoint: path, ...drift }),
+      onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock),
       freezes: this.#caches !== undefined,
       deadline,
     } satisfies ParseOptions;

@@ -1,4 +1,4 @@
-import { DriftReports } from '../diagnostics.js';
+import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
@@ -49,7 +49,6 @@ export class LoginApi {
   /** The option `clock`, for login attempts and stored tokens. */
   readonly clock: () => number;
   readonly #http: HttpClient;
-  readonly #drift: DriftReports;
   readonly #appId: string;
   readonly #loginUrl: string;
   readonly #appSecret: string;
@@ -70,7 +69,6 @@ export class LoginApi {
     const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
     this.#http = new HttpClient(settings);
-    this.#drift = new DriftReports(this.clock);
   }
 
   /**
@@ -121,7 +119,8 @@ export class LoginApi {
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
     const query = new URLSearchParams({ access_token: value }).toString();
-    const onDrift: OnDrift = (drift) => this.#drift.report({ endpoint: GET_USER_INFO, ...drift });
+    const onDrift: OnDrift = (drift) =>
+      reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
     const secrets = [value, this.#appSecret];
     return this.#send(
       { method: 'GET', path: GET_USER_INFO, query, repeatable: true },

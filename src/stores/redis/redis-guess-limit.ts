@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
-import { reportNotCounted, warnOnce } from '../../diagnostics.js';
+import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions, positiveOption, textOption } from '../../options.js';
 import {
   AttemptLog,
@@ -125,7 +125,12 @@ export class RedisGuessLimit implements GuessLimit {
     } catch {
       // The count in memory holds. A refund also takes back what Redis did count.
       warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
-      reportNotCounted(this, `${OWNER}.reserve`);
+      reportDrift(this, {
+        endpoint: `${OWNER}.reserve`,
+        kind: 'not-counted',
+        path: 'count',
+        expected: 'a Redis that can be written to and runs scripts (EVAL)',
+      });
     }
     return { isAllowed: true, refund };
   }

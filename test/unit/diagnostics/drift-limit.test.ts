@@ -1,7 +1,7 @@
-import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Hourly } from '../../../src/diagnostics.js';
+import { reportDrift } from '../../../src/diagnostics.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { CODE, item } from '../../support/wire.js';
@@ -17,7 +17,7 @@ function driftingService(items: unknown[]) {
   return { self, keyApi: clientOf(), clientOf };
 }
 
-const tagsMended = (index: number) => ({
+const tagsCoerced = (index: number) => ({
   endpoint: '/api/items/all',
   kind: 'coerced',
   path: `items[${index}].tags`,
@@ -31,7 +31,7 @@ describe('drift that was coerced', () => {
     self.items = items.map((each, i) => (i >= 7 ? { ...each, tags: 'a,b' } : each));
     const messages = hear('drift');
     expect(await keyApi.listItems()).toHaveLength(2000);
-    expect(messages).toEqual([tagsMended(7)]);
+    expect(messages).toEqual([tagsCoerced(7)]);
   });
 
   it('is reported again after an hour by the clock of the client, and not before', async () => {
@@ -40,10 +40,10 @@ describe('drift that was coerced', () => {
     await keyApi.listItems();
     self.now += HOUR - 1;
     await keyApi.listItems();
-    expect(messages).toEqual([tagsMended(0)]);
+    expect(messages).toEqual([tagsCoerced(0)]);
     self.now += 1;
     await keyApi.listItems();
-    expect(messages).toEqual([tagsMended(0), tagsMended(0)]);
+    expect(messages).toEqual([tagsCoerced(0), tagsCoerced(0)]);
   });
 
   it('is reported again after the clock stepped back', async () => {
@@ -66,8 +66,8 @@ describe('drift that was coerced', () => {
     await keyApi.listItems();
     await keyApi.validatePurchase(CODE);
     expect(messages).toEqual([
-      tagsMended(0),
-      { ...tagsMended(0), path: 'items[0].version', expected: 'string' },
+      tagsCoerced(0),
+      { ...tagsCoerced(0), path: 'items[0].version', expected: 'string' },
       {
         endpoint: '/api/items/all',
         kind: 'dropped',
@@ -96,7 +96,7 @@ describe('drift that was coerced', () => {
     await keyApi.listItems();
     const messages = hear('drift');
     await keyApi.listItems();
-    expect(messages).toEqual([tagsMended(0)]);
+    expect(messages).toEqual([tagsCoerced(0)]);
   });
 
   it('costs no answer when the listener throws, and is not reported twice for that', async () => {
@@ -145,25 +145,18 @@ describe('a store that finds unreadable rows', () => {
   });
 });
 
-describe('what is remembered of kinds', () => {
-  it('is bounded: the oldest is forgotten first', () => {
-    let now = 0;
-    const hourly = new Hourly(() => now);
-    expect(hourly.isDue('first')).toBe(true);
-    now = 1;
-    for (let i = 0; i < 999; i++) hourly.isDue(`kind ${i}`);
-    expect(hourly.isDue('first')).toBe(false);
-    hourly.isDue('one more');
-    expect(hourly.isDue('first')).toBe(true);
-    expect(hourly.isDue('kind 998')).toBe(false);
-  });
+describe('what is remembered of messages', () => {
+  const report = (source: object, expected: string, now: number): void =>
+    reportDrift(source, { endpoint: '/', kind: 'dropped', path: 'a', expected }, () => now);
 
-  it('is nothing without a listener', async () => {
-    expect(channel('marketgate:drift').hasSubscribers).toBe(false);
-    const isDue = vi.spyOn(Hourly.prototype, 'isDue');
-    onTestFinished(() => isDue.mockRestore());
-    const { keyApi } = driftingService([{ ...item, tags: 'a,b' }, null]);
-    await keyApi.listItems();
-    expect(isDue).not.toHaveBeenCalled();
+  it('is bounded: the oldest is forgotten first', () => {
+    const source = {};
+    const messages = hear<{ expected: string }>('drift');
+    report(source, 'first', 0);
+    for (let i = 0; i < 999; i++) report(source, `other ${i}`, 1);
+    report(source, 'first', 1);
+    expect(messages).toHaveLength(1000);
+    for (const expected of ['one more', 'first', 'other 998']) report(source, expected, 1);
+    expect(messages.slice(1000).map(({ expected }) => expected)).toEqual(['one more', 'first']);
   });
 });
