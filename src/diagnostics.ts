@@ -166,6 +166,8 @@ export const WARNINGS = {
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
   MARKETGATE_GUESSES_NOT_SHARED:
     'Redis could not count failed attempts, so each process counts for itself; look at the connection, and whether this Redis user may run scripts (EVAL)',
+  MARKETGATE_HOLDERS_IN_MEMORY:
+    'a MemoryHolderStore was made in production: a restart forgets who holds which purchase code, and each process has its own record; use a RedisHolderStore, or a store on your database',
 } as const;
 
 /** The code of a warning, as in `npx marketgate explain CODE`. */

@@ -128,7 +128,7 @@ export const ERROR_CODES = {
   store_unavailable: {
     status: 503,
     title: 'This site cannot read its own records',
-    detail: 'This site cannot look up your login just now. Please try again shortly.',
+    detail: 'This site cannot look up its records just now. Please try again shortly.',
   },
 
   // Logging in.
@@ -184,6 +184,12 @@ export const ERROR_CODES = {
     status: 403,
     title: 'This purchase is not accepted here',
     detail: 'This purchase code is valid, but it is not accepted here.',
+  },
+  purchase_held: {
+    status: 403,
+    title: 'This purchase code is in use',
+    detail:
+      'This purchase code is used by another account. If it is yours, log in with that account, or ask this site to release the code.',
   },
   too_many_attempts: {
     status: 429,

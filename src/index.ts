@@ -1,6 +1,7 @@
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
 export type { GuessLimitOption } from './check/guess-gate.js';
+export type { HolderId, HolderOptions } from './check/holder.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,
@@ -113,5 +114,6 @@ export type {
   Reservation,
 } from './stores/guess-limit.js';
 export { MemoryGuessLimit } from './stores/guess-limit.js';
+export { type HolderStore, MemoryHolderStore } from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';

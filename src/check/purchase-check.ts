@@ -6,6 +6,7 @@ import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/pu
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey, type GuessLimit } from '../stores/guess-limit.js';
 import { type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
+import { type HolderId, type HolderOptions, holderCheck } from './holder.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
@@ -76,6 +77,11 @@ export type Decision =
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
   /**
+   * The account must hold the code, or become one of its first `max` holders, after all other conditions. The
+   * `id` is that of the account, as in `{ store, id: user.id }`. `purchase_held` refuses other accounts.
+   */
+  holder?: HolderOptions<HolderId> | undefined;
+  /**
    * The client key that `guessLimit` counts by, such as an address or the id of a user. Required unless
    * `guessLimit` is `false`. An IPv6 address counts with its whole /56.
    */
@@ -123,9 +129,10 @@ export const CHECK_OPTION_NAMES = [
   'accept',
   'guessLimit',
   'fresh',
+  'holder',
 ] as const;
 
-/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
+/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service or a store failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
 type MaybeLater<T> = T | Promise<T>;
@@ -150,7 +157,9 @@ export type PurchaseCheck<About> = (
 export function purchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<About>,
+  options: PurchaseCheckOptions<About> & {
+    holder?: HolderOptions<HolderId | ((about: About) => HolderId)> | undefined;
+  },
   clientOf: (about: About, limit: GuessLimit) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
@@ -158,6 +167,7 @@ export function purchaseCheck<About>(
   const { fresh } = options;
   if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
+  const hold = 'holder' in options ? holderCheck(owner, options.holder) : undefined;
 
   return (given, about, withSignal) => {
     if (isAbsent(given)) return absent();
@@ -170,8 +180,20 @@ export function purchaseCheck<About>(
     if (!PURCHASE_CODE.test(code)) return unknownCode();
 
     const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
-    const decide = (purchase: Purchase | null): MaybeLater<CheckResult> =>
-      purchase === null ? unknownCode() : checkPurchased(purchase, items, about);
+    const decide = (purchase: Purchase | null): MaybeLater<CheckResult> => {
+      if (purchase === null) return unknownCode();
+      const result = checkPurchased(purchase, items, about);
+      if (hold === undefined) return result;
+      // Last, so that a refused purchase is held by nobody.
+      const holdValid = (checked: CheckResult): MaybeLater<CheckResult> => {
+        if (checked.verdict !== 'valid') return checked;
+        const holding = hold(code, about);
+        return isPromise(holding)
+          ? holding.then((later) => heldResult(later, purchase))
+          : heldResult(holding, purchase);
+      };
+      return isPromise(result) ? result.then(holdValid) : holdValid(result);
+    };
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known);
 
@@ -222,6 +244,20 @@ function deny(code: MarketgateErrorCode, message: string, purchase?: Purchase): 
     Object.defineProperty(denial, 'purchase', { get: () => copy });
   }
   return { verdict: 'invalid', denial };
+}
+
+const HOLDER_MESSAGES = {
+  login_required: 'the purchase code is valid, but nobody is logged in who could hold it',
+  purchase_held: 'the purchase code is valid, but held by another account',
+} as const;
+
+function heldResult(
+  holding: Awaited<ReturnType<ReturnType<typeof holderCheck>>>,
+  purchase: Purchase,
+): CheckResult {
+  if (holding === true) return { verdict: 'valid', purchase };
+  if (typeof holding === 'string') return deny(holding, HOLDER_MESSAGES[holding], purchase);
+  return { verdict: 'unknown', error: holding, isOutage: true };
 }
 
 /**

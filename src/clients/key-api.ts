@@ -11,7 +11,7 @@ import { nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
-import { normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { normalizePurchaseCode, type Purchase, purchaseKey } from '../model/purchase.js';
 import { choiceOption, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
@@ -167,7 +167,7 @@ export class KeyApi {
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
     const { purchase: cache } = this.#caches ?? {};
-    return cache ? cache.get(cacheKey(plain), options, plain) : this.#purchase(plain, options);
+    return cache ? cache.get(purchaseKey(plain), options, plain) : this.#purchase(plain, options);
   }
 
   /**
@@ -176,7 +176,7 @@ export class KeyApi {
    * @param code - a code without blanks or other decoration.
    */
   peekPurchase(code: string): Purchase | null | undefined {
-    return this.#caches?.purchase.peek(cacheKey(code), code)?.value;
+    return this.#caches?.purchase.peek(purchaseKey(code), code)?.value;
   }
 
   /**
@@ -187,7 +187,7 @@ export class KeyApi {
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
-      await this.#caches?.purchase.invalidate(cacheKey(plainCode(code)));
+      await this.#caches?.purchase.invalidate(purchaseKey(plainCode(code)));
       return;
     }
     this.#clear();
@@ -327,9 +327,6 @@ export class KeyApi {
     for (const cache of this.#allCaches().values()) cache.clear(until);
   }
 }
-
-/** One key for all spellings of a code: a service can ignore letter case, and then they are one purchase. */
-const cacheKey = (code: string): string => code.toLowerCase();
 
 function plainCode(code: unknown): string {
   const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
+import type { HolderId, HolderOptions } from '../check/holder.js';
 import {
   CHECK_OPTION_NAMES,
   type CheckResult,
@@ -12,7 +13,7 @@ import {
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import { asError, type MarketgateError } from '../errors.js';
-import { choiceOption, functionOption, knownOptions, textOption } from '../options.js';
+import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
 import {
   contextOf,
   keepPrivate,
@@ -31,14 +32,20 @@ export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request> {
    * `purchase_code`.
    */
   code?: CodeSource | undefined;
+  /**
+   * One code, one customer, as in `{ store, id: (req) => req.user?.id, max: 1 }`: the account must hold the code,
+   * or become one of its first `max` holders, after all other conditions. `purchase_held` refuses other accounts,
+   * and `login_required` visitors without an account.
+   */
+  holder?: HolderOptions<(req: Request) => HolderId> | undefined;
 }
 
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
-   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error
-   * goes to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no
-   * purchase. A failure of your own `code`, `item` or `accept` goes to `next` in any case.
+   * What happens when the service cannot be asked about a well-formed code, or the holder store about a valid
+   * one. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no
+   * purchase. A failure of your own functions (`code`, `item`, `accept`, `holder.id`) goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -57,8 +64,9 @@ const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
  *
  * Puts the purchase at `req.marketplace.purchase`. Refusals: `purchase_required` (402);
  * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
- * `purchase_not_accepted` (403); `item_id_invalid` (400); `too_many_attempts` (429). When the
- * service cannot be asked, it is an error such as `service_unavailable` (503), never a refusal.
+ * `purchase_not_accepted`, `purchase_held` (403); `login_required` (401); `item_id_invalid` (400);
+ * `too_many_attempts` (429). When the service or the holder store cannot be asked, it is an error such as
+ * `service_unavailable` (503), never a refusal.
  *
  * The response to a request that it lets through gets `Cache-Control: private`, unless the app has set that
  * header before, and `Vary` with the request headers that the code is read from. Refusals get `no-store`.
@@ -156,6 +164,10 @@ function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPur
   const check = purchaseCheck<Request>(owner, keyApi, options, (req, limit) =>
     limit.keyGenerator(req),
   );
+  // An id that is the same for all visitors would let them share a code.
+  if (options.holder && typeof options.holder.id !== 'function') {
+    throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
+  }
   const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
     const withSignal: Parameters<typeof check>[2] = (request) => abortOnLeave(res, request);
     const code = source(req);
@@ -163,7 +175,9 @@ function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPur
       ? code.then((later) => check(later, req, withSignal))
       : check(code, req, withSignal);
   };
-  return { checkRequest, headers: headersOf.get(source) ?? [] };
+  // Who holds the code is usually known by a session.
+  const headers = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
+  return { checkRequest, headers };
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { DeadlineExceeded, SELF_LIMITED, TimeLimit, TooManyCalls } from '../deadline.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { shapedOption } from '../options.js';
-import { describeFailure, isStoreFailure, storeFailure } from './store-failure.js';
+import { StoreGuard } from './store-failure.js';
 
 /**
  * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these
@@ -52,36 +51,33 @@ export const tokenNameFor =
       ? userId
       : `${encodeURIComponent(strategy)}:${userId}`;
 
-/** The deadline of one call to a store, in milliseconds. */
-const DEADLINE = 2000;
-
 /**
- * A token store as the rest of the package uses it. Each call has a deadline (that of the store itself, if it
- * has one), each failure is `store_unavailable`, and a value that is no token counts as none.
+ * A token store as the rest of the package uses it, with a {@link StoreGuard}. A value that is no token counts
+ * as none.
  *
  * Expiry is not checked here, because that takes the clock of the caller, which checks it.
  */
 export class GuardedTokenStore {
   readonly #store: TokenStore;
-  readonly #limit: TimeLimit | undefined;
+  readonly #guard: StoreGuard;
 
   constructor(store: TokenStore) {
     this.#store = store;
-    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
+    this.#guard = new StoreGuard('tokenStore', store);
   }
 
   /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
     // Copied within the guard, because an object from another store can have getters that throw.
-    return this.#within('get', async () => plainToken(await this.#store.get(userId)));
+    return this.#guard.call('get', async () => plainToken(await this.#store.get(userId)));
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
-    await this.#within('set', () => this.#store.set(userId, { ...token }));
+    await this.#guard.call('set', () => this.#store.set(userId, { ...token }));
   }
 
   async delete(userId: string): Promise<void> {
-    await this.#within('delete', () => this.#store.delete(userId));
+    await this.#guard.call('delete', () => this.#store.delete(userId));
   }
 
   /** Deletes this token only: the user can have logged in again in another tab since it was read. */
@@ -94,28 +90,11 @@ export class GuardedTokenStore {
    * relies on its own record. Of a store with `claim`, only `true` counts as true.
    */
   claim(name: string, ttl: number): Promise<boolean> {
-    return this.#within(
+    return this.#guard.call(
       'claim',
       async () => this.#store.claim === undefined || (await this.#store.claim(name, ttl)) === true,
     );
   }
-
-  async #within<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    try {
-      return await (this.#limit ? this.#limit.run(run) : run());
-    } catch (error) {
-      throw failureOf(`tokenStore.${method}`, error);
-    }
-  }
-}
-
-function failureOf(call: string, error: unknown): unknown {
-  if (isStoreFailure(error)) return error;
-  if (error instanceof DeadlineExceeded)
-    return storeFailure(call, `did not answer within ${DEADLINE} ms`);
-  if (error instanceof TooManyCalls)
-    return storeFailure(call, 'has left too many calls unanswered');
-  return storeFailure(call, describeFailure(error));
 }
 
 function plainToken(stored: unknown): AccessToken | undefined {

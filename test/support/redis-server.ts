@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 
-/** A redis-server of the tests, on a loopback port, without persistence. */
+/** A redis-server of the tests, on a loopback port, without persistence unless it is asked for. */
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
@@ -15,7 +15,9 @@ export interface RedisServer {
   stop(): Promise<void>;
   /** Cuts all connections, refuses new ones and loses all data: SIGKILL, for a cluster the like of it. */
   kill(): Promise<void>;
-  /** Starts it again after {@link kill}: empty, on the same port. */
+  /** Ends it as an operator does: it writes what it must write first. */
+  shutDown(): Promise<void>;
+  /** Starts it again after {@link kill} or {@link shutDown}, on the same port; empty without persistence. */
   restart(): Promise<void>;
   /** SIGSTOP: it accepts connections and commands, and answers nothing. */
   freeze(): void;
@@ -72,14 +74,18 @@ export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer
   return server;
 }
 
-/** A server of its own, for a test that needs a second one. */
-export const startRedis = (): Promise<RedisServer> => start(false);
+/**
+ * A server of its own, for a test that needs a second one.
+ * @param fsync how often a persistent one writes to its append-only file.
+ */
+export const startRedis = (fsync?: 'always' | 'everysec'): Promise<RedisServer> =>
+  start(false, fsync);
 
-async function start(cluster: boolean): Promise<OwnServer> {
+async function start(cluster: boolean, fsync?: string): Promise<OwnServer> {
   for (let attempt = 1; ; attempt++) {
     // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
-    const server = new OwnServer(port, cluster ? busPort : undefined);
+    const server = new OwnServer(port, cluster ? busPort : undefined, fsync);
     try {
       await server.restart();
       return server;
@@ -106,6 +112,7 @@ class OwnServer implements RedisServer {
   constructor(
     readonly port: number,
     readonly busPort: number | undefined,
+    readonly fsync: string | undefined,
   ) {}
 
   get url(): string {
@@ -119,7 +126,9 @@ class OwnServer implements RedisServer {
 
   async #start(): Promise<void> {
     const args = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.#folder];
-    args.push('--unixsocket', this.#socket, '--save', '', '--appendonly', 'no');
+    args.push('--unixsocket', this.#socket, '--save', '');
+    args.push('--appendonly', this.fsync === undefined ? 'no' : 'yes');
+    if (this.fsync !== undefined) args.push('--appendfsync', this.fsync);
     if (this.busPort !== undefined) {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
       args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
@@ -164,13 +173,17 @@ class OwnServer implements RedisServer {
     await this.flush();
   }
 
-  async #end(): Promise<void> {
+  shutDown(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  async #end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     this.#control?.disconnect();
     this.#control = undefined;
     const child = this.#process;
     this.#watchdog?.kill('SIGKILL');
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
+    child.kill(signal);
     child.ref();
     await once(child, 'exit');
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { RedisCache, RedisTokenStore } from 'marketgate/redis';
-import { describeSharedCache, describeTokenStore } from 'marketgate/testing';
+import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
+import { describeHolderStore, describeSharedCache, describeTokenStore } from 'marketgate/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   CLIENT_KINDS,
@@ -41,12 +41,19 @@ describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('with %s', (kind) => {
 
   const storeOf = ({ client }: typeof here) =>
     new RedisTokenStore({ client, prefix, timeout, clock: time.clock });
+  const holdersOf = ({ client }: typeof here) =>
+    new RedisHolderStore({ client, prefix, timeout, secret: 'x'.repeat(32) });
   const cacheOf = ({ client }: typeof here) => new RedisCache({ client, prefix, timeout });
 
   describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here), ...time }), {
     describe,
     it,
   });
+  describeHolderStore(
+    'RedisHolderStore',
+    () => ({ store: holdersOf(here), peer: holdersOf(there) }),
+    { describe, it },
+  );
   describeSharedCache(
     'RedisCache',
     () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),

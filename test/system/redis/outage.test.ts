@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isMarketgateError } from 'marketgate';
-import { RedisCache, RedisTokenStore } from 'marketgate/redis';
+import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
 import { SECRET, tokenOf } from '../../unit/stores/support.js';
@@ -63,21 +63,26 @@ function storesOf({ client }: Opened, timeout: number) {
   return {
     store: new RedisTokenStore({ client, timeout }),
     cache: new RedisCache({ client, timeout }),
+    holders: new RedisHolderStore({ client, timeout, secret: 'x'.repeat(32) }),
   };
 }
 
-function callsOn({ store, cache }: ReturnType<typeof storesOf>) {
+function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
   const reads = { 'store.get': () => store.get(KEY), 'cache.get': () => cache.get(KEY) };
   const writes = {
     'store.set': () => store.set(KEY, token),
     'store.claim': () => store.claim(`${KEY}${randomUUID()}`, HOUR),
     'cache.set': () => cache.set(KEY, `${SECRET}${BIG}`, HOUR),
     'cache.lock': () => cache.lock(`${KEY}${randomUUID()}`, HOUR),
+    'holders.take': () => holders.take(`${KEY}${randomUUID()}`, SECRET, 1),
   };
   const others = {
     'store.delete': () => store.delete(`${KEY}${randomUUID()}`),
     'cache.delete': () => cache.delete(`${KEY}${randomUUID()}`),
     'cache.publish': () => cache.publish(KEY),
+    // Scripts, which wait with the writes.
+    'holders.holders': () => holders.holders(KEY),
+    'holders.release': () => holders.release(`${KEY}${randomUUID()}`),
   };
   return { reads, writes, others };
 }
@@ -116,8 +121,7 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       await clients.onServers(begin);
       try {
         await clients.each(async (opened) => {
-          const { store, cache } = storesOf(opened, timeout);
-          const calls = callsOn({ store, cache });
+          const calls = callsOn(storesOf(opened, timeout));
           const failingCalls = Object.assign({}, ...failing.map((group) => calls[group]));
           // First, for a connection on which a command waits answers no other.
           if (!failing.includes('reads')) {

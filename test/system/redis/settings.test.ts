@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { RedisCache, type RedisClient, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
+import {
+  RedisCache,
+  type RedisClient,
+  RedisGuessLimit,
+  RedisHolderStore,
+  RedisTokenStore,
+} from 'marketgate/redis';
 import { createClient, RESP_TYPES } from 'redis';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
@@ -68,6 +74,14 @@ describe.skipIf(redisIsMissing())('all of it works with', () => {
     expect(await store.get('anna')).toEqual(token);
     expect(await store.claim('name', HOUR)).toBe(true);
     expect(await store.claim('name', HOUR)).toBe(false);
+
+    const holders = new RedisHolderStore({ client, prefix, timeout, secret: 'x'.repeat(32) });
+    const taken = ['anna', 'bert', 'anna', 'é carl'].map((each) => holders.take('a code', each, 2));
+    expect(await Promise.all(taken)).toEqual([true, true, true, false]);
+    expect((await holders.holders('a code')).sort()).toEqual(['anna', 'bert']);
+    await holders.release('a code', 'anna');
+    expect(await holders.take('a code', 'é carl', 2)).toBe(true);
+    expect((await holders.holders('a code')).sort()).toEqual(['bert', 'é carl']);
 
     const cache = new RedisCache({ client, prefix, timeout });
     const heard: unknown[] = [];

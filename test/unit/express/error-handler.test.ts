@@ -19,6 +19,7 @@ const STATUSES: Record<MarketgateErrorCode, number> = {
   license_type_mismatch: 403,
   support_expired: 403,
   purchase_not_accepted: 403,
+  purchase_held: 403,
   too_many_attempts: 429,
   item_not_found: 404,
   item_id_invalid: 400,

@@ -1,7 +1,12 @@
 import Keyv from 'keyv';
-import { EncryptedTokenStore, MemoryTokenStore, type TokenStore } from 'marketgate';
+import {
+  EncryptedTokenStore,
+  MemoryHolderStore,
+  MemoryTokenStore,
+  type TokenStore,
+} from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
-import { describeTokenStore } from 'marketgate/testing';
+import { describeHolderStore, describeTokenStore } from 'marketgate/testing';
 import { describe, expect, it } from 'vitest';
 import { HandClock } from './support.js';
 
@@ -27,3 +32,9 @@ for (const [name, make] of Object.entries(STORES)) {
   };
   describeTokenStore(`${name} keeps the contract`, setup, { describe, it, expect });
 }
+
+describeHolderStore(
+  'MemoryHolderStore keeps the contract',
+  () => ({ store: new MemoryHolderStore() }),
+  { describe, it, expect },
+);

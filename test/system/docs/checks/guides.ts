@@ -79,6 +79,39 @@ export const GUIDE_CHECKS: Checks = {
       expect([...keys, ...values].join('\n')).not.toContain(running.code('supported'));
     },
   },
+  'examples/guides/one-customer.md: main.js': {
+    needsRedis: true,
+    async prepare() {
+      const redis = await anyRedis();
+      const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
+      return { env: { REDIS_URL: redis.url, HOLDER_SECRET }, end: () => redis.stop() };
+    },
+    async check(running) {
+      const code = running.code('supported');
+      const ask = (user: string, sent = code) =>
+        statusOf(running.get('/downloads', { 'x-purchase-code': sent, 'x-user': user }));
+      expect(await statusOf(running.get('/downloads', { 'x-purchase-code': code }))).toBe(401);
+      expect(await ask('anna', WRONG)).toBe(403);
+      expect([await ask('anna'), await ask('bert'), await ask('anna')]).toEqual([200, 403, 200]);
+      const support = `/support/${code.toUpperCase()}`;
+      expect(await (await running.get(support)).json()).toEqual(['anna']);
+      const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
+      expect(released.status).toBe(204);
+      expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
+    },
+  },
+  'examples/guides/one-customer.md: sql-holder-store.ts': {
+    check: async (running) => void expect(await running.printed()).toBe(''),
+  },
+  'examples/guides/one-customer.md: sql-holder-store.test.ts': {
+    // PGlite keeps a timer of ten seconds.
+    options: { args: ['--test-reporter', 'tap', '--test-force-exit'] },
+    async check(running) {
+      const report = await running.printed();
+      expect(report).toMatch(/^# fail 0$/m);
+      expect(Number(/^# pass (\d+)$/m.exec(report)?.[1])).toBeGreaterThan(20);
+    },
+  },
   'examples/guides/token-store.md: postgres-token-store.ts': {
     check: async (running) => void expect(await running.printed()).toBe(''),
   },

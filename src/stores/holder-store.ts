@@ -1,0 +1,146 @@
+import { warnOnce } from '../diagnostics.js';
+import { normalizePurchaseCode, purchaseKey } from '../model/purchase.js';
+import { shapedOption } from '../options.js';
+import { StoreGuard } from './store-failure.js';
+
+/**
+ * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
+ * Recognised by its shape: any object with these methods will do.
+ */
+export interface HolderStore {
+  /**
+   * Lets an account hold a code, unless `max` others hold it. True also for one that holds it already. Atomic:
+   * of any number of calls at once, in all processes, no more than `max` accounts get true. The guards give
+   * each code in one spelling: normalised, in small letters.
+   */
+  take(code: string, holder: string, max: number): Promise<boolean>;
+  /** Ends one account's hold on a code, or that of all accounts. No error when there is none. */
+  release(code: string, holder?: string): Promise<void>;
+  /** The accounts that hold a code, in any order. */
+  holders(code: string): Promise<string[]>;
+}
+
+/** How long a process does not ask a store again about an account that holds a code, in milliseconds. */
+const REMEMBERED = 5000;
+/** The most such accounts; the oldest is forgotten first. */
+const MOST_REMEMBERED = 10_000;
+
+/** By store: until when each account is known to hold its code, the oldest first. */
+const known = new WeakMap<HolderStore, Map<string, number>>();
+
+/** Makes all guards of this process ask the store again, after a release. */
+export function forgetHolders(store: HolderStore): void {
+  // A new map, so that the answer to an earlier call is not added to it.
+  known.set(store, new Map());
+}
+
+/**
+ * A holder store as the guards use it: a holder's next requests need no call, each call has a deadline, and each
+ * failure is `store_unavailable`.
+ */
+export class GuardedHolderStore {
+  readonly #store: HolderStore;
+  readonly #guard: StoreGuard;
+
+  /** @throws TypeError that names the option and the method that is missing. */
+  constructor(owner: string, option: string, value: unknown) {
+    const methods = ['take', 'release', 'holders'] as const;
+    const what = 'a holder store, as in new MemoryHolderStore()';
+    this.#store = shapedOption<HolderStore>(owner, option, value, methods, what);
+    this.#guard = new StoreGuard(option, this.#store);
+    if (!known.has(this.#store)) forgetHolders(this.#store);
+  }
+
+  /** Whether the account is known to hold the code. */
+  isKnown(code: string, holder: string): boolean {
+    const until = known.get(this.#store)?.get(nameOf(code, holder));
+    return until !== undefined && performance.now() < until;
+  }
+
+  /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
+  async take(code: string, holder: string, max: number): Promise<boolean> {
+    const remembered = known.get(this.#store);
+    const isHeld: unknown = await this.#guard.call('take', () =>
+      this.#store.take(code, holder, max),
+    );
+    if (typeof isHeld !== 'boolean')
+      throw this.#guard.failure('take', 'gave neither true nor false');
+    if (isHeld && remembered !== undefined) {
+      const name = nameOf(code, holder);
+      // Deleted first, so that the map stays in the order of expiry.
+      remembered.delete(name);
+      const [oldest = ''] = remembered.keys();
+      if (remembered.size >= MOST_REMEMBERED) remembered.delete(oldest);
+      remembered.set(name, performance.now() + REMEMBERED);
+    }
+    return isHeld;
+  }
+}
+
+// No code contains a line break.
+const nameOf = (code: string, holder: string): string => `${code}\n${holder}`;
+
+/**
+ * The one spelling of a code, as the guards give it, for a call by the app itself.
+ *
+ * @param owner - the store and its method, as in "MemoryHolderStore.take".
+ * @throws TypeError without a code.
+ */
+export function heldCode(owner: string, code: unknown): string {
+  const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
+  if (plain === '') throw new TypeError(`${owner}: "code" must be a string that is not blank`);
+  return purchaseKey(plain);
+}
+
+/** @throws TypeError without an id: one id for all who have none would let them hold each other's codes. */
+export function checkHolder(owner: string, holder: unknown): void {
+  if (typeof holder === 'string' && holder !== '') return;
+  throw new TypeError(`${owner}: "holder" must be a non-empty string`);
+}
+
+/** @throws TypeError for what is no number of accounts: compared with NaN, every code would have room. */
+export function checkMax(owner: string, max: unknown): void {
+  if (Number.isSafeInteger(max) && Number(max) > 0) return;
+  throw new TypeError(`${owner}: "max" must be a whole number, 1 or more`);
+}
+
+/**
+ * A {@link HolderStore} in memory, for development and for an app of one process: a restart forgets all holders,
+ * and then whoever comes first with a code holds it. In production it warns about that.
+ */
+export class MemoryHolderStore implements HolderStore {
+  readonly #holders = new Map<string, Set<string>>();
+
+  constructor() {
+    if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
+  }
+
+  /** @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is no positive whole number. */
+  async take(code: string, holder: string, max: number): Promise<boolean> {
+    const owner = 'MemoryHolderStore.take';
+    const name = heldCode(owner, code);
+    checkHolder(owner, holder);
+    checkMax(owner, max);
+    const holders = this.#holders.get(name) ?? new Set();
+    if (holders.has(holder)) return true;
+    if (holders.size >= max) return false;
+    this.#holders.set(name, holders.add(holder));
+    return true;
+  }
+
+  /** @throws TypeError for a blank `code` or an empty `holder`. */
+  async release(code: string, holder?: string): Promise<void> {
+    const owner = 'MemoryHolderStore.release';
+    const name = heldCode(owner, code);
+    if (holder !== undefined) checkHolder(owner, holder);
+    const holders = this.#holders.get(name);
+    if (holder !== undefined) holders?.delete(holder);
+    if (holder === undefined || holders?.size === 0) this.#holders.delete(name);
+    forgetHolders(this);
+  }
+
+  /** @throws TypeError for a blank `code`. */
+  async holders(code: string): Promise<string[]> {
+    return [...(this.#holders.get(heldCode('MemoryHolderStore.holders', code)) ?? [])];
+  }
+}

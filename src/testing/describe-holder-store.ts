@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { HolderStore } from '../stores/holder-store.js';
+import { type SuiteSetup, suite, type TestRunner } from './suite.js';
+
+/** What {@link describeHolderStore} is given for each test. */
+export interface HolderStoreSetup extends Pick<SuiteSetup, 'close'> {
+  /** The store. It need not be empty, because every test uses new codes. */
+  store: HolderStore;
+  /** Another store on the same backend, as in another process. Default: `store` itself. */
+  peer?: HolderStore | undefined;
+}
+
+/**
+ * Tests the contract of a `HolderStore`, for authors of stores. Runs under vitest, jest, node:test or mocha:
+ *
+ * ```ts
+ * import { describe, it } from 'node:test';
+ * import { describeHolderStore } from 'marketgate/testing';
+ *
+ * describeHolderStore('MyHolderStore', async () => {
+ *   const [client, another] = await Promise.all([connect(), connect()]);
+ *   return {
+ *     store: new MyHolderStore(client),
+ *     peer: new MyHolderStore(another),
+ *     close: () => Promise.all([client.end(), another.end()]),
+ *   };
+ * }, { describe, it });
+ * ```
+ *
+ * @param name the name of the group of tests.
+ * @param make makes the store and its peer for each test; they need not be empty.
+ * @param runner the runner's `describe` and `it`.
+ * @throws TypeError when `make` or `runner` is not usable.
+ */
+export function describeHolderStore(
+  name: string,
+  make: () => HolderStoreSetup | Promise<HolderStoreSetup>,
+  runner: TestRunner,
+): void {
+  suite('describeHolderStore', name, make, runner, (addTest) => {
+    const add = (
+      title: string,
+      test: (store: HolderStore, peer: HolderStore, code: string) => Promise<void>,
+    ) => addTest(title, ({ store, peer = store }) => test(store, peer, randomUUID()));
+
+    add('gives a code to the first holder, and refuses the next', async (store, peer, code) => {
+      assert.equal(await store.take(code, 'anna', 1), true, 'the first holder');
+      assert.equal(await peer.take(code, 'bert', 1), false, 'a second holder with max 1');
+      assert.equal(await peer.take(code, 'anna', 1), true, 'the holder again');
+      assert.equal(await store.take(randomUUID(), 'bert', 1), true, 'another code');
+      await assertHolders(peer, code, ['anna']);
+    });
+
+    add('gives a code to as many holders as max', async (store, peer, code) => {
+      for (const holder of ['anna', 'bert', 'anna', 'carl', 'bert']) {
+        assert.equal(await store.take(code, holder, 3), true, `${holder}, with max 3`);
+      }
+      assert.equal(await peer.take(code, 'dora', 3), false, 'a fourth holder with max 3');
+      await assertHolders(store, code, ['anna', 'bert', 'carl']);
+      assert.equal(await peer.take(code, 'dora', 4), true, 'a fourth holder with max 4');
+    });
+
+    add('keeps all holders when max is lowered', async (store, peer, code) => {
+      for (const holder of ['anna', 'bert']) await store.take(code, holder, 2);
+      for (const holder of ['anna', 'bert']) {
+        assert.equal(await peer.take(code, holder, 1), true, `${holder}, who holds it already`);
+      }
+      assert.equal(await peer.take(code, 'carl', 1), false, 'a new holder');
+    });
+
+    add(
+      'has no holders of an unknown code, and none after a refusal',
+      async (store, _peer, code) => {
+        for (const unknown of [code, 'constructor', '__proto__'])
+          await assertHolders(store, unknown, []);
+        await store.take(code, 'anna', 1);
+        await store.take(code, 'bert', 1);
+        await store.release(code, 'anna');
+        await assertHolders(store, code, []);
+      },
+    );
+
+    add('releases one holder, and no other', async (store, peer, code) => {
+      for (const holder of ['anna', 'bert']) await store.take(code, holder, 2);
+      await peer.release(code, 'carl');
+      assert.equal(await store.take(code, 'carl', 2), false, 'after the release of no holder');
+      await peer.release(code, 'anna');
+      await peer.release(code, 'anna');
+      await assertHolders(store, code, ['bert']);
+      assert.equal(await store.take(code, 'carl', 2), true, 'one place is free');
+      assert.equal(await store.take(code, 'anna', 2), false, 'and only one');
+    });
+
+    add('releases all holders of a code, and of no other', async (store, peer, code) => {
+      const other = randomUUID();
+      for (const each of [code, other]) {
+        for (const holder of ['anna', 'bert']) await store.take(each, holder, 2);
+      }
+      await peer.release(code);
+      await assertHolders(store, code, []);
+      await peer.release(code);
+      await assertHolders(store, other, ['anna', 'bert']);
+      assert.equal(await store.take(code, 'carl', 1), true, 'after the release of all');
+    });
+
+    add('keeps holders apart, whatever their ids are', async (store, _peer, code) => {
+      for (const [index, holder] of ODD_IDS.entries()) {
+        assert.equal(await store.take(code, holder, index + 1), true, JSON.stringify(holder));
+        const next = await store.take(code, `${holder}x`, index + 1);
+        assert.equal(next, false, `${JSON.stringify(holder)} must count as one holder of its own`);
+      }
+      await assertHolders(store, code, ODD_IDS);
+      for (const holder of ODD_IDS.slice(1)) await store.release(code, holder);
+      await assertHolders(store, code, ODD_IDS.slice(0, 1));
+    });
+
+    add('lets 3 of 500 hold a code that all take at once', async (store, peer, code) => {
+      const all = Array.from({ length: 500 }, (_, i) => `holder-${i}`);
+      const taken = await Promise.all(
+        all.map((each, i) => (i % 2 ? store : peer).take(code, each, 3)),
+      );
+      const winners = all.filter((_, i) => taken[i] === true);
+      assert.equal(winners.length, 3, 'exactly 3 of 500 must get true');
+      await assertHolders(store, code, winners);
+      const refused = taken.filter((each) => each === false).length;
+      assert.equal(refused, 497, 'all others must get false');
+    });
+
+    add('counts a holder once that takes 50 times at once', async (store, peer, code) => {
+      const calls = Array.from({ length: 50 }, (_, i) =>
+        (i % 2 ? store : peer).take(code, 'anna', 2),
+      );
+      assert.ok(
+        (await Promise.all(calls)).every((each) => each === true),
+        'all must get true',
+      );
+      assert.equal(await store.take(code, 'bert', 2), true, 'the second place must be free');
+      assert.equal(await store.take(code, 'carl', 2), false, 'there is no third place');
+    });
+
+    add('takes many codes at once', async (store) => {
+      const codes = Array.from({ length: 50 }, () => randomUUID());
+      await Promise.all(codes.map((each, i) => store.take(each, `holder-${i}`, 1)));
+      const found = await Promise.all(codes.map((each) => store.holders(each)));
+      assert.deepEqual(
+        found,
+        codes.map((_, i) => [`holder-${i}`]),
+      );
+    });
+
+    add('never has too many holders while some are released', async (store, peer, code) => {
+      const visit = async (i: number) => {
+        const holder = `holder-${i}`;
+        const isHeld = await (i % 2 ? store : peer).take(code, holder, 2);
+        const { length } = await store.holders(code);
+        assert.ok(length <= 2, `there are ${length} holders with max 2`);
+        if (isHeld) await (i % 3 ? store : peer).release(code, holder);
+      };
+      await Promise.all(Array.from({ length: 60 }, (_, i) => visit(i)));
+      await assertHolders(store, code, []);
+    });
+  });
+}
+
+/** Ids that a store must neither refuse nor mix up. */
+const ODD_IDS: readonly string[] = [
+  '7',
+  '07',
+  ' 7',
+  'anna',
+  'Anna',
+  'anna ',
+  'a:b',
+  'a,b',
+  '{a}',
+  '"\'`%_*?;--$\\',
+  'line\r\nbreak',
+  'é',
+  'e\u0301',
+  '名前-🔑',
+  '__proto__',
+  'x'.repeat(1000),
+];
+
+async function assertHolders(
+  store: HolderStore,
+  code: string,
+  expected: readonly string[],
+): Promise<void> {
+  const found = await store.holders(code);
+  assert.ok(Array.isArray(found), 'holders must give an array');
+  assert.deepEqual(found.toSorted(), expected.toSorted(), 'holders gave others');
+}

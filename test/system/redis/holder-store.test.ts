@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
+import { isMarketgateError } from 'marketgate';
+import { RedisHolderStore } from 'marketgate/redis';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  CLIENTS,
+  type ClientKind,
+  type RedisServer,
+  redisIsMissing,
+  SOON,
+  sharedRedis,
+  startRedis,
+} from '../../support/redis-server.js';
+import { TcpProxy } from '../fleet/support/tcp-proxy.js';
+
+const SECRET = 'holder-secret-of-at-least-32-characters';
+const MAX = 3;
+const KINDS = ['node-redis', 'ioredis'] as const satisfies ClientKind[];
+
+/** A store on a connection of its own, closed with the test. */
+async function openStore(url: string, kind: ClientKind = 'ioredis', timeout = 400) {
+  const { client, close } = await CLIENTS[kind](url);
+  onTestFinished(() => void close());
+  return new RedisHolderStore({ client, secret: SECRET, timeout });
+}
+
+/** A server of the test's own, ended with it. */
+async function openServer(fsync?: 'always' | 'everysec'): Promise<RedisServer> {
+  const server = await startRedis(fsync);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Accounts that take codes all the time, from two processes, until `stop`. */
+class Crowd {
+  /** By code: the accounts whose take was acknowledged. */
+  readonly acknowledged = new Map<string, Set<string>>();
+  readonly failures = new Set<string>();
+  #isRunning = true;
+  readonly #runs: Promise<void>[];
+
+  constructor(stores: readonly RedisHolderStore[]) {
+    this.#runs = Array.from({ length: 12 }, (_, i) =>
+      this.#run(stores[i % stores.length] as RedisHolderStore),
+    );
+  }
+
+  /** Waits until so many codes are held by `MAX` accounts. */
+  async fill(codes: number): Promise<void> {
+    const full = () => [...this.acknowledged.values()].filter(({ size }) => size === MAX).length;
+    const before = full();
+    await vi.waitFor(() => expect(full() - before).toBeGreaterThanOrEqual(codes), SOON);
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await Promise.all(this.#runs);
+  }
+
+  #code = randomUUID();
+
+  async #run(store: RedisHolderStore): Promise<void> {
+    for (let i = 0; this.#isRunning; i++) {
+      if (i % 8 === 7) this.#code = randomUUID();
+      const [code, holder] = [this.#code, randomUUID()];
+      try {
+        const isHeld = await store.take(code, holder, MAX);
+        const holders = this.acknowledged.get(code) ?? new Set();
+        this.acknowledged.set(code, holders);
+        if (isHeld) holders.add(holder);
+      } catch (error) {
+        if (!isMarketgateError(error)) throw error;
+        this.failures.add(error.code);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+
+  /** That nobody was let in too much, and that all who were are still there. */
+  async expectKept(store: RedisHolderStore): Promise<void> {
+    expect(this.acknowledged.size).toBeGreaterThan(10);
+    for (const [code, acknowledged] of this.acknowledged) {
+      const holders = await store.holders(code);
+      expect(holders.length).toBeLessThanOrEqual(MAX);
+      expect(holders).toEqual(expect.arrayContaining([...acknowledged]));
+    }
+  }
+}
+
+/** What is done to the server while accounts take codes, and how it is undone. */
+const TROUBLES: Record<
+  string,
+  [(server: RedisServer) => unknown, (server: RedisServer) => unknown]
+> = {
+  killed: [(server) => server.kill(), (server) => server.restart()],
+  'restarted by its operator': [(server) => server.shutDown(), (server) => server.restart()],
+  frozen: [(server) => server.freeze(), (server) => server.thaw()],
+  full: [
+    (server) => server.configSet('maxmemory', '1mb'),
+    (server) => server.configSet('maxmemory', '0'),
+  ],
+  'read-only': [
+    (server) => server.command('REPLICAOF', '127.0.0.1', '1'),
+    (server) => server.command('REPLICAOF', 'NO', 'ONE'),
+  ],
+};
+
+describe.skipIf(redisIsMissing())('RedisHolderStore', () => {
+  it.each(Object.entries(TROUBLES))(
+    '%s, with persistence, during takes: never more than max, and none is lost',
+    async (what, [begin, end]) => {
+      const server = await openServer(what === 'killed' ? 'always' : 'everysec');
+      const stores = await Promise.all(KINDS.map((kind) => openStore(server.url, kind)));
+      const crowd = new Crowd(stores);
+      for (let round = 0; round < 2; round++) {
+        await crowd.fill(5);
+        await begin(server);
+        await vi.waitFor(() => expect(crowd.failures).toContain('store_unavailable'), SOON);
+        crowd.failures.clear();
+        await end(server);
+      }
+      await crowd.fill(5);
+      await crowd.stop();
+      await crowd.expectKept(await openStore(server.url, 'ioredis', 15_000));
+    },
+  );
+
+  it.each(['full', 'read-only'])('%s: who holds a code is let in all the same', async (what) => {
+    const [begin] = TROUBLES[what] ?? [];
+    const server = await openServer();
+    const store = await openStore(server.url);
+    const code = randomUUID();
+    await store.take(code, 'anna', 2);
+    await begin?.(server);
+    expect(await store.take(code, 'anna', 2)).toBe(true);
+    expect(await store.take(code, 'bert', 1)).toBe(false);
+    await expect(store.take(code, 'bert', 2)).rejects.toThrow('RedisHolderStore.take failed (');
+    expect(await store.holders(code)).toEqual(['anna']);
+  });
+
+  describe('with a replica', () => {
+    let primary: RedisServer;
+    let replica: RedisServer;
+    /** Between the app and the primary, and between the primary and its replica. */
+    let proxy: TcpProxy;
+    let link: TcpProxy;
+    beforeEach(async () => {
+      [primary, replica] = await Promise.all([startRedis(), startRedis()]);
+      [proxy, link] = await Promise.all([
+        TcpProxy.start(primary.port),
+        TcpProxy.start(primary.port),
+      ]);
+      await primary.configSet('repl-diskless-sync-delay', '0');
+      await replica.command('REPLICAOF', '127.0.0.1', new URL(link.url).port);
+      await vi.waitFor(
+        async () => expect(await replica.command('ROLE')).toContain('connected'),
+        SOON,
+      );
+    });
+    afterEach(async () => {
+      proxy.close();
+      link.close();
+      await Promise.all([primary.stop(), replica.stop()]);
+    });
+
+    /** Waits until the replica has all that was acknowledged so far. */
+    const replicated = async (): Promise<void> => {
+      // WAIT is about the writes of its own connection.
+      await primary.command('SET', 'last', 'x');
+      expect(await primary.command('WAIT', '1', '10000')).toBe(1);
+    };
+    const failOver = async (): Promise<void> => {
+      await primary.kill();
+      await replica.command('REPLICAOF', 'NO', 'ONE');
+      proxy.switchTo(replica.port);
+    };
+
+    it('a failover during takes: never more than max, and none that the replica had is lost', async () => {
+      const stores = await Promise.all(KINDS.map((kind) => openStore(proxy.url, kind)));
+      const crowd = new Crowd(stores);
+      await crowd.fill(10);
+      await crowd.stop();
+      await replicated();
+      const another = new Crowd(stores);
+      await another.fill(3);
+      await failOver();
+      await another.fill(5);
+      await another.stop();
+      const store = await openStore(proxy.url, 'ioredis', 15_000);
+      await crowd.expectKept(store);
+      for (const code of another.acknowledged.keys()) {
+        expect((await store.holders(code)).length).toBeLessThanOrEqual(MAX);
+      }
+    });
+
+    it('a failover loses what the replica did not have, as SECURITY.md says', async () => {
+      const store = await openStore(proxy.url);
+      const [early, late] = [randomUUID(), randomUUID()];
+      await store.take(early, 'anna', 1);
+      await replicated();
+      link.cut();
+      expect(await store.take(late, 'anna', 1)).toBe(true);
+      await failOver();
+      await vi.waitFor(async () => expect(await store.take(early, 'bert', 1)).toBe(false), SOON);
+      expect(await store.holders(late)).toEqual([]);
+      expect(await store.take(late, 'bert', 1)).toBe(true);
+      expect(await store.take(late, 'anna', 1)).toBe(false);
+    });
+  });
+
+  it('shows no code in Redis, and expires nothing', async () => {
+    const server = await sharedRedis();
+    const store = await openStore(server.url);
+    const code = randomUUID();
+    await store.take(` ${code.toUpperCase()}\u200b`, 'anna', 1);
+    const keys = (await server.command('KEYS', '*')) as string[];
+    expect(keys).toEqual([expect.stringMatching(/^marketgate:holder:[\w-]{43}$/)]);
+    expect(keys.join().toLowerCase()).not.toContain(code.slice(0, 8));
+    expect(await server.command('PTTL', keys[0] as string)).toBe(-1);
+    expect(await server.command('SMEMBERS', keys[0] as string)).toEqual(['anna']);
+    expect(inspect(store, { depth: 9, showHidden: true })).not.toContain(SECRET);
+    // Another secret, another record.
+    const { client, close } = await CLIENTS.ioredis(server.url);
+    onTestFinished(() => void close());
+    const other = new RedisHolderStore({ client, secret: `${SECRET}!` });
+    expect(await other.holders(code)).toEqual([]);
+    // A key of another kind is no holder, and is not overwritten.
+    await server.command('SET', keys[0] as string, 'x');
+    await expect(store.take(code, 'bert', 2)).rejects.toThrow('(WRONGTYPE)');
+    await store.release(code);
+    expect(await server.command('KEYS', '*')).toEqual([]);
+  });
+});

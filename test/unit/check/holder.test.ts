@@ -1,0 +1,465 @@
+import {
+  type CheckPurchaseOptions,
+  checkPurchase,
+  type Decision,
+  errorHandler,
+  type HolderStore,
+  loadPurchase,
+  MarketgateError,
+  MemoryHolderStore,
+  type Purchase,
+  purchaseOf,
+  type RequirePurchaseOptions,
+  requirePurchase,
+} from 'marketgate';
+import request from 'supertest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { everythingOf } from '../../support/errors.js';
+import { expressVersions } from '../../support/express-versions.js';
+import { hear } from '../../support/hear.js';
+import { openShop } from '../../support/shop.js';
+import { CODE, purchase as onTheWire } from '../../support/wire.js';
+
+const purchase = onTheWire as Purchase;
+const serviceWith = (found: Purchase | null) => ({ validatePurchase: async () => found });
+
+/** The decision for an account that comes with a valid code. */
+const visit = (
+  store: HolderStore,
+  id: unknown,
+  options: Partial<CheckPurchaseOptions> & { max?: number; code?: unknown } = {},
+  service: object = serviceWith(purchase),
+): Promise<Decision> => {
+  const { max, code = CODE, ...rest } = options;
+  const holder = { store, id, ...(max !== undefined && { max }) } as never;
+  return checkPurchase(service as never, code, { guessLimit: false, holder, ...rest });
+};
+
+/** The code of the refusal or the error; "valid" without one. */
+const codeOf = (decision: Decision): string => {
+  if (decision.verdict === 'valid') return 'valid';
+  return decision.verdict === 'unknown' ? decision.error.code : decision.denial.code;
+};
+const codesOf = async (...visits: Promise<Decision>[]): Promise<string[]> =>
+  (await Promise.all(visits)).map(codeOf);
+
+/** A store that counts what is taken. */
+function spiedStore() {
+  const store = new MemoryHolderStore();
+  return { store, take: vi.spyOn(store, 'take') };
+}
+
+/** Time that a test moves. */
+function fakeTime(): void {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe('one code, one customer', () => {
+  it('lets the first in, and refuses all others with the purchase', async () => {
+    const store = new MemoryHolderStore();
+    expect(await visit(store, 'anna')).toEqual({ verdict: 'valid', purchase });
+    const second = await visit(store, 'bert');
+    expect(second).toMatchObject({
+      verdict: 'invalid',
+      denial: { code: 'purchase_held', status: 403, purchase: { purchase_code: CODE } },
+    });
+    expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
+    expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+  });
+
+  it('lets as many in as max, also when all come at once', async () => {
+    const store = new MemoryHolderStore();
+    const visits = Array.from({ length: 100 }, (_, i) => visit(store, i, { max: 3 }));
+    const codes = await codesOf(...visits);
+    expect(codes.filter((code) => code === 'valid')).toHaveLength(3);
+    expect(codes.filter((code) => code === 'purchase_held')).toHaveLength(97);
+  });
+
+  it('knows a code in every spelling, and gives the store one', async () => {
+    const { store, take } = spiedStore();
+    const spellings = [CODE, CODE.toUpperCase(), ` ${CODE}\u200b`, CODE.replace('-', '\uff0d')];
+    for (const [i, code] of spellings.entries()) {
+      expect(codeOf(await visit(store, `account ${i}`, { code }))).toBe(
+        i === 0 ? 'valid' : 'purchase_held',
+      );
+    }
+    expect(new Set(take.mock.calls.map(([code]) => code))).toEqual(new Set([CODE.toLowerCase()]));
+  });
+
+  it('goes by the code that was sent, because a service can mask the one in its answer', async () => {
+    const store = new MemoryHolderStore();
+    const masked = serviceWith({ ...purchase, purchase_code: '****-1c2d' });
+    const other = '11111111-1c2d-4c2d-8c2d-111111111c2d';
+    expect(
+      await codesOf(
+        visit(store, 'anna', {}, masked),
+        visit(store, 'bert', { code: other }, masked),
+      ),
+    ).toEqual(['valid', 'valid']);
+  });
+
+  it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null | string, string]>([
+    ['no purchase', {}, null, 'purchase_code_invalid'],
+    ['another item', { item: 7 }, purchase, 'purchase_item_mismatch'],
+    ['another licence', { licenseType: 'Other' }, purchase, 'license_type_mismatch'],
+    [
+      'no support',
+      { supported: true },
+      { ...purchase, supported_until: '2001-01-01' },
+      'support_expired',
+    ],
+    ['the app', { accept: () => false }, purchase, 'purchase_not_accepted'],
+    ['the app, later', { accept: async () => false }, purchase, 'purchase_not_accepted'],
+    ['an outage', {}, 'service_unavailable', 'service_unavailable'],
+    [
+      'an unreadable field',
+      { supported: true },
+      { ...purchase, supported_until: 'never' },
+      'unexpected_response',
+    ],
+  ])('takes nothing for %s', async (_what, options, found, expected) => {
+    const { store, take } = spiedStore();
+    const service =
+      typeof found === 'string'
+        ? { validatePurchase: () => Promise.reject(new MarketgateError(found as never, 'x')) }
+        : serviceWith(found);
+    // Also without an account: the other conditions come first.
+    for (const id of ['anna', undefined]) {
+      expect(codeOf(await visit(store, id, options, service))).toBe(expected);
+    }
+    expect(take).not.toHaveBeenCalled();
+  });
+
+  it('takes after a condition that answers later', async () => {
+    const store = new MemoryHolderStore();
+    expect(codeOf(await visit(store, 'anna', { accept: async () => true }))).toBe('valid');
+    expect(await store.holders(CODE)).toEqual(['anna']);
+  });
+
+  it('takes nothing for a visitor who has left', async () => {
+    const { store, take } = spiedStore();
+    const leaving = new AbortController();
+    const service = {
+      validatePurchase: async () => {
+        leaving.abort(new Error('left'));
+        return purchase;
+      },
+    };
+    const { signal } = leaving;
+    const options = { guessLimit: undefined, client: 'anna', signal };
+    await expect(visit(store, 'anna', options, service)).rejects.toThrow('left');
+    expect(take).not.toHaveBeenCalled();
+  });
+});
+
+describe('the id', () => {
+  it.each([undefined, null, '', '  '])('%j is nobody: login_required', async (id) => {
+    const { store, take } = spiedStore();
+    expect(await visit(store, id)).toMatchObject({
+      verdict: 'invalid',
+      denial: { code: 'login_required', status: 401 },
+    });
+    expect(take).not.toHaveBeenCalled();
+  });
+
+  it.each<[unknown, string]>([
+    [7, '7'],
+    [0, '0'],
+    [12345678901234567890n, '12345678901234567890'],
+    [' anna', ' anna'],
+    ['__proto__', '__proto__'],
+  ])('%s holds as %j', async (id, holder) => {
+    const store = new MemoryHolderStore();
+    expect(await codesOf(visit(store, id), visit(store, holder))).toEqual(['valid', 'valid']);
+    expect(await store.holders(CODE)).toEqual([holder]);
+  });
+
+  it.each([true, Number.NaN, {}, ['anna'], Promise.resolve('anna'), Symbol('anna')])(
+    'of another kind is a mistake of the app: %o',
+    async (id) => {
+      const { store, take } = spiedStore();
+      await expect(visit(store, id)).rejects.toThrow('"holder.id" must give a string, a number');
+      expect(take).not.toHaveBeenCalled();
+    },
+  );
+});
+
+describe('a holder who comes again', () => {
+  it('is known for five seconds, and then read again', async () => {
+    fakeTime();
+    const { store, take } = spiedStore();
+    const asked = [];
+    for (const passed of [0, 1, 4998, 1, 1, 4998]) {
+      vi.advanceTimersByTime(passed);
+      expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+      asked.push(take.mock.calls.length);
+    }
+    expect(asked).toEqual([1, 1, 1, 2, 2, 2]);
+    // Not so a refusal: a release counts at once.
+    for (const count of [3, 4]) {
+      await visit(store, 'bert');
+      expect(take).toHaveBeenCalledTimes(count);
+    }
+  });
+
+  it('is known by code and account, in all guards with the same store', async () => {
+    const { store, take } = spiedStore();
+    await visit(store, 'anna', { max: 2 });
+    await visit(store, 'anna', { max: 1 });
+    expect(take).toHaveBeenCalledTimes(1);
+    await visit(store, 'bert', { max: 2 });
+    await visit(store, 'anna', { code: CODE.replace(/^./, 'f') });
+    expect(take).toHaveBeenCalledTimes(3);
+    expect(codeOf(await visit(new MemoryHolderStore(), 'carl'))).toBe('valid');
+  });
+
+  it.each([['anna'], [undefined]])('is not known after a release (%s)', async (released) => {
+    const store = new MemoryHolderStore();
+    await visit(store, 'anna');
+    await store.release(CODE.toUpperCase(), released);
+    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual([
+      'valid',
+      'purchase_held',
+    ]);
+  });
+
+  it('is not known by an answer from before a release', async () => {
+    const store = new MemoryHolderStore();
+    const answers: (() => void)[] = [];
+    const take = store.take.bind(store);
+    store.take = async (...args) => {
+      const isHeld = await take(...args);
+      await new Promise<void>((answer) => answers.push(answer));
+      return isHeld;
+    };
+    const late = visit(store, 'anna');
+    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    await store.release(CODE);
+    answers[0]?.();
+    expect(codeOf(await late)).toBe('valid');
+    store.take = take;
+    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual([
+      'valid',
+      'purchase_held',
+    ]);
+  });
+
+  it('with another release in a fleet, is refused after five seconds', async () => {
+    fakeTime();
+    const shared = new MemoryHolderStore();
+    // The store of this process, which does not hear of the release.
+    const store: HolderStore = {
+      take: (...args) => shared.take(...args),
+      release: (...args) => shared.release(...args),
+      holders: (code) => shared.holders(code),
+    };
+    await visit(store, 'anna');
+    await shared.release(CODE);
+    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual(['valid', 'valid']);
+    vi.advanceTimersByTime(5000);
+    expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+  });
+
+  it('is one of 10,000 that are known, the latest of all', async () => {
+    const { store, take } = spiedStore();
+    for (let i = 0; i <= 10_000; i++) await visit(store, i, { max: 20_000 });
+    take.mockClear();
+    for (const i of [10_000, 9_999, 2]) await visit(store, i);
+    expect(take).not.toHaveBeenCalled();
+    await visit(store, 0);
+    expect(take).toHaveBeenCalledTimes(1);
+  });
+});
+
+const FAILURES: [string, () => unknown][] = [
+  ['rejects', () => Promise.reject(new Error(`no route to ${CODE}`))],
+  [
+    'throws',
+    () => {
+      throw new TypeError(CODE);
+    },
+  ],
+  ['rejects with nothing', () => Promise.reject(undefined)],
+  [
+    'rejects with an error of the package',
+    () => Promise.reject(new MarketgateError('login_required', CODE)),
+  ],
+  ['never answers', () => new Promise(() => {})],
+  ['answers neither true nor false', async () => 1],
+  ['answers nothing', async () => undefined],
+];
+
+describe('a store that cannot answer', () => {
+  it.each(FAILURES)('%s: store_unavailable, and no code in it', async (_what, take) => {
+    fakeTime();
+    const store = { ...new MemoryHolderStore(), take, release: vi.fn(), holders: vi.fn() } as never;
+    const decision = visit(store, 'anna');
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await decision).toMatchObject({
+      verdict: 'unknown',
+      error: {
+        code: 'store_unavailable',
+        status: 503,
+        message: expect.stringMatching(/^holder\.store\.take /),
+      },
+    });
+    expect(everythingOf(((await decision) as { error: unknown }).error)).not.toContain(CODE);
+  });
+
+  it.each(FAILURES)('%s: nobody is known by that', async (_what, fail) => {
+    fakeTime();
+    const { store, take } = spiedStore();
+    take.mockImplementationOnce(fail as never);
+    const decision = visit(store, 'anna');
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(codeOf(await decision)).toBe('store_unavailable');
+    expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+    expect(take).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe.each(expressVersions)('the option holder on %s', (_version, express) => {
+  /** An app whose visitors say by a header which account is theirs. */
+  async function open(
+    options: Partial<RequirePurchaseOptions> = {},
+    store: HolderStore = new MemoryHolderStore(),
+  ) {
+    const shop = await openShop();
+    const app = express();
+    const id = (req: { headers: object }) => (req.headers as { account?: string }).account;
+    const all = { holder: { store, id }, ...options };
+    app.get('/', requirePurchase(shop.keyApi, all), (req, res) => {
+      const { verdict, purchase } = req.marketplace ?? {};
+      res.json({ verdict, item: purchase && purchaseOf(req).item.id });
+    });
+    const { onUnknown: _, onDenied: __, ...loads } = all;
+    app.get('/load', loadPurchase(shop.keyApi, loads), (req, res) => {
+      const { verdict, denial, purchase } = req.marketplace ?? {};
+      res.json({ verdict, code: denial?.code, hasPurchase: purchase !== undefined });
+    });
+    app.use(errorHandler({ log: false }));
+    const ask = (account: string | undefined, path = '/', code = shop.code('supported')) =>
+      request(app)
+        .get(path)
+        .set({ 'x-purchase-code': code, ...(account && { account }) });
+    return { ...shop, store, ask };
+  }
+
+  it('lets one customer in with a code, and says so on marketgate:guard', async () => {
+    const { ask, code } = await open();
+    const heard = hear('guard');
+    await ask('anna').expect(200, { verdict: 'valid', item: 1042 });
+    const refused = await ask('bert', '/', code('supported').toUpperCase()).expect(403);
+    expect(refused.body).toMatchObject({ code: 'purchase_held', status: 403 });
+    expect(refused.headers['cache-control']).toBe('no-store');
+    await ask(undefined).expect(401);
+    const again = await ask('anna').expect(200);
+    expect(again.headers['cache-control']).toBe('private');
+    expect(again.headers.vary).toContain('Cookie');
+    expect(heard).toEqual([
+      { allowed: true },
+      { allowed: false, code: 'purchase_held' },
+      { allowed: false, code: 'login_required' },
+      { allowed: true },
+    ]);
+  });
+
+  it('gives onDenied the purchase, and loadPurchase the denial', async () => {
+    const denials: unknown[] = [];
+    const { ask, code } = await open({
+      onDenied(denial, _req, res) {
+        denials.push([denial.code, denial.purchase?.purchase_code]);
+        res.status(denial.status).end();
+      },
+    });
+    await ask('anna', '/load').expect(200, { verdict: 'valid', hasPurchase: true });
+    await ask('bert', '/load').expect(200, {
+      ...{ verdict: 'invalid', code: 'purchase_held', hasPurchase: false },
+    });
+    await ask('bert').expect(403);
+    await ask(undefined).expect(401);
+    expect(denials).toEqual([
+      ['purchase_held', code('supported')],
+      ['login_required', code('supported')],
+    ]);
+  });
+
+  it.each([
+    ['deny', 503, '/'],
+    ['allow', 200, '/'],
+    ['allow', 200, '/load'],
+  ] as const)('a store in trouble, onUnknown: %s → %d at %s', async (onUnknown, status, path) => {
+    const { store, take } = spiedStore();
+    const onDenied = vi.fn((denial, _req, _res, next) => next(denial));
+    const { ask } = await open({ onUnknown, onDenied }, store);
+    take.mockRejectedValue(new Error('down'));
+    const answer = await ask('anna', path).expect(status);
+    if (status === 200) expect(answer.body).toMatchObject({ verdict: 'unknown' });
+    else expect(answer.body).toMatchObject({ code: 'store_unavailable' });
+    // Who is refused for another reason is not let in by it.
+    expect((await ask(undefined, path)).body).not.toMatchObject({ verdict: 'unknown' });
+    expect(onDenied).toHaveBeenCalledTimes(path === '/' ? 1 : 0);
+  });
+
+  it.each(['/', '/load'])('an id that throws goes to next, at %s', async (path) => {
+    const id = () => {
+      throw new MarketgateError('access_token_expired', 'mine');
+    };
+    const { ask, store } = await open({
+      onUnknown: 'allow',
+      holder: { store: new MemoryHolderStore(), id },
+    });
+    for (let i = 0; i < 2; i++) {
+      expect((await ask('anna', path)).body).toMatchObject({ code: 'access_token_expired' });
+    }
+    expect(await store.holders(CODE)).toEqual([]);
+  });
+});
+
+describe('the options of holder', () => {
+  const store = new MemoryHolderStore();
+  const id = () => 'anna';
+  const notThere = { take() {}, release() {} };
+
+  it.each<[string, unknown]>([
+    ['"holder" must be { store, id, max }', undefined],
+    ['"holder" must be { store, id, max }', null],
+    ['"holder" must be { store, id, max }', false],
+    ['"holder" must be { store, id, max }', store.take],
+    ['"holder.store" must be a holder store', {}],
+    ['"holder.store" must be a holder store', { id, store: undefined }],
+    [
+      '"holder.store" must be a holder store, as in new MemoryHolderStore(); "holders" is missing',
+      { id, store: notThere },
+    ],
+    ['"holder.id" must', { store }],
+    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null].map(
+      (max): [string, unknown] => [
+        '"holder.max" must be a whole number, 1 or more',
+        { store, id, max },
+      ],
+    ),
+    ['holder: unknown option "seats"', { store, id, seats: 3 }],
+  ])('%s', async (words, holder) => {
+    const keyApi = serviceWith(purchase);
+    const options = { holder, guessLimit: false } as never;
+    for (const [owner, make] of Object.entries({ requirePurchase, loadPurchase })) {
+      expect(() => make(keyApi, options)).toThrow(TypeError);
+      expect(() => make(keyApi, options)).toThrow(`${owner}: `);
+      expect(() => make(keyApi, options)).toThrow(words);
+    }
+    const check = checkPurchase(keyApi, CODE, options);
+    await expect(check).rejects.toThrow(TypeError);
+    await expect(check).rejects.toThrow(words);
+  });
+
+  it('a guard needs a function for the id: one id would be everybody', async () => {
+    for (const each of ['anna', undefined]) {
+      const options = { holder: { store, id: each } } as never;
+      expect(() => requirePurchase(serviceWith(purchase), options)).toThrow(
+        'requirePurchase: option "holder.id" must be a function',
+      );
+    }
+  });
+});

@@ -1,0 +1,60 @@
+import { MemoryHolderStore } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { hearWarnings } from '../../support/warnings.js';
+import { CODE } from '../../support/wire.js';
+
+describe('MemoryHolderStore', () => {
+  it('knows a code in every spelling', async () => {
+    const store = new MemoryHolderStore();
+    await store.take(CODE, 'anna', 1);
+    const spellings = [CODE.toUpperCase(), ` \u200b${CODE}\n`, CODE.replace('-', '\uff0d')];
+    for (const code of spellings) {
+      expect(await store.take(code, 'bert', 1)).toBe(false);
+      expect(await store.holders(code)).toEqual(['anna']);
+    }
+    await store.release(spellings[0] as string, 'anna');
+    expect(await store.holders(CODE)).toEqual([]);
+  });
+
+  it('gives copies', async () => {
+    const store = new MemoryHolderStore();
+    await store.take(CODE, 'anna', 1);
+    (await store.holders(CODE)).push('bert');
+    expect(await store.holders(CODE)).toEqual(['anna']);
+  });
+
+  it.each<[string, unknown[]]>([
+    ['MemoryHolderStore.take: "code"', ['take', ' ', 'anna', 1]],
+    ['MemoryHolderStore.take: "code"', ['take', undefined, 'anna', 1]],
+    ['MemoryHolderStore.take: "holder"', ['take', CODE, '', 1]],
+    ['MemoryHolderStore.take: "holder"', ['take', CODE, 7, 1]],
+    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', undefined].map(
+      (max): [string, unknown[]] => ['MemoryHolderStore.take: "max"', ['take', CODE, 'anna', max]],
+    ),
+    ['MemoryHolderStore.release: "code"', ['release', '\u200b']],
+    // An id that was not found must not release all.
+    ['MemoryHolderStore.release: "holder"', ['release', CODE, null]],
+    ['MemoryHolderStore.release: "holder"', ['release', CODE, '']],
+    ['MemoryHolderStore.holders: "code"', ['holders', '']],
+  ])('%s is checked: %j', async (words, [method, ...args]) => {
+    const store = new MemoryHolderStore() as unknown as Record<
+      string,
+      (...args: unknown[]) => unknown
+    >;
+    const call = Promise.resolve(store[method as string]?.(...args));
+    await expect(call).rejects.toThrow(TypeError);
+    await expect(call).rejects.toThrow(words);
+  });
+
+  it.each([
+    ['production', ['MARKETGATE_HOLDERS_IN_MEMORY']],
+    ['development', []],
+    [undefined, []],
+  ])('warns once in production: NODE_ENV=%s', (environment, expected) => {
+    vi.stubEnv('NODE_ENV', environment);
+    const warnings = hearWarnings();
+    new MemoryHolderStore();
+    new MemoryHolderStore();
+    expect(warnings).toEqual(expected);
+  });
+});
