@@ -8,6 +8,8 @@ export interface MarketgateErrorOptions {
   cause?: unknown;
   /** Seconds after which to try again. */
   retryAfter?: number | undefined;
+  /** What visitors read instead of the code's usual `detail`. */
+  detail?: string | undefined;
 }
 
 /** A {@link MarketgateError} in JSON. */
@@ -46,6 +48,8 @@ export class MarketgateError extends Error {
   readonly help: string;
   /** Seconds after which to try again; absent when unknown. */
   declare readonly retryAfter?: number;
+  /** What visitors read, where it is not the code's usual text; not enumerable. */
+  declare readonly detail?: string;
 
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
     const { status } = ERROR_CODES[code];
@@ -65,6 +69,9 @@ export class MarketgateError extends Error {
       // Express's default error handler sends these headers.
       const headers = { 'Retry-After': String(Math.ceil(options.retryAfter)) };
       Object.defineProperty(this, 'headers', { value: headers });
+    }
+    if (options.detail !== undefined) {
+      Object.defineProperty(this, 'detail', { value: options.detail });
     }
     Object.defineProperty(this, BRAND, { value: true });
   }
@@ -99,19 +106,17 @@ export const ERROR_CODES = {
   service_unavailable: {
     status: 503,
     title: 'The marketplace cannot be reached',
-    detail:
-      'The marketplace is not answering just now. Nothing is wrong on your side; please try again shortly.',
+    detail: 'Nothing is wrong on your side. Please try again shortly.',
   },
   unexpected_response: {
     status: 502,
     title: 'The marketplace gave an answer that makes no sense',
-    detail: 'The marketplace gave an answer that could not be read. Please try again shortly.',
+    detail: 'Nothing is wrong on your side. Please try again shortly.',
   },
   service_refused: {
     status: 502,
     title: 'The marketplace refused the request',
-    detail:
-      'The marketplace did not accept the request of this site. Please tell the site if this goes on.',
+    detail: 'Nothing is wrong on your side. Please tell the site if this goes on.',
   },
   api_key_rejected: {
     status: 500,
@@ -150,7 +155,7 @@ export const ERROR_CODES = {
   access_token_expired: {
     status: 401,
     title: 'Your login has ended',
-    detail: 'Your login has ended. Please log in again.',
+    detail: 'It lasts for a limited time. Please log in again.',
   },
 
   // Purchases.
@@ -168,7 +173,7 @@ export const ERROR_CODES = {
   purchase_item_mismatch: {
     status: 403,
     title: 'This purchase code is for another item',
-    detail: 'This purchase code is valid, but it belongs to another item.',
+    detail: 'The code itself is valid. Please use the code that you got with this item.',
   },
   license_type_mismatch: {
     status: 403,
@@ -183,7 +188,7 @@ export const ERROR_CODES = {
   purchase_not_accepted: {
     status: 403,
     title: 'This purchase is not accepted here',
-    detail: 'This purchase code is valid, but it is not accepted here.',
+    detail: 'The code itself is valid, but this page is not for it.',
   },
   purchase_held: {
     status: 403,
@@ -201,7 +206,7 @@ export const ERROR_CODES = {
   item_not_found: {
     status: 404,
     title: 'There is no such item',
-    detail: 'There is no such item.',
+    detail: 'It may have left the catalogue. Please check the address.',
   },
   item_id_invalid: {
     status: 400,

@@ -52,10 +52,13 @@ h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;te
 p{margin:.5rem 0;color:var(--soft);overflow-wrap:anywhere}
 strong{color:var(--ink)}
 a{color:inherit;text-underline-offset:.2em}
+small{font-size:.875rem}
 form{margin-top:1.5rem;display:flex;flex-wrap:wrap;gap:.75rem}
+label{flex:1 1 100%;font-weight:600}
+input{display:block;width:100%;margin-top:.375rem;padding:.7rem .75rem;font:inherit;color:inherit;background:var(--ground);border:1px solid var(--soft);border-radius:.5rem}
 button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on)}
-button:focus-visible{outline:3px solid var(--main);outline-offset:2px}
+button:focus-visible,input:focus-visible{outline:3px solid var(--main);outline-offset:2px}
 </style>`);
 
 /** What a {@link page} needs: its own style sheet and no frame around it. */

@@ -56,9 +56,10 @@ export type ErrorMiddleware = (
  */
 export function problemOf(error: unknown): Problem | undefined {
   if (!isMarketgateError(error)) return undefined;
-  const { code, retryAfter } = error;
-  const { status, title, detail } = ERROR_CODES[code];
-  const problem = { type: `urn:marketgate:error:${code}`, title, status, detail, code };
+  const { code, status, retryAfter } = error;
+  const { title, detail } = ERROR_CODES[code];
+  const type = `urn:marketgate:error:${code}`;
+  const problem = { type, title, status, detail: error.detail ?? detail, code };
   return retryAfter === undefined ? problem : { ...problem, retryAfter: Math.ceil(retryAfter) };
 }
 
@@ -87,7 +88,6 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     contextOf(req, res);
     // Not after the visitor has left, which aborts requests to the service.
     if (problem.status >= 500 && !res.closed) log(error as MarketgateError);
-    const needsLogin = NEED_LOGIN.has(problem.code);
     const respond = (): void => {
       noStore(res);
       res.statusCode = problem.status;
@@ -103,22 +103,50 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
         );
       } else {
         res.setHeader('Content-Type', 'text/html; charset=utf-8');
-        res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'none'`);
-        res.end(errorPage(problem, needsLogin ? loginPath : undefined));
+        res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
+        res.end(errorPage(problem, req, loginPath));
       }
     };
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
-    if (needsLogin) sendToLogin(error as MarketgateError, loginPath, req, res, respond);
+    if (NEED_LOGIN.has(problem.code))
+      sendToLogin(error as MarketgateError, loginPath, req, res, respond);
     else respond();
   };
 }
 
 const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token_expired']);
+const ABOUT_LOGIN: ReadonlySet<string> = new Set([
+  ...NEED_LOGIN,
+  'login_failed',
+  'auth_key_rejected',
+]);
 
-function errorPage({ title, detail, code }: Problem, loginPath: string | undefined): string {
-  const content = html`<h1>${title}</h1>
+function errorPage(
+  { title, detail, code, status }: Problem,
+  req: IncomingMessage & { readonly body?: unknown },
+  loginPath: string | undefined,
+): string {
+  // An empty reference is the address of this page, which the page then need not repeat.
+  const step =
+    (ABOUT_LOGIN.has(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
+    (cameFromForm(req) && CODE_FORM) ||
+    (status >= 500 && req.method === 'GET' && html`<p><a href="">Try again</a></p>`) ||
+    html`<p><a href="/">To the start page</a></p>`;
+  return page(
+    title,
+    html`<h1>${title}</h1>
 <p>${detail}</p>
-${loginPath && html`<p><a href="${loginPath}">Log in</a></p>`}
-<p><small>Code: ${code}</small></p>`;
-  return page(title, content);
+${step}
+<p><small>Error: ${code}</small></p>`,
+  );
 }
+
+/** Whether the visitor has sent a purchase code with a form, and can correct it. */
+const cameFromForm = ({ body }: { readonly body?: unknown }): boolean =>
+  typeof body === 'object' && body !== null && Object.hasOwn(body, 'purchase_code');
+
+const CODE_FORM = html`<form method="post">
+<label>Purchase code
+<input name="purchase_code" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false"></label>
+<button class="main">Try again</button>
+</form>`;

@@ -20,7 +20,10 @@ import { abortOnLeave, loader } from './load.js';
 import { isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 
-/** Gives the id of the logged-in user that the token is stored under. */
+/**
+ * Gives the `user_id` of the logged-in user that the token is stored under. `undefined` for a user without a
+ * marketplace account, who is then sent to the login.
+ */
 export type UserIdSource = (req: Request) => string | undefined;
 
 /** Options of {@link requireLogin}. */
@@ -155,7 +158,9 @@ function userTokens(owner: string, options: LoadUserOptions) {
   const userOfRequest = (req: Request): { id: string; tokenName: string } => {
     const id: unknown = userIdOf(req);
     if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
-    if (!isLoggedIn(req)) throw loginError('login_required');
+    // An app's own `userId` finds none for a user who has logged in without the marketplace.
+    const isLocal = options.userId !== undefined && (id ?? '') === '';
+    if (isLocal || !isLoggedIn(req)) throw loginError('login_required');
     // The app's mistake, not the visitor's.
     throw new TypeError(
       `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,

@@ -131,6 +131,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       .catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         report('fail', error);
+        tellDeveloper(error);
         // Passport's own error for `failWithError` says only "Unauthorized".
         if (options.failWithError && !options.failureRedirect) this.error(error);
         else this.fail(error.challenge, error.status);
@@ -177,15 +178,25 @@ type Outcome =
   | [type: 'pass']
   | [type: 'ask'];
 
+interface FailureOptions {
+  /** Default 401. */
+  readonly status?: number;
+  /** What passport gets. Default: the code and the message. */
+  readonly challenge?: object | undefined;
+  /** Whether error pages show the message. Default true. */
+  readonly isForVisitor?: boolean;
+}
+
 /** The visitor could not be authenticated. */
 class Failure extends MarketgateError {
   /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
-  constructor(code: MarketgateErrorCode, message: string, status = 401, challenge?: object) {
-    super(code, message);
+  constructor(code: MarketgateErrorCode, message: string, options: FailureOptions = {}) {
+    const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
+    super(code, message, { detail: isForVisitor ? message : undefined });
     Object.assign(this, { status, statusCode: status });
-    this.challenge = challenge ?? { code, message };
+    this.challenge = challenge;
   }
 }
 
@@ -194,7 +205,9 @@ function throwAsFailure(error: unknown): never {
   if (!isMarketgateError(error)) throw error;
   const { code, message, status } = error;
   const isAboutVisitor = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
-  throw isAboutVisitor.includes(code) ? new Failure(code, message, status) : error;
+  throw isAboutVisitor.includes(code)
+    ? new Failure(code, message, { status, isForVisitor: false })
+    : error;
 }
 
 /** One request to the strategy. */
@@ -361,7 +374,7 @@ async function complete(
     const { message = 'This site does not accept the account: verify gave no user.' } = {
       ...(info as { message?: unknown } | undefined),
     };
-    throw new Failure('login_failed', String(message), 401, info);
+    throw new Failure('login_failed', String(message), { challenge: info });
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
   await setup.attempts.endAll(req);
@@ -410,7 +423,7 @@ function notStarted({ setup: { hosts }, req }: Visit): Failure {
   return new Failure(
     'login_failed',
     `This login was not started in this browser, or too long ago. ${hint} Please log in again.`,
-    403,
+    { status: 403 },
   );
 }
 
@@ -426,6 +439,12 @@ function report(outcome: LoginMessage['outcome'], error?: unknown): void {
     ...(isCoded && { code }),
     ...(isOurs && { reason: String(message) }),
   } satisfies LoginMessage);
+}
+
+/** Prints why a login failed while the app is developed: passport's failureRedirect shows nothing. */
+function tellDeveloper({ message, help }: Failure): void {
+  if ((process.env.NODE_ENV ?? 'development') !== 'development') return;
+  console.warn(`marketgate: a login failed: ${message} (${help})`);
 }
 
 const FRESH = Symbol.for('marketgate.freshLogin');

@@ -41,6 +41,14 @@ it('the table holds no other code', () => {
   expect(Object.keys(ERROR_CODES).sort()).toEqual(Object.keys(STATUSES).sort());
 });
 
+it('problemOf says what the error has for visitors', () => {
+  const error = new MarketgateError('login_failed', 'for the operator', {
+    detail: 'Allow cookies.',
+  });
+  expect(problemOf(error)).toMatchObject({ detail: 'Allow cookies.', code: 'login_failed' });
+  expect(Object.keys(error)).not.toContain('detail');
+});
+
 it('problemOf an error of somebody else is none', () => {
   for (const error of [new Error('mine'), { code: 'login_required' }, undefined]) {
     expect(problemOf(error)).toBeUndefined();
@@ -200,11 +208,7 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
 });
 
 describe.each(expressVersions)('the page of errorHandler on %s', (_version, express) => {
-  const pageFor = (
-    code: 'login_required' | 'purchase_required',
-    loginPath?: string,
-    path = '/',
-  ) => {
+  const pageFor = (code: MarketgateErrorCode, loginPath?: string, path = '/') => {
     const app = express();
     app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
     app.use(errorHandler({ loginPath, log: false }));
@@ -216,13 +220,38 @@ describe.each(expressVersions)('the page of errorHandler on %s', (_version, expr
     expect(text).toContain('<a href="/login">Log in</a>');
   });
 
-  it('leads nowhere for another error, or where there is no login', async () => {
-    for (const { text } of [
-      await pageFor('purchase_required', '/login').expect(402),
-      await pageFor('login_required').expect(401),
-    ]) {
-      expect(text).not.toContain('<a ');
-      expect(text).not.toContain('undefined');
+  it.each<[string, MarketgateErrorCode, string | undefined, string]>([
+    ['the start page for another error', 'purchase_required', '/login', '<a href="/">To the start'],
+    ['the start page where there is no login', 'login_required', undefined, '<a href="/">To the'],
+    ['the login after one that failed', 'login_failed', '/login', '<a href="/login">Log in</a>'],
+    ['itself in an outage', 'service_unavailable', '/login', '<a href="">Try again</a>'],
+  ])('leads to %s', async (_where, code, loginPath, link) => {
+    const { text } = await pageFor(code, loginPath);
+    expect(text.match(/<a /g)).toHaveLength(1);
+    expect(text).toContain(link);
+    expect(text).not.toMatch(/undefined|<form/);
+  });
+
+  it.each(['purchase_code_invalid', 'service_unavailable'] as const)(
+    'has a field after a form with a code: %s',
+    async (code) => {
+      const app = express();
+      app.use(express.urlencoded({ extended: false }));
+      app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
+      app.use(errorHandler({ log: false }));
+      const body = 'purchase_code=the-code-of-a-customer';
+      const { text } = await request(app).post('/redeem').set('accept', BROWSER).send(body);
+      expect(text).toMatch(/<form method="post">[\s\S]*<input name="purchase_code" required/);
+      expect(text).not.toContain('the-code-of-a-customer');
+    },
+  );
+
+  it('says "Error" before its code, and nothing twice', async () => {
+    const { text } = await pageFor('purchase_required');
+    expect(text).toContain('Error: purchase_required');
+    for (const { title, detail } of Object.values(ERROR_CODES)) {
+      expect(detail.toLowerCase()).not.toContain(title.toLowerCase());
+      expect(detail.split('.').map((sentence) => sentence.trim())).not.toContain(title);
     }
   });
 

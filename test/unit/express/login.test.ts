@@ -179,6 +179,16 @@ describe('requireAccessToken and loadUser', () => {
     }
   });
 
+  it.each([undefined, null, ''])(
+    'send a user with the id %j of the app’s own userId to the login',
+    async (id) => {
+      for (const [, guard] of both(storeWith(), { userId: () => id as undefined })) {
+        const { error } = await run(guard, { id: 'local-7' });
+        expect(error).toMatchObject({ code: 'login_required', status: 401 });
+      }
+    },
+  );
+
   it.each<[string, () => never | Promise<never>]>([
     ['rejects', () => Promise.reject(new Error('cannot read token-1'))],
     [

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
-import { MarketgateError, MarketplaceStrategy, MemoryTokenStore } from 'marketgate';
+import { MarketgateError, MarketplaceStrategy, MemoryTokenStore, problemOf } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   ATTEMPTS_KEY,
   drive,
@@ -295,8 +295,8 @@ describe('a failed login says why', () => {
   });
 
   it.each<[string, object, object, unknown[]]>([
-    ['the reason', {}, { code: 'login_failed', status: 403, message: /not started/ }, []],
-    ['what verify says', { message: 'banned' }, { status: 401, message: 'banned' }, ['k1']],
+    ['the reason', {}, { code: 'login_failed', status: 403, detail: /not started/ }, []],
+    ['what verify says', { message: 'banned' }, { status: 401, detail: 'banned' }, ['k1']],
   ])('in the error of failWithError, too: %s', async (_name, info, expected, keys) => {
     const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
       done(null, false, info);
@@ -305,9 +305,33 @@ describe('a failed login says why', () => {
     const { recorded } = await comeBack('k1', {}, { failWithError: true });
     expect(recorded).toEqual([['error', expect.objectContaining({ name: 'MarketgateError' })]]);
     expect(recorded[0]?.[1]).toMatchObject(expected);
+    expect(problemOf(recorded[0]?.[1])).toMatchObject(expected);
     // Passport's failureRedirect comes before its failWithError.
     const redirect = { failWithError: true, failureRedirect: '/' };
     expect((await comeBack('k2', {}, redirect)).outcome?.[0]).toBe('fail');
+  });
+});
+
+describe('a login that fails', () => {
+  it.each([
+    ['development', 1],
+    [undefined, 1],
+    ['production', 0],
+    ['test', 0],
+  ])('with NODE_ENV %s is printed %d times', async (environment, times) => {
+    vi.stubEnv('NODE_ENV', environment);
+    const print = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      print.mockRestore();
+    });
+    await openLogin().comeBack();
+    expect(print).toHaveBeenCalledTimes(times);
+    if (times > 0) {
+      expect(print).toHaveBeenCalledWith(
+        expect.stringMatching(/a login failed: .*No cookie.*explain login_failed/),
+      );
+    }
   });
 });
 
