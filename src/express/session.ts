@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { DeadlineExceeded, within } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
@@ -22,72 +21,11 @@ export function sessionOf(req: object): Session | undefined {
  * next request.
  */
 export async function saveSession(session: Session): Promise<void> {
-  if (typeof session.save === 'function') await call(session, 'save');
+  if (typeof session.save === 'function') await callSession(session, 'save');
 }
 
-/**
- * Whether passport can give this request a new session when a user logs in. A session that has `save` and
- * no id (iron-session) is stored in its cookie, so an empty one is a new one.
- */
-export function canRegenerate(req: Request): boolean {
-  const session = sessionOf(req);
-  if (typeof session?.regenerate === 'function') return true;
-  return typeof session?.save === 'function' && session.id === undefined && isReplaceable(req);
-}
-
-/** Whether `req.session` can be assigned. Koa's is a getter and setter. */
-const isReplaceable = (req: Request): boolean =>
-  Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
-
-/**
- * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, and gives each call a
- * deadline. Passport calls `regenerate` and `save` with callbacks and waits for them without a limit. During
- * `logIn` it gets a copy of the session with other methods, because those of iron-session cannot be replaced.
- */
-export function adaptLogIn(req: Request): void {
-  const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
-  if (original === undefined || !isReplaceable(req)) return;
-  const logIn = (user: unknown, ...rest: unknown[]): unknown => {
-    const done = rest.at(-1);
-    let session = sessionOf(req);
-    if (session === undefined || typeof done !== 'function') {
-      return original.call(req, user, ...rest);
-    }
-    const setSession = (current: Session): void => void Object.assign(req, { session: current });
-    const adaptedCopyOf = (current: Session): Session =>
-      Object.defineProperties(Object.assign(Object.create(current), current), {
-        regenerate: withCallback(async () => {
-          setSession(current);
-          await regenerateSession(current);
-          session = sessionOf(req) ?? current;
-          setSession(adaptedCopyOf(session));
-        }),
-        save: withCallback(() => saveSession(Object.assign(current, sessionOf(req)))),
-      });
-    setSession(adaptedCopyOf(session));
-    return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
-      if (session !== undefined) setSession(session);
-      done(error);
-    });
-  };
-  Object.assign(req, { logIn, login: logIn });
-}
-
-const withCallback = (run: () => Promise<void>): PropertyDescriptor => ({
-  // An enumerable method would be saved with the session's data.
-  enumerable: false,
-  value: (done: (error?: unknown) => void) =>
-    void run()
-      .then(() => done())
-      .catch(done),
-});
-
-async function regenerateSession(session: Session): Promise<void> {
-  if (typeof session.regenerate === 'function') await call(session, 'regenerate');
-  else for (const key of Object.keys(session)) delete session[key];
-}
-
-async function call(session: Session, method: 'save' | 'regenerate'): Promise<void> {
+/** Calls a method that the session has. @throws MarketgateError `store_unavailable` when it does not answer. */
+export async function callSession(session: Session, method: 'save' | 'regenerate'): Promise<void> {
   try {
     await within(
       SESSION_TIMEOUT,

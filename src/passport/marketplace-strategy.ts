@@ -12,7 +12,7 @@ import {
 } from '../errors.js';
 import { isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
-import { adaptLogIn, canRegenerate, sessionOf } from '../express/session.js';
+import { sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
   type ConfirmationInput,
@@ -24,6 +24,7 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
+import { adaptLogIn, canRegenerate } from './log-in.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
 import {
   type MarketplaceStrategyOptions,
