@@ -193,7 +193,8 @@ export const sendConfirmationPage: RenderConfirmation = (
 /** Sets the headers and sends the page: the app's own or {@link sendConfirmationPage}. */
 export function sendPage(
   req: Request,
-  confirmation: Confirmation,
+  id: string,
+  { name, username }: PendingLogin,
   render: RenderConfirmation,
 ): void {
   const res = requiredResponse(req);
@@ -204,5 +205,5 @@ export function sendPage(
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  render(confirmation, req, res);
+  render({ id, name, username, action: confirmationPath(req, id) }, req, res);
 }

@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { LRUCache } from 'lru-cache';
 import type { AuthenticateOptions } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { type LoginMessage, loginChannel } from '../diagnostics.js';
@@ -28,18 +27,16 @@ import { adaptLogIn, canRegenerate } from './log-in.js';
 import { type MarketplaceProfile, profileOf } from './profile.js';
 import {
   type MarketplaceStrategyOptions,
-  type StrategySettings,
-  strategySettings,
+  type StrategySetup,
+  strategySetup,
 } from './strategy-options.js';
-import {
-  type AnyClassic,
-  type AnyClassicWithRequest,
-  type AnyInline,
-  type AnyInlineWithRequest,
-  type AsyncVerify,
-  type RunVerify,
-  type Verify,
-  verifyRunner,
+import type {
+  AnyClassic,
+  AnyClassicWithRequest,
+  AnyInline,
+  AnyInlineWithRequest,
+  AsyncVerify,
+  Verify,
 } from './verify.js';
 
 declare module 'passport' {
@@ -54,13 +51,6 @@ export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };
-
-/** What every request to one strategy works with. */
-interface Setup extends StrategySettings {
-  readonly verify: RunVerify;
-  /** Hosts on which logins have begun in this process. */
-  readonly hosts: LRUCache<string, true>;
-}
 
 // Passport runs a strategy on `Object.create(strategy)`, where `#private` fields throw.
 const SETUP = Symbol('marketgate.setup');
@@ -84,7 +74,7 @@ const SETUP = Symbol('marketgate.setup');
  * `parseErrorResponse` of passport-oauth2.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
-  declare private readonly [SETUP]: Setup;
+  declare private readonly [SETUP]: StrategySetup;
 
   /**
    * The first two overloads only type inline callbacks.
@@ -101,9 +91,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: WithoutRequest, verify: AnyClassic);
   constructor(options: WithRequest, verify: AnyClassicWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
-    const settings = strategySettings(options);
-    const run = verifyRunner(verify, settings.passReqToCallback);
-    const authorizationURL = settings.loginApi.loginUrl();
+    const setup = strategySetup(options, verify);
+    const authorizationURL = setup.loginApi.loginUrl();
     // The base class requires these options. Its OAuth 2 client is never used, and gets no secret.
     super(
       {
@@ -115,8 +104,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       () => {},
     );
     refuseUnusedHooks(this);
-    this.name = settings.name;
-    const setup: Setup = { ...settings, verify: run, hosts: new LRUCache({ max: 100 }) };
+    this.name = setup.name;
     // Not enumerable, so that a strategy in a log does not show it.
     Object.defineProperty(this, SETUP, { value: setup });
   }
@@ -214,7 +202,7 @@ function throwAsFailure(error: unknown): never {
 /** One request to the strategy. */
 interface Visit {
   readonly strategy: MarketplaceStrategy;
-  readonly setup: Setup;
+  readonly setup: StrategySetup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
 }
@@ -334,25 +322,28 @@ async function confirm(visit: Visit, { id, answer }: ConfirmationInput): Promise
   const { attempts, claims, pendingLogins } = setup;
   if (answer === undefined) {
     const pending = attempts.isWaiting(req, id) ? await pendingLogins.find(id) : undefined;
-    if (pending === undefined) return passOnIfLoggedIn(visit, undefined);
-    const { name, username } = pending;
-    const action = confirmationPath(req, id);
-    sendPage(req, { id, name, username, action }, setup.renderConfirmation);
+    if (pending === undefined) return passOnIfLoggedIn(visit);
+    sendPage(req, id, pending, setup.renderConfirmation);
     return ['ask'];
   }
   const holdsAttempt = await attempts.takeWaiting(req, id);
-  if (answer === 'cancel') {
-    if (!holdsAttempt) return passOnIfLoggedIn(visit, undefined);
-    // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
-    await pendingLogins.drop(id);
-    await claims.claim(id);
-    throw new Failure('login_failed', 'You chose not to continue, so nobody was logged in.');
-  }
+  if (answer === 'continue') return completePending(visit, id, holdsAttempt);
+  if (!holdsAttempt) return passOnIfLoggedIn(visit);
+  // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
+  await pendingLogins.drop(id);
+  await claims.claim(id);
+  throw new Failure('login_failed', 'You chose not to continue, so nobody was logged in.');
+}
+
+/** Completes a login that the visitor has confirmed. */
+async function completePending(visit: Visit, id: string, holdsAttempt: boolean): Promise<Outcome> {
+  const { setup, req } = visit;
+  const { claims, pendingLogins } = setup;
   const isFirst = holdsAttempt && (await claims.claim(id));
-  const pending = await (holdsAttempt
-    ? pendingLogins.find(id)
-    : pendingLogins.findAnswered(id, req));
-  if (pending === undefined) return passOnIfLoggedIn(visit, undefined);
+  const pending = holdsAttempt
+    ? await pendingLogins.find(id)
+    : await pendingLogins.findAnswered(id, req);
+  if (pending === undefined) return passOnIfLoggedIn(visit);
   // The second request of a double click logs in too, because the browser shows only its response.
   if (isFirst) await pendingLogins.answered(id, req, pending);
   const { token, userId, returnTo } = pending;
@@ -395,7 +386,7 @@ const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<Market
   }).catch(throwAsFailure);
 
 /** Ends a callback that exchanges nothing: a logged-in user goes on to the app, anybody else fails. */
-function passOnIfLoggedIn(visit: Visit, returnTo: string | undefined): Outcome {
+function passOnIfLoggedIn(visit: Visit, returnTo?: string): Outcome {
   const { req, options } = visit;
   if (!isLoggedIn(req)) throw notStarted(visit);
   attachReturnTo(req, returnTo);

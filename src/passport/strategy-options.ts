@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
@@ -30,6 +31,7 @@ import {
   Claims,
   LoginAttempts,
 } from './login-attempts.js';
+import { verifyRunner } from './verify.js';
 
 /** The option `confirm` with your own page. */
 export interface ConfirmOptions {
@@ -82,25 +84,15 @@ export interface MarketplaceStrategyOptions {
 
 const OWNER = 'MarketplaceStrategy';
 
-/** Checks the options and makes what a login needs. @throws TypeError that names the wrong option. */
-export function strategySettings(options: MarketplaceStrategyOptions) {
+/** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
+export function strategySetup(options: MarketplaceStrategyOptions, verify: unknown) {
   const given = knownOptions(OWNER, options, [
-    'loginApi',
-    'tokenStore',
-    'loginAttempts',
-    'state',
-    'confirm',
-    'name',
-    'passReqToCallback',
-    'clock',
+    ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm'] as const),
+    ...(['name', 'passReqToCallback', 'clock'] as const),
   ]);
-  const loginApi = shapedOption<LoginApi>(
-    OWNER,
-    'loginApi',
-    given.loginApi,
-    ['loginUrl', 'exchange', 'getUser'],
-    'a LoginApi',
-  );
+  const methods = ['loginUrl', 'exchange', 'getUser'] as const;
+  const what = 'a LoginApi';
+  const loginApi = shapedOption<LoginApi>(OWNER, 'loginApi', given.loginApi, methods, what);
   const name = textOption(OWNER, 'name', given.name ?? DEFAULT_NAME);
   const scope = scopeFor(name, loginApi.loginUrl());
   const clock = functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now;
@@ -108,25 +100,26 @@ export function strategySettings(options: MarketplaceStrategyOptions) {
     given.tokenStore === undefined
       ? undefined
       : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
+  const pendingStore = tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock }));
   const claims = new Claims(tokenStore, scope);
   return {
     name,
     loginApi,
     attempts: new LoginAttempts(attemptsOption(given.loginAttempts, scope), claims, clock),
     claims,
-    pendingLogins: new PendingLogins(
-      tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock })),
-      clock,
-    ),
+    pendingLogins: new PendingLogins(pendingStore, clock),
     tokenStore,
     tokenName: tokenNameFor(name),
     state: flagOption(OWNER, 'state', given.state),
     ...confirmOption(given.confirm),
-    passReqToCallback: flagOption(OWNER, 'passReqToCallback', given.passReqToCallback),
+    verify: verifyRunner(verify, flagOption(OWNER, 'passReqToCallback', given.passReqToCallback)),
+    /** Hosts on which logins have begun in this process. */
+    hosts: new LRUCache<string, true>({ max: 100 }),
   };
 }
 
-export type StrategySettings = Readonly<ReturnType<typeof strategySettings>>;
+/** What every request to one strategy works with. */
+export type StrategySetup = Readonly<ReturnType<typeof strategySetup>>;
 
 function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
   const isObject = typeof option === 'object' && option !== null;

@@ -19,7 +19,7 @@ describe('a complaint about an option', () => {
     ['loginApi', 'a LoginApi', [{}, undefined]],
     ['loginApi', 'missing', [{ loginUrl: () => '' }], 'exchange'],
     ['tokenStore', '"get" is missing', [{}, new Set()]],
-    ['tokenStore', 'a token store', ['redis']],
+    ['tokenStore', 'a token store', ['redis', null]],
     ['tokenStore', '"claim"', [Object.assign(new MemoryTokenStore(), { claim: true })]],
     ['state', 'true or false', ['yes']],
     ['confirm', '"auto", true or false', [1, 'always', null]],
