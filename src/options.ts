@@ -6,6 +6,10 @@ export function wrongOption(owner: string, name: string, expected: string): Type
   return new TypeError(`${owner}: option "${name}" ${expected}`);
 }
 
+/** Part of a message, for a value that is usually read from the environment. */
+export const ifUnset = (value: unknown): string =>
+  value === undefined ? '; it is undefined: is its environment variable set?' : '';
+
 /**
  * Returns the options if every key is known. An unknown key is refused, because a guard that ignored a
  * misspelt condition would let strangers in.
@@ -18,7 +22,11 @@ export function knownOptions<T extends object>(
   // The check of the first required option then names it.
   if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`${owner}: options must be an object`);
+    throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);
+  }
+  // A request or a response: Express has called the factory as if it were the middleware.
+  if ('_events' in options) {
+    throw new TypeError(`${owner}: it makes a middleware, so call it: write ${owner}(…)`);
   }
   for (const key of Object.keys(options)) {
     if (!(names as readonly string[]).includes(key)) {
@@ -31,7 +39,7 @@ export function knownOptions<T extends object>(
 /** A string that is not blank. */
 export function textOption(owner: string, name: string, value: unknown): string {
   if (typeof value !== 'string' || value.trim() === '') {
-    throw wrongOption(owner, name, 'must be a non-empty string');
+    throw wrongOption(owner, name, `must be a non-empty string${ifUnset(value)}`);
   }
   return value;
 }
@@ -45,7 +53,7 @@ export function secretOption(owner: string, name: string, value: unknown): strin
     throw wrongOption(
       owner,
       name,
-      `must be a secret of at least ${SHORTEST_SECRET} characters, as "openssl rand -base64 32" makes one`,
+      `must be a secret of at least ${SHORTEST_SECRET} characters, as "openssl rand -base64 32" makes one${ifUnset(value)}`,
     );
   }
   return value;

@@ -12,7 +12,7 @@ import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
 import { normalizePurchaseCode, type Purchase, purchaseKey } from '../model/purchase.js';
-import { choiceOption, wrongOption } from '../options.js';
+import { choiceOption, ifUnset, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
@@ -142,7 +142,7 @@ export class KeyApi {
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
-  async listItems(options: CallOptions = {}): Promise<Item[]> {
+  async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
     const items = await (this.#caches?.items.get(ONLY, options) ??
       this.#ask(itemsAll, ONLY, options));
     return items ?? [];
@@ -350,7 +350,8 @@ function apiKeySource(option: unknown): () => string | Promise<string> {
     };
   }
   if (typeof option === 'string' && option.trim() !== '') return () => option;
-  throw wrongOption('KeyApi', 'apiKey', 'must be a non-empty string or a function that gives one');
+  const expected = 'must be a non-empty string or a function that gives one';
+  throw wrongOption('KeyApi', 'apiKey', expected + ifUnset(option));
 }
 
 /** The query or the body that carries the parameters. */

@@ -29,7 +29,7 @@ export interface MarketplaceContext {
   /** From `loadItem`. */
   item?: Item;
   /** From `loadItems`. */
-  items?: Item[];
+  items?: readonly Item[];
   /** From `loadAccount`. */
   account?: Account;
   /** From `loadUser`. */
@@ -110,7 +110,7 @@ export const purchaseOf = (req: object): Purchase =>
 export const itemOf = (req: object): Item => found(req, 'item', 'loadItem(keyApi)');
 
 /** The items of a request behind `loadItems`. @throws Error when there are none. */
-export const itemsOf = (req: object): Item[] => found(req, 'items', 'loadItems(keyApi)');
+export const itemsOf = (req: object): readonly Item[] => found(req, 'items', 'loadItems(keyApi)');
 
 /** The account of a request behind `loadAccount`. @throws Error when there is none. */
 export const accountOf = (req: object): Account => found(req, 'account', 'loadAccount(keyApi)');

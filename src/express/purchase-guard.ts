@@ -158,9 +158,10 @@ export function loadPurchase(
 /** Makes the function that reads and checks a request's code; also lists the headers that it reads. */
 function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
   warnIfInHandler();
-  const source =
-    functionOption(owner, 'code', options.code) ??
-    firstOf(fromHeader('X-Purchase-Code'), fromBody());
+  const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()) } = options;
+  if (typeof source !== 'function') {
+    throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
+  }
   const check = purchaseCheck<Request>(owner, keyApi, options, (req, limit) =>
     limit.keyGenerator(req),
   );

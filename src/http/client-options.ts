@@ -4,6 +4,7 @@ import {
   countOption,
   flagOption,
   functionOption,
+  ifUnset,
   knownOptions,
   positiveOption,
   shapedOption,
@@ -102,7 +103,7 @@ function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: 
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
   const wrong = (expected: string): TypeError => wrongOption(owner, name, expected);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw wrong('must be an absolute http or https URL');
+    throw wrong(`must be an absolute http or https URL${ifUnset(value)}`);
   }
   if (url.username !== '' || url.password !== '') {
     throw wrong('must not hold a user name or password');
@@ -113,7 +114,11 @@ function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: 
       'must be https: plain http would show the secrets to everyone on the way (allowInsecure: true permits it)',
     );
   }
-  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
+  const basePath = url.pathname.replace(/\/+$/, '');
+  if (/\/api(?:\/oauth)?$/.test(basePath)) {
+    throw wrong('must not end in /api, which the client adds itself, as in "https://host"');
+  }
+  return { origin: url.origin, basePath };
 }
 
 const isLoopback = (hostname: string): boolean =>

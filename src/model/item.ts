@@ -28,13 +28,13 @@ export interface Item {
   /** The category below that. */
   sub_category?: string;
   /** The options that the marketplace lists, as in "JPG". */
-  options?: string[];
+  options?: readonly string[];
   /** The item's own version: three numbers with dots. */
   version?: string;
   /** URL of a demonstration. */
   demo_link?: string;
   /** Tags to find it by. */
-  tags?: string[];
+  tags?: readonly string[];
   /** Pictures and previews. */
   media: ItemMedia;
   /** Prices by kind of licence, in units of `currency`. */
@@ -56,7 +56,7 @@ export interface ItemMedia {
   /** Only for audio items. */
   preview_audio?: string;
   /** Only if the item has screenshots. */
-  screenshots?: string[];
+  screenshots?: readonly string[];
 }
 
 /** Prices by kind of licence, in units of the item's `currency`. */

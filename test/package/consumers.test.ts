@@ -22,6 +22,7 @@ const typed = [
   { file: 'esm-ts/app.ts', module: 'esnext', resolution: 'bundler' },
   { file: 'cjs-ts/app.ts', module: 'node16', resolution: 'node16' },
   { file: 'cjs-ts/app.ts', module: 'nodenext', resolution: 'nodenext' },
+  { file: 'cjs-ts/app.ts', module: 'commonjs', resolution: 'node10' },
 ];
 
 describe.each(projects)('with %s', (_name, project) => {

@@ -1,3 +1,4 @@
+import express from 'express';
 import {
   errorHandler,
   loadAccount,
@@ -10,6 +11,7 @@ import {
   requireLogin,
   requirePurchase,
 } from 'marketgate';
+import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 
 // What an operator reads: whose complaint it is, about which option, and what would be right.
@@ -38,7 +40,7 @@ const RP = 'requirePurchase';
 const COMPLAINTS: Complaint[] = [
   [RP, 'keyApi', 'a KeyApi', (wrong) => requirePurchase(wrong as never), {}, undefined, 'key'],
   [RP, 'licenceType', 'known are', guard('licenceType'), 'Extended'],
-  [RP, 'code', 'function', guard('code'), 'x-purchase-code'],
+  [RP, 'code', 'fromHeader..x-purchase-code', guard('code'), 'x-purchase-code'],
   [RP, 'item', 'whole number', guard('item'), -1, 'abc', [], [1, '2'], Number.NaN],
   [RP, 'licenseType', 'ext', guard('licenseType'), '', 7],
   [RP, 'licenseType', 'several', guard('licenseType'), [], ['Extended', ''], ['Extended', 7]],
@@ -144,5 +146,19 @@ describe('a complaint about an option', () => {
   it.each(['x', null])('%j is no object of options', (wrong) => {
     expect(() => requirePurchase(keyApi, wrong as never)).toThrow(TypeError);
     expect(() => requirePurchase(keyApi, wrong as never)).toThrow('options');
+  });
+
+  it.each([
+    ['requireLogin', requireLogin],
+    ['errorHandler', errorHandler],
+    [RP, requirePurchase],
+  ])('%s used without parentheses says so', async (owner, factory) => {
+    const app = express();
+    app.use(factory as never);
+    app.use((error: Error, _req: object, res: express.Response, _next: unknown) => {
+      res.send(error.message);
+    });
+    const { text } = await request(app).get('/');
+    expect(text).toBe(`${owner}: it makes a middleware, so call it: write ${owner}(…)`);
   });
 });

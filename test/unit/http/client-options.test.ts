@@ -37,6 +37,14 @@ describe('the address of a service', () => {
     expect(() => read(value)).toThrow(/KeyApi: option "baseUrl"/);
   });
 
+  it.each([
+    [undefined, 'is undefined: is its environment variable set?'],
+    ['https://market.example/api/', 'must not end in /api, which the client adds itself'],
+    ['https://market.example/api/oauth', 'must not end in /api'],
+  ])('says of %j what to write', (value, expected) => {
+    expect(() => read(value)).toThrow(expected);
+  });
+
   it('does not repeat the value, which could hold a password', () => {
     expect(() => read('https://user:hunter2@market.example')).toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('hunter2') }),

@@ -4,6 +4,11 @@ import marketgate = require('marketgate');
 
 import { errorHandler, KeyApi, LoginApi, MarketplaceStrategy, requirePurchase } from 'marketgate';
 
+import type { KeyvTokenStore } from 'marketgate/keyv';
+import type { RedisCache } from 'marketgate/redis';
+import { createSandbox } from 'marketgate/sandbox';
+import type { describeTokenStore } from 'marketgate/testing';
+
 import passport = require('passport');
 
 /** True only where the two types are the same; `any` is the same as nothing but itself. */
@@ -34,6 +39,18 @@ app.get('/guarded/:id', requirePurchase(keyApi), (req, res) => {
   res.json({ id, typed });
 });
 app.use(errorHandler({ loginPath: '/login' }));
+
+// The other entries are found under every module resolution.
+export type Entries = [KeyvTokenStore, RedisCache, typeof describeTokenStore];
+export const { redirectUrl }: { redirectUrl?: string | undefined } = createSandbox();
+
+// Answers are frozen, so their lists are readonly.
+export const lists = async (): Promise<
+  Same<Awaited<ReturnType<typeof keyApi.listItems>>, readonly marketgate.Item[]>
+> => {
+  const typed: Same<marketgate.Item['tags'], readonly string[] | undefined> = true;
+  return typed;
+};
 
 export const describe = (error: unknown): unknown =>
   marketgate.isMarketgateError(error) && [error.code, error.retryAfter];
