@@ -12,21 +12,11 @@ export interface MarketgateErrorOptions {
   detail?: string | undefined;
 }
 
-/** A {@link MarketgateError} in JSON. */
-export interface MarketgateErrorJson {
-  /** Always `MarketgateError`. */
-  name: string;
-  /** As on the error. */
-  code: MarketgateErrorCode;
-  /** As on the error. */
-  status: number;
-  /** As on the error. */
-  message: string;
-  /** As on the error. */
-  help: string;
-  /** Seconds; absent when unknown. */
-  retryAfter?: number;
-}
+/** A {@link MarketgateError} in JSON. `retryAfter` is absent when unknown. */
+export type MarketgateErrorJson = Pick<
+  MarketgateError,
+  'name' | 'code' | 'status' | 'message' | 'help' | 'retryAfter'
+>;
 
 /**
  * The error class of the package. `code` identifies the case, and `status` is its HTTP status. The message
@@ -53,48 +43,37 @@ export class MarketgateError extends Error {
 
   constructor(code: MarketgateErrorCode, message: string, options: MarketgateErrorOptions = {}) {
     const { status } = ERROR_CODES[code];
+    const { cause, retryAfter, detail } = options;
     const help = `npx marketgate explain ${code}`;
     const expose = status < 500;
-    super(
-      expose ? message : withHelp(message, help),
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
+    // A message that was copied from another error has the command already.
+    const hint = expose || message.endsWith(` (${help})`) ? '' : ` (${help})`;
+    super(message + hint, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
     this.statusCode = status;
     this.expose = expose;
     this.help = help;
-    if (options.retryAfter !== undefined) {
-      this.retryAfter = options.retryAfter;
+    if (retryAfter !== undefined) {
+      this.retryAfter = retryAfter;
       // Express's default error handler sends these headers.
-      const headers = { 'Retry-After': String(Math.ceil(options.retryAfter)) };
+      const headers = { 'Retry-After': String(Math.ceil(retryAfter)) };
       Object.defineProperty(this, 'headers', { value: headers });
     }
-    if (options.detail !== undefined) {
-      Object.defineProperty(this, 'detail', { value: options.detail });
-    }
+    if (detail !== undefined) Object.defineProperty(this, 'detail', { value: detail });
     Object.defineProperty(this, BRAND, { value: true });
   }
 
   /** The error for logs that serialise to JSON. Leaves out the cause, which `inspect` shows. */
   toJSON(): MarketgateErrorJson {
     const { name, code, status, message, help, retryAfter } = this;
-    const known = { name, code, status, message, help };
-    return retryAfter === undefined ? known : { ...known, retryAfter };
+    return { name, code, status, message, help, ...(retryAfter !== undefined && { retryAfter }) };
   }
-}
-
-/** Adds the command to a message, unless the message was copied from an error that has it. */
-function withHelp(message: string, help: string): string {
-  const hint = ` (${help})`;
-  return message.endsWith(hint) ? message : message + hint;
 }
 
 /** Whether `error` is a {@link MarketgateError}, of any loaded build of the package. */
 export function isMarketgateError(error: unknown): error is MarketgateError {
-  return (
-    typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true
-  );
+  return (error as { [BRAND]?: unknown } | null | undefined)?.[BRAND] === true;
 }
 
 /**

@@ -28,10 +28,10 @@ export type {
   RequestMessage,
   StoreDriftMessage,
 } from './diagnostics.js';
-export type { MarketgateErrorCode } from './errors.js';
 export {
   isMarketgateError,
   MarketgateError,
+  type MarketgateErrorCode,
   type MarketgateErrorJson,
   type MarketgateErrorOptions,
 } from './errors.js';
@@ -89,10 +89,7 @@ export {
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
 export type { MarketplaceProfile } from './passport/profile.js';
-export type {
-  ConfirmOptions,
-  MarketplaceStrategyOptions,
-} from './passport/strategy-options.js';
+export type { ConfirmOptions, MarketplaceStrategyOptions } from './passport/strategy-options.js';
 export type {
   AsyncVerify,
   ClassicVerify,
@@ -108,12 +105,12 @@ export {
   type EncryptedTokenStoreOptions,
   type EncryptionKey,
 } from './stores/encrypted-token-store.js';
-export type {
-  GuessLimit,
-  GuessLimitOptions,
-  Reservation,
+export {
+  type GuessLimit,
+  type GuessLimitOptions,
+  MemoryGuessLimit,
+  type Reservation,
 } from './stores/guess-limit.js';
-export { MemoryGuessLimit } from './stores/guess-limit.js';
 export { type HolderStore, MemoryHolderStore } from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';

@@ -14,14 +14,7 @@ const server = (name: string, description: string, example: string) => ({
   variables: { [name]: { default: example, description: 'Yours.' } },
 });
 
-const baseServer = server('base_url', 'The key API.', 'https://market.example');
-const authServer = server('auth_url', 'The login API.', 'https://login.market.example');
-
-/** A response in JSON. */
-const json = (description: string, schema: JsonSchema, examples?: object) => ({
-  description,
-  content: { 'application/json': { schema, ...(examples && { examples }) } },
-});
+const text = (description: string): JsonSchema => ({ type: 'string', description });
 
 /** An object that requires these fields and allows others. */
 const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
@@ -30,24 +23,99 @@ const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema 
   required: Object.keys(properties),
 });
 
-/** `{status: "success", …}`. */
-const success = (payload: Readonly<Record<string, JsonSchema>>): JsonSchema =>
-  objectOf({ status: { type: 'string', const: 'success' }, ...payload });
+/** A parameter in the query. */
+const inQuery = (name: string, description: string, type: string) => ({
+  ...{ name, in: 'query', required: true, description, schema: { type } },
+});
 
-/** The responses of an endpoint of the key API. `msg` is its documented error. */
-function keyApiAnswers(description: string, payload: JsonSchema, msg: string) {
+/** A response in JSON. */
+const json = (description: string, schema: JsonSchema, examples?: object) => ({
+  description,
+  content: { 'application/json': { schema, ...(examples && { examples }) } },
+});
+
+/** A body with these fields, in any of these content types. */
+const bodyOf = (properties: Readonly<Record<string, JsonSchema>>, ...types: string[]) => ({
+  required: true,
+  content: Object.fromEntries(types.map((type) => [type, { schema: objectOf(properties) }])),
+});
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** An operation of the key API. `payload` are the fields next to `status` in a positive answer. */
+function keyOperation(
+  { negativeMsg: msg }: Endpoint<unknown>,
+  operationId: string,
+  summary: string,
+  payload: Readonly<Record<string, JsonSchema>>,
+  more: object = {},
+) {
+  const success = objectOf({ status: { type: 'string', const: 'success' }, ...payload });
   const error = schemaRef('KeyApiError');
   const documented = { summary: 'The documented error', value: { status: 'error', msg } };
   return {
-    200: json(
-      `${description} HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
-      { oneOf: [payload, error] },
-    ),
-    '4XX': json(`An error, documented as "${msg}".`, error, { documented }),
+    ...{ operationId, summary, tags: ['Key API'], security: [{ apiKey: [] }], ...more },
+    responses: {
+      200: json(
+        `${summary}. HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
+        { oneOf: [success, error] },
+      ),
+      '4XX': json(`An error, documented as "${msg}".`, error, { documented }),
+    },
   };
 }
 
-/** The responses of an endpoint of the login API. */
+/** The key API. Each operation acts on what belongs to the account of the api_key. */
+const keyApiPaths = {
+  [accountDetails.path]: {
+    get: keyOperation(accountDetails, 'getAccount', 'Read the account', {
+      data: schemaRef('Account'),
+    }),
+  },
+  [itemsAll.path]: {
+    get: keyOperation(itemsAll, 'listItems', 'List all items', {
+      items: { type: 'array', items: schemaRef('Item') },
+    }),
+  },
+  [itemsItem.path]: {
+    get: keyOperation(
+      itemsItem,
+      'getItem',
+      'Read one item',
+      { item: schemaRef('Item') },
+      { parameters: [{ ...inQuery('item_id', 'The id of the item.', 'integer'), example: 1042 }] },
+    ),
+  },
+  [purchasesValidation.path]: {
+    post: keyOperation(
+      purchasesValidation,
+      'validatePurchase',
+      'Validate a purchase code',
+      { data: objectOf({ purchase: schemaRef('Purchase') }) },
+      {
+        description:
+          'The api_key is a field of the body here, which OpenAPI has no security scheme for. How the parameters are encoded is not shown: form, JSON and query have been seen.',
+        security: [],
+        requestBody: bodyOf(
+          {
+            api_key: text('The key of the workspace. A secret.'),
+            purchase_code: text('The code to validate.'),
+          },
+          FORM,
+          'application/json',
+        ),
+      },
+    ),
+  },
+};
+
+/** An operation of the login API, which has a separate server. */
+const loginOperation = (method: 'get' | 'post', operationId: string, operation: object) => ({
+  servers: [server('auth_url', 'The login API.', 'https://login.market.example')],
+  [method]: { operationId, tags: ['Login with app'], security: [], ...operation },
+});
+
+/** The responses in JSON of an endpoint of the login API. */
 function loginApiAnswers(description: string, payload: JsonSchema) {
   const error = schemaRef('LoginApiError');
   return {
@@ -58,153 +126,48 @@ function loginApiAnswers(description: string, payload: JsonSchema) {
   };
 }
 
-const keyTags = ['Key API'];
-const security = [{ apiKey: [] }];
-
-const itemId = {
-  name: 'item_id',
-  in: 'query',
-  required: true,
-  description: 'The id of the item.',
-  schema: { type: 'integer' },
-  example: 1042,
-};
-
-const purchase = success({ data: objectOf({ purchase: schemaRef('Purchase') }) });
-
-const code: JsonSchema = objectOf({
-  api_key: { type: 'string', description: 'The key of the workspace. A secret.' },
-  purchase_code: { type: 'string', description: 'The code to validate.' },
-});
-
-/** A GET of the key API. */
-const get = (
-  { negativeMsg }: Endpoint<unknown>,
-  operationId: string,
-  summary: string,
-  payload: JsonSchema,
-  parameters: readonly object[] = [],
-) => ({
-  get: {
-    ...{ operationId, summary, tags: keyTags, security },
-    ...(parameters.length > 0 && { parameters }),
-    responses: keyApiAnswers(`${summary}.`, payload, negativeMsg),
-  },
-});
-
-/** The key API. Each operation acts on what belongs to the account of the api_key. */
-const keyApiPaths = {
-  [accountDetails.path]: get(
-    accountDetails,
-    'getAccount',
-    'Read the account',
-    success({ data: schemaRef('Account') }),
-  ),
-  [itemsAll.path]: get(
-    itemsAll,
-    'listItems',
-    'List all items',
-    success({ items: { type: 'array', items: schemaRef('Item') } }),
-  ),
-  [itemsItem.path]: get(
-    itemsItem,
-    'getItem',
-    'Read one item',
-    success({ item: schemaRef('Item') }),
-    [itemId],
-  ),
-  [purchasesValidation.path]: {
-    post: {
-      operationId: 'validatePurchase',
-      summary: 'Validate a purchase code',
-      description:
-        'The api_key is a field of the body here, which OpenAPI has no security scheme for. How the parameters are encoded is not shown: form, JSON and query have been seen.',
-      tags: keyTags,
-      security: [],
-      requestBody: {
-        required: true,
-        content: {
-          'application/x-www-form-urlencoded': { schema: code },
-          'application/json': { schema: code },
-        },
-      },
-      responses: keyApiAnswers('The purchase.', purchase, purchasesValidation.negativeMsg),
-    },
-  },
-};
-
-const loginTags = ['Login with app'];
-const servers = [authServer];
-const text = (description: string) => ({ type: 'string', description });
-
 const page = { 'text/html': { schema: { type: 'string' } } };
 
-/** The login API, version 1.1. It has a separate server. */
+/** The login API, version 1.1. */
 const loginApiPaths = {
-  [OAUTH]: {
-    servers,
-    get: {
-      operationId: 'openLogin',
-      summary: 'Log in and consent',
-      description:
-        'Opened in the user’s browser, not called by the app. When the user accepts, the browser goes to the app’s redirect URL with the query parameter `auth_key`, which works once. How the redirect URL is registered is not shown; no `state` is passed on.',
-      tags: loginTags,
-      security: [],
-      parameters: [
-        {
-          ...{ name: 'app_id', in: 'query', required: true },
-          ...{ description: 'The app’s id.', schema: { type: 'string' } },
-        },
-      ],
-      responses: {
-        200: { description: 'The login or consent page.', content: page },
-        302: {
-          description: 'The user has accepted: to the app’s redirect URL with `auth_key`.',
-          headers: {
-            Location: {
-              description: 'The redirect URL with `?auth_key=…`.',
-              schema: { type: 'string', format: 'uri' },
-            },
-          },
-        },
-        '4XX': { description: 'A page: there is no such app.', content: page },
-      },
-    },
-  },
-  [AUTHORIZE]: {
-    servers,
-    post: {
-      operationId: 'exchangeAuthKey',
-      summary: 'Exchange an auth_key for an access_token',
-      description:
-        'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
-      tags: loginTags,
-      security: [],
-      requestBody: {
-        required: true,
-        content: {
-          'application/x-www-form-urlencoded': {
-            schema: objectOf({
-              app_id: text('The app’s id.'),
-              app_secret: text('The app’s secret.'),
-              auth_key: text('What came to the redirect URL.'),
-            }),
+  [OAUTH]: loginOperation('get', 'openLogin', {
+    summary: 'Log in and consent',
+    description:
+      'Opened in the user’s browser, not called by the app. When the user accepts, the browser goes to the app’s redirect URL with the query parameter `auth_key`, which works once. How the redirect URL is registered is not shown; no `state` is passed on.',
+    parameters: [inQuery('app_id', 'The app’s id.', 'string')],
+    responses: {
+      200: { description: 'The login or consent page.', content: page },
+      302: {
+        description: 'The user has accepted: to the app’s redirect URL with `auth_key`.',
+        headers: {
+          Location: {
+            description: 'The redirect URL with `?auth_key=…`.',
+            schema: { type: 'string', format: 'uri' },
           },
         },
       },
-      responses: loginApiAnswers('The token.', schemaRef('AccessToken')),
+      '4XX': { description: 'A page: there is no such app.', content: page },
     },
-  },
-  [GET_USER_INFO]: {
-    servers,
-    get: {
-      operationId: 'getUserInfo',
-      summary: 'Read the user who logged in',
-      tags: loginTags,
-      security: [{ accessToken: [] }],
-      responses: loginApiAnswers('The user.', objectOf({ user_info: schemaRef('UserInfo') })),
-    },
-  },
+  }),
+  [AUTHORIZE]: loginOperation('post', 'exchangeAuthKey', {
+    summary: 'Exchange an auth_key for an access_token',
+    description:
+      'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
+    requestBody: bodyOf(
+      {
+        app_id: text('The app’s id.'),
+        app_secret: text('The app’s secret.'),
+        auth_key: text('What came to the redirect URL.'),
+      },
+      FORM,
+    ),
+    responses: loginApiAnswers('The token.', schemaRef('AccessToken')),
+  }),
+  [GET_USER_INFO]: loginOperation('get', 'getUserInfo', {
+    summary: 'Read the user who logged in',
+    security: [{ accessToken: [] }],
+    responses: loginApiAnswers('The user.', objectOf({ user_info: schemaRef('UserInfo') })),
+  }),
 };
 
 const DESCRIPTION = `Two HTTP interfaces of one marketplace: the key API, for reading the account and its items and for validating purchase codes; and the login API, version 1.1, for logging users in.
@@ -225,7 +188,7 @@ export const openApiDocument = (version: string) => ({
     description: DESCRIPTION,
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [baseServer],
+  servers: [server('base_url', 'The key API.', 'https://market.example')],
   tags: [
     { name: 'Key API', description: 'With a workspace’s api_key.' },
     { name: 'Login with app', description: 'Version 1.1: log users in by redirect.' },
@@ -234,16 +197,12 @@ export const openApiDocument = (version: string) => ({
   components: {
     securitySchemes: {
       apiKey: {
-        type: 'apiKey',
-        in: 'query',
-        name: 'api_key',
+        ...{ type: 'apiKey', in: 'query', name: 'api_key' },
         description:
           'The key of the workspace, from its settings. A secret: keep it on the server. It travels as a parameter; a header for it is not shown.',
       },
       accessToken: {
-        type: 'apiKey',
-        in: 'query',
-        name: 'access_token',
+        ...{ type: 'apiKey', in: 'query', name: 'access_token' },
         description: 'From the exchange. A secret; it lives for one hour.',
       },
     },
