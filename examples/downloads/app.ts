@@ -95,11 +95,12 @@ export function createApp(parts: AppParts): Express {
     const customer = customerOf(req);
     if (!customer) throw new Error('requireLogin must run first');
     const licence = await licences.redeem(customer.id, req.body.purchase_code, purchaseOf(req));
-    if (!licence) throw new PublicError(409, 'This code was redeemed with another account.');
     req.session.notice = `${licence.itemName} is yours now.`;
     res.redirect(303, '/');
   };
-  app.post('/redeem', mustLogIn, requirePurchase(keyApi, { code: fromBody() }), redeem);
+  // One code, one customer: the account that comes first holds it.
+  const holder = { store: licences, id: (req: Request) => customerOf(req)?.id };
+  app.post('/redeem', mustLogIn, requirePurchase(keyApi, { code: fromBody(), holder }), redeem);
 
   app.post('/licences/:id/link', mustLogIn, async (req, res) => {
     const licence = licences.find(req.params.id);
@@ -135,6 +136,7 @@ export function createApp(parts: AppParts): Express {
 const WORDS: Readonly<Record<string, string>> = {
   purchase_required: 'Please enter your purchase code.',
   purchase_code_invalid: 'The marketplace does not know this code.',
+  purchase_held: 'This code was redeemed with another account.',
   too_many_attempts: 'There were too many wrong codes. Please wait a minute.',
   service_unavailable:
     'The marketplace does not answer, so your code could not be checked. Please try again soon.',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import type { Purchase } from 'marketgate';
+import type { HolderStore, Purchase } from 'marketgate';
 
 /** A purchase that an account has redeemed. */
 export interface Licence {
@@ -14,64 +14,96 @@ export interface Licence {
   kind?: string | undefined;
 }
 
+/** What the file contains. */
+interface Records {
+  licences: Licence[];
+  /** Which account holds which code. */
+  holders: { code: string; userId: string }[];
+}
+
 /**
- * The licences, in a JSON file of one process. With a database this is a table with a unique index on
- * `code`.
+ * The licences, and who holds which code, in a JSON file of one process. For a database, the guide "One code,
+ * one customer" has a holder store.
  */
-export class LicenceStore {
+export class LicenceStore implements HolderStore {
   readonly #file: string;
-  #licences: Licence[];
+  readonly #records: Records;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(file: string, licences: Licence[]) {
+  private constructor(file: string, records: Records) {
     this.#file = file;
-    this.#licences = licences;
+    this.#records = records;
   }
 
   /** Creates the file with the first licence. */
   static async open(file: string): Promise<LicenceStore> {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '[]';
+      if (error.code === 'ENOENT') return '{"licences":[],"holders":[]}';
       throw error;
     });
-    return new LicenceStore(file, JSON.parse(text) as Licence[]);
+    return new LicenceStore(file, JSON.parse(text) as Records);
   }
 
   /** An account's licences, newest last. */
   of(userId: string): Licence[] {
-    return this.#licences.filter((licence) => licence.userId === userId);
+    return this.#records.licences.filter((licence) => licence.userId === userId);
   }
 
   find(id: unknown): Licence | undefined {
-    return this.#licences.find((licence) => licence.id === id);
+    return this.#records.licences.find((licence) => licence.id === id);
   }
 
-  /** Gives a purchase to an account; `undefined` when another account has redeemed its code. */
-  async redeem(userId: string, sent: string, purchase: Purchase): Promise<Licence | undefined> {
+  /** Gives a purchase to the account that holds its code. */
+  async redeem(userId: string, sent: string, purchase: Purchase): Promise<Licence> {
     // The code as the customer sent it, because some deployments mask the one in their answer. Without
-    // letter case and invisible characters, so that one code cannot be redeemed twice.
+    // letter case and invisible characters, so that one code is not redeemed twice.
     const code = sent.normalize('NFKC').replace(/[^\w-]/g, '');
     const isSame = (other: Licence) => other.code.toLowerCase() === code.toLowerCase();
-    const known = this.#licences.find(isSame);
-    if (known !== undefined) return known.userId === userId ? known : undefined;
+    const known = this.of(userId).find(isSame);
+    if (known !== undefined) return known;
     const { item, license_type: kind } = purchase;
     const itemName = item.name ?? `Item ${item.id}`;
     const licence = { id: randomUUID(), userId, code, itemId: item.id, itemName, kind };
-    // Added before the first await: of two accounts at the same moment only one gets it.
-    this.#licences.push(licence);
+    this.#records.licences.push(licence);
     await this.#save();
     return licence;
   }
 
+  /** The code stays with its account, which can redeem it again if it becomes valid again. */
   async remove({ id }: Licence): Promise<void> {
-    this.#licences = this.#licences.filter((licence) => licence.id !== id);
+    this.#records.licences = this.#records.licences.filter((licence) => licence.id !== id);
     await this.#save();
+  }
+
+  async take(code: string, holder: string, max: number): Promise<boolean> {
+    // No await before it is added: of two accounts at the same moment only one gets it.
+    const holders = this.#holdersOf(code);
+    if (holders.includes(holder)) return true;
+    if (holders.length >= max) return false;
+    this.#records.holders.push({ code, userId: holder });
+    await this.#save();
+    return true;
+  }
+
+  async release(code: string, holder?: string): Promise<void> {
+    this.#records.holders = this.#records.holders.filter(
+      (each) => each.code !== code || (holder !== undefined && each.userId !== holder),
+    );
+    await this.#save();
+  }
+
+  async holders(code: string): Promise<string[]> {
+    return this.#holdersOf(code);
+  }
+
+  #holdersOf(code: string): string[] {
+    return this.#records.holders.filter((each) => each.code === code).map(({ userId }) => userId);
   }
 
   /** One write at a time, each into a new file: a crash leaves the old file or the new one. */
   #save(): Promise<void> {
     const save = async () => {
-      const text = JSON.stringify(this.#licences, null, 2);
+      const text = JSON.stringify(this.#records, null, 2);
       await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
       await rename(`${this.#file}.new`, this.#file);
     };

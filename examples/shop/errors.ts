@@ -38,6 +38,10 @@ const WORDS: Readonly<Record<string, Words>> = {
     text: 'The code is valid for something else you bought. Please use the code of this item.',
     next: 'redeem',
   },
+  purchase_held: {
+    title: 'This code is used by another account',
+    text: 'If the code is yours, log in with the account you used it with first, or write to us.',
+  },
   support_expired: {
     title: 'Support for this purchase has ended',
     text: 'The code is valid and you can download the item. Support has ended or was not included.',

@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, Request, RequestHandler } from 'express';
 import {
   accountOf,
   fromBody,
@@ -8,6 +8,7 @@ import {
   loadAccount,
   loadItem,
   loadItems,
+  MemoryHolderStore,
   purchaseOf,
   requirePurchase,
 } from 'marketgate';
@@ -61,9 +62,11 @@ export function addRoutes(app: Express, shop: Shop): void {
   app.use(['/redeem', '/account'], customersOnly);
   const redeemPage = { title: 'Redeem a code', section: 'redeem' } as const;
   app.get('/redeem', (req, res) => sendPage(req, res, shop, { ...redeemPage, main: redeemView() }));
+  // One code, one customer. A shop with a database stores the holders there.
+  const holder = { store: new MemoryHolderStore(), id: (req: Request) => customerOf(req)?.id };
   app.post(
     '/redeem',
-    requirePurchase(keyApi, { code: fromBody('purchase_code') }),
+    requirePurchase(keyApi, { code: fromBody('purchase_code'), holder }),
     keepPurchase,
     onTheForm(shop, (_req, problem) => ({ ...redeemPage, main: redeemView(problem) })),
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Visit } from '../../support/browser.js';
+import { Browser, type Visit } from '../../support/browser.js';
 import { openShopExample as open, type ShopExample } from './open-shop-example.js';
 import { runExample, runSources } from './run-example.js';
 
@@ -124,6 +124,20 @@ describe('examples/shop', () => {
     expect((await shop.page('/items/1055')).text).toContain('Yours to download');
     expect((await shop.page('/items/1055/download')).text).toContain('Licence: Extended');
     expect((await shop.page('/items/1042/download')).status).toBe(402);
+  });
+
+  it('lets one account redeem a code, and says so to the next', async () => {
+    const shop = await open();
+    const code = shop.code('supported');
+    await shop.logIn();
+    await shop.redeem(code);
+    const other = new Browser();
+    await other.logIn(`${shop.origin}/login`, '3002');
+    const refused = await other.submit(`${shop.origin}/redeem`, { purchase_code: code });
+    expect([refused.status, notice(refused)]).toEqual([
+      ...[403, expect.stringContaining('used by another account')],
+    ]);
+    expect((await shop.redeem(code)).url).toBe(`${shop.origin}/account`);
   });
 
   it('removes a purchase after a refund', async () => {
