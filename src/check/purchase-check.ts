@@ -157,9 +157,7 @@ export type PurchaseCheck<About> = (
 export function purchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<About> & {
-    holder?: HolderOptions<HolderId | ((about: About) => HolderId)> | undefined;
-  },
+  options: PurchaseCheckOptions<About> & { holder?: AnyHolderOptions<About> | undefined },
   clientOf: (about: About, limit: GuessLimit) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
@@ -167,7 +165,7 @@ export function purchaseCheck<About>(
   const { fresh } = options;
   if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
-  const hold = 'holder' in options ? holderCheck(owner, options.holder) : undefined;
+  const hold = 'holder' in options ? holdValid(owner, options.holder) : undefined;
 
   return (given, about, withSignal) => {
     if (isAbsent(given)) return absent();
@@ -185,14 +183,9 @@ export function purchaseCheck<About>(
       const result = checkPurchased(purchase, items, about);
       if (hold === undefined) return result;
       // Last, so that a refused purchase is held by nobody.
-      const holdValid = (checked: CheckResult): MaybeLater<CheckResult> => {
-        if (checked.verdict !== 'valid') return checked;
-        const holding = hold(code, about);
-        return isPromise(holding)
-          ? holding.then((later) => heldResult(later, purchase))
-          : heldResult(holding, purchase);
-      };
-      return isPromise(result) ? result.then(holdValid) : holdValid(result);
+      return isPromise(result)
+        ? result.then((later) => hold(later, code, about))
+        : hold(result, code, about);
     };
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known);
@@ -251,13 +244,23 @@ const HOLDER_MESSAGES = {
   purchase_held: 'the purchase code is valid, but held by another account',
 } as const;
 
-function heldResult(
-  holding: Awaited<ReturnType<ReturnType<typeof holderCheck>>>,
-  purchase: Purchase,
-): CheckResult {
-  if (holding === true) return { verdict: 'valid', purchase };
-  if (typeof holding === 'string') return deny(holding, HOLDER_MESSAGES[holding], purchase);
-  return { verdict: 'unknown', error: holding, isOutage: true };
+type AnyHolderOptions<About> = HolderOptions<HolderId | ((about: About) => HolderId)>;
+
+/** Makes the function that lets the account hold the code of a valid purchase, or refuses it. */
+function holdValid<About>(owner: string, option: AnyHolderOptions<About> | undefined) {
+  const hold = holderCheck(owner, option);
+  return (result: CheckResult, code: string, about: About): MaybeLater<CheckResult> => {
+    if (result.verdict !== 'valid') return result;
+    const resultOf = (holding: Awaited<ReturnType<typeof hold>>): CheckResult => {
+      if (holding === true) return result;
+      if (typeof holding === 'string') {
+        return deny(holding, HOLDER_MESSAGES[holding], result.purchase);
+      }
+      return { verdict: 'unknown', error: holding, isOutage: true };
+    };
+    const holding = hold(code, about);
+    return isPromise(holding) ? holding.then(resultOf) : resultOf(holding);
+  };
 }
 
 /**

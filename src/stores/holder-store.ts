@@ -1,3 +1,4 @@
+import { later } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { normalizePurchaseCode, purchaseKey } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
@@ -20,19 +21,40 @@ export interface HolderStore {
   holders(code: string): Promise<string[]>;
 }
 
-/** How long a process does not ask a store again about an account that holds a code, in milliseconds. */
+/** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
 const REMEMBERED = 5000;
-/** The most such accounts; the oldest is forgotten first. */
+/** The most holders that are remembered. */
 const MOST_REMEMBERED = 10_000;
 
-/** By store: until when each account is known to hold its code, the oldest first. */
-const known = new WeakMap<HolderStore, Map<string, number>>();
+/** The holders that this process has heard of, by code. Forgotten together, so that a hit needs no clock. */
+class KnownHolders {
+  /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
+  current = new Map<string, Set<string>>();
+  #size = 0;
+
+  has(code: string, holder: string): boolean {
+    return this.current.get(code)?.has(holder) === true;
+  }
+
+  /** @param to - what was current before the store was asked. */
+  add(to: Map<string, Set<string>>, code: string, holder: string): void {
+    if (to !== this.current || this.#size >= MOST_REMEMBERED) return;
+    if (this.#size === 0) later(REMEMBERED, () => to === this.current && this.forget());
+    this.#size++;
+    to.set(code, (to.get(code) ?? new Set()).add(holder));
+  }
+
+  forget(): void {
+    this.current = new Map();
+    this.#size = 0;
+  }
+}
+
+/** One for each store, because several guards can have the same. */
+const known = new WeakMap<HolderStore, KnownHolders>();
 
 /** Makes all guards of this process ask the store again, after a release. */
-export function forgetHolders(store: HolderStore): void {
-  // A new map, so that the answer to an earlier call is not added to it.
-  known.set(store, new Map());
-}
+export const forgetHolders = (store: HolderStore): void => known.get(store)?.forget();
 
 /**
  * A holder store as the guards use it: a holder's next requests need no call, each call has a deadline, and each
@@ -41,6 +63,7 @@ export function forgetHolders(store: HolderStore): void {
 export class GuardedHolderStore {
   readonly #store: HolderStore;
   readonly #guard: StoreGuard;
+  readonly #known: KnownHolders;
 
   /** @throws TypeError that names the option and the method that is missing. */
   constructor(owner: string, option: string, value: unknown) {
@@ -48,37 +71,28 @@ export class GuardedHolderStore {
     const what = 'a holder store, as in new MemoryHolderStore()';
     this.#store = shapedOption<HolderStore>(owner, option, value, methods, what);
     this.#guard = new StoreGuard(option, this.#store);
-    if (!known.has(this.#store)) forgetHolders(this.#store);
+    this.#known = known.get(this.#store) ?? new KnownHolders();
+    known.set(this.#store, this.#known);
   }
 
   /** Whether the account is known to hold the code. */
   isKnown(code: string, holder: string): boolean {
-    const until = known.get(this.#store)?.get(nameOf(code, holder));
-    return until !== undefined && performance.now() < until;
+    return this.#known.has(code, holder);
   }
 
   /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
-    const remembered = known.get(this.#store);
+    const { current } = this.#known;
     const isHeld: unknown = await this.#guard.call('take', () =>
       this.#store.take(code, holder, max),
     );
-    if (typeof isHeld !== 'boolean')
+    if (typeof isHeld !== 'boolean') {
       throw this.#guard.failure('take', 'gave neither true nor false');
-    if (isHeld && remembered !== undefined) {
-      const name = nameOf(code, holder);
-      // Deleted first, so that the map stays in the order of expiry.
-      remembered.delete(name);
-      const [oldest = ''] = remembered.keys();
-      if (remembered.size >= MOST_REMEMBERED) remembered.delete(oldest);
-      remembered.set(name, performance.now() + REMEMBERED);
     }
+    if (isHeld) this.#known.add(current, code, holder);
     return isHeld;
   }
 }
-
-// No code contains a line break.
-const nameOf = (code: string, holder: string): string => `${code}\n${holder}`;
 
 /**
  * The one spelling of a code, as the guards give it, for a call by the app itself.

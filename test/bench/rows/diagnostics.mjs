@@ -42,7 +42,7 @@ every \`hasSubscribers\` replaced by \`false\`.`,
   },
   measure: (options, { service }) =>
     measureWork(
-      'subjects/diagnostics.mjs',
+      'subjects/guard-alone.mjs',
       { ...options, service },
       { warmUp: 300_000, calls: 600_000 },
     ),

@@ -4,6 +4,7 @@ export const ROWS = [
   'guard-hit-express4',
   'guard-wrong-code',
   'diagnostics',
+  'holder',
   'loaders',
   'cold-call',
   'stampede',

@@ -261,13 +261,13 @@ describe('a holder who comes again', () => {
     expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
   });
 
-  it('is one of 10,000 that are known, the latest of all', async () => {
+  it('is one of 10,000 that are known', async () => {
     const { store, take } = spiedStore();
     for (let i = 0; i <= 10_000; i++) await visit(store, i, { max: 20_000 });
     take.mockClear();
-    for (const i of [10_000, 9_999, 2]) await visit(store, i);
+    for (const i of [0, 9_999]) await visit(store, i);
     expect(take).not.toHaveBeenCalled();
-    await visit(store, 0);
+    await visit(store, 10_000);
     expect(take).toHaveBeenCalledTimes(1);
   });
 });

@@ -8,21 +8,30 @@ let heard = 0;
 /** As much of a response as the guard uses. */
 const res = { locals: {}, hasHeader: () => false, getHeader() {}, setHeader() {} };
 
-/** @param {{ entry: string, service: string, isHeard?: boolean }} options */
-export default async function makeGuarded({ entry, service, isHeard = false }) {
+/** @param {{ entry: string, service: string, isHeard?: boolean, isHeld?: boolean }} options */
+export default async function makeGuarded({ entry, service, isHeard = false, isHeld = false }) {
   const { KeyApi, requirePurchase } = await import(pathToFileURL(entry).href);
   const keyApi = new KeyApi({ baseUrl: service, apiKey: 'bench' });
   await Promise.all(CODES.map((code) => keyApi.validatePurchase(code)));
   if (isHeard) {
     for (const name of ['lookup', 'guard']) subscribe(`marketgate:${name}`, () => heard++);
   }
-  const guard = requirePurchase(keyApi, { item: 1042 });
+  const store = { take: async () => true, release: async () => {}, holders: async () => [] };
+  const holder = { store, id: (req) => req.user.id };
+  const guard = requirePurchase(keyApi, { item: 1042, ...(isHeld && { holder }) });
   let passed = 0;
   const next = (error) => {
     if (error === undefined) passed++;
   };
-  const visit = (number) =>
-    guard({ headers: { 'x-purchase-code': CODES[number % CODES.length] } }, res, next);
+  const visit = (number) => {
+    const code = CODES[number % CODES.length];
+    guard({ headers: { 'x-purchase-code': code }, user: { id: code } }, res, next);
+  };
+  if (isHeld) {
+    for (let i = 0; i < CODES.length; i++) visit(i);
+    await new Promise(setImmediate);
+    passed = 0;
+  }
   return {
     work(calls) {
       const before = passed;
