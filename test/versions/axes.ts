@@ -71,3 +71,191 @@ export const TYPED_EXPRESS = {
   '4': { express: '^4', '@types/express': '^4' },
   '5': { express: '^5', '@types/express': '^5' },
 } as const;
+
+/** A program of `apps/`. */
+export interface App {
+  readonly name: string;
+  readonly program: string;
+  /** What it needs beside Express and passport. The first names the version of the row. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Why it cannot work, by version of Node. */
+  readonly not?: Readonly<Partial<Record<(typeof NODES)[number], string>>>;
+}
+
+/** The newest of each: npm takes it for whatever Node it runs on. */
+const ANY = '*';
+
+export const FRAMEWORKS: readonly App[] = [
+  { name: 'Express', program: 'express.mjs', packages: { express: '^5' } },
+  {
+    name: 'Fastify, middie',
+    program: 'fastify-middie.mjs',
+    packages: { fastify: ANY, '@fastify/middie': ANY },
+  },
+  {
+    name: 'Fastify, @fastify/express',
+    program: 'fastify-express.mjs',
+    packages: { fastify: ANY, '@fastify/express': ANY },
+  },
+  {
+    name: 'Fastify, @fastify/passport',
+    program: 'fastify-passport.mjs',
+    packages: {
+      ...{ '@fastify/passport': ANY, fastify: ANY, '@fastify/middie': ANY },
+      ...{ '@fastify/cookie': ANY, '@fastify/session': ANY },
+    },
+  },
+  { name: 'Connect', program: 'connect.mjs', packages: { connect: ANY } },
+  { name: 'polka', program: 'polka.mjs', packages: { polka: ANY } },
+  {
+    name: 'restify 11',
+    program: 'restify.mjs',
+    packages: { restify: '^11' },
+    not: { '24': 'restify itself does not load', '26': 'restify itself does not load' },
+  },
+  { name: 'restify 12', program: 'restify.mjs', packages: { restify: '^12' } },
+  {
+    name: 'Koa, koa-connect',
+    program: 'koa-connect.mjs',
+    packages: { koa: ANY, 'koa-connect': ANY },
+  },
+  {
+    name: 'Koa, koa-passport',
+    program: 'koa-passport.mjs',
+    packages: { 'koa-passport': ANY, koa: ANY, 'koa-connect': ANY, 'koa-session': ANY },
+  },
+  { name: 'next-connect', program: 'next-connect.mjs', packages: { 'next-connect': ANY } },
+  {
+    name: "Next's pages API",
+    program: 'next-pages.mjs',
+    packages: { next: ANY, react: ANY, 'react-dom': ANY, 'next-connect': ANY },
+  },
+  ...['11', '12'].map((version) => ({
+    name: `NestJS ${version}`,
+    program: 'nest.mjs',
+    packages: {
+      ...{ '@nestjs/core': `^${version}`, '@nestjs/common': `^${version}` },
+      ...{ '@nestjs/platform-express': `^${version}`, '@nestjs/passport': `^${version}` },
+      ...{ 'reflect-metadata': ANY, rxjs: ANY },
+    },
+  })),
+  {
+    name: 'Socket.IO, `io.engine.use`',
+    program: 'socket-io.mjs',
+    packages: { 'socket.io': ANY, 'socket.io-client': ANY },
+  },
+  {
+    name: 'Hono, `checkPurchase`',
+    program: 'hono.mjs',
+    packages: { hono: ANY, '@hono/node-server': ANY },
+  },
+  { name: 'tRPC, `checkPurchase`', program: 'trpc.mjs', packages: { '@trpc/server': ANY } },
+  {
+    name: 'GraphQL Yoga, `checkPurchase`',
+    program: 'yoga.mjs',
+    packages: { 'graphql-yoga': ANY, graphql: ANY },
+  },
+];
+
+/** Where login attempts and the login are in a session. */
+export const SESSIONS: readonly App[] = [
+  {
+    name: 'express-session',
+    program: 'session-express.mjs',
+    packages: { 'express-session': ANY },
+  },
+  { name: 'iron-session', program: 'session-iron.mjs', packages: { 'iron-session': ANY } },
+  {
+    name: 'cookie-session, refused where passport keeps the login in it',
+    program: 'session-cookie.mjs',
+    packages: { 'cookie-session': ANY },
+  },
+];
+
+/** A bundler. */
+export interface Bundle {
+  readonly name: string;
+  readonly packages: App['packages'];
+  /** What a shell does to write `out`. */
+  readonly build: string;
+  /** The file of `out` that Node runs; without it, `out/app` is a program itself. */
+  readonly start?: string;
+}
+
+const ESBUILD = 'esbuild apps/express.mjs --bundle --platform=node --log-level=error';
+const REQUIRE =
+  '--banner:js=\'import{createRequire}from"node:module";const require=createRequire(import.meta.url);\'';
+
+export const BUNDLES: readonly Bundle[] = [
+  {
+    name: 'esbuild, CommonJS',
+    packages: { esbuild: ANY },
+    build: `${ESBUILD} --outfile=out/app.cjs`,
+    start: 'app.cjs',
+  },
+  {
+    name: 'esbuild, minified',
+    packages: { esbuild: ANY },
+    build: `${ESBUILD} --minify --outfile=out/app.cjs`,
+    start: 'app.cjs',
+  },
+  {
+    name: 'esbuild, ES module',
+    packages: { esbuild: ANY },
+    build: `${ESBUILD} --format=esm ${REQUIRE} --outfile=out/app.mjs`,
+    start: 'app.mjs',
+  },
+  {
+    name: 'esbuild, --splitting',
+    packages: { esbuild: ANY },
+    build: `${ESBUILD} --format=esm --splitting ${REQUIRE} --outdir=out --out-extension:.js=.mjs`,
+    start: 'express.mjs',
+  },
+  {
+    name: 'rollup',
+    packages: {
+      ...{ rollup: ANY, '@rollup/plugin-commonjs': ANY },
+      ...{ '@rollup/plugin-json': ANY, '@rollup/plugin-node-resolve': ANY },
+    },
+    build: 'rollup --config rollup.config.mjs --silent',
+    start: 'app.mjs',
+  },
+  {
+    name: 'webpack',
+    packages: { webpack: ANY, 'webpack-cli': ANY },
+    build: 'webpack --config webpack.config.cjs',
+    start: 'app.cjs',
+  },
+  {
+    name: 'ncc',
+    packages: { '@vercel/ncc': ANY },
+    build: 'ncc build apps/express.mjs --out out',
+    start: 'index.mjs',
+  },
+  {
+    name: 'a single executable (SEA)',
+    packages: { postject: ANY, esbuild: ANY },
+    build: [
+      `${ESBUILD} --outfile=out/app.cjs`,
+      '"$NODE" --experimental-sea-config sea.json',
+      'cp "$NODE" out/app',
+      'postject out/app NODE_SEA_BLOB app.blob --sentinel-fuse NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',
+    ].join('\n'),
+  },
+];
+
+export const RUNTIMES = [
+  {
+    packages: { bun: ANY },
+    // npm runs no scripts here, and this one puts the program in its place.
+    install: 'node_modules/bun/install.js',
+    command: ['bun'],
+    server: 'bun-serve.mjs',
+  },
+  {
+    packages: { deno: ANY },
+    install: undefined,
+    command: ['deno', 'run', '-A'],
+    server: 'deno-serve.mjs',
+  },
+] as const;

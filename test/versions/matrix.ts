@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startRedis } from '../support/redis-server.js';
+import { appsTable, bundlesTable, runtimesTable } from './apps.js';
 import {
   FLOORS,
+  FRAMEWORKS,
   NODES,
   RESOLUTIONS,
+  SESSIONS,
   SETUPS,
   type Setup,
   TYPED_EXPRESS,
@@ -16,7 +19,7 @@ import {
   UNDICIS,
 } from './axes.js';
 import { makeProject, nodeProgram, type Outcome, pack, run, versionOf } from './project.js';
-import { type Failure, NONE, type Table, toMarkdown } from './results.js';
+import { FAILED, type Failure, NONE, OK, type Table, toMarkdown } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const failures: Failure[] = [];
@@ -25,7 +28,7 @@ const failures: Failure[] = [];
 function cell(name: string, outcomes: readonly Outcome[]): string {
   const bad = outcomes.filter(({ ok }) => !ok);
   for (const { output } of bad) failures.push({ name, output });
-  const mark = bad.length === 0 ? 'ok' : 'FAILED';
+  const mark = bad.length === 0 ? OK : FAILED;
   console.log(`${mark.padEnd(7)}${name}`);
   return mark;
 }
@@ -175,7 +178,12 @@ const redis = await startRedis();
 try {
   const tarball = await pack(workplace);
   const wanted = process.argv.slice(2);
+  const matrix = { workplace, tarball, cell };
   const all = {
+    frameworks: () => appsTable(matrix, 'In a framework: guard, outage and login', FRAMEWORKS),
+    sessions: () => appsTable(matrix, 'With a session', SESSIONS),
+    bundles: () => bundlesTable(matrix),
+    runtimes: () => runtimesTable(matrix),
     bare: () => bareTable(workplace, tarball),
     dispatcher: () => dispatcherTable(workplace, tarball),
     floor: () => floorTable(workplace, tarball, redis.url),

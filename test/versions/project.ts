@@ -12,6 +12,16 @@ export interface Outcome {
   readonly output: string;
 }
 
+/** What the tables of the matrix have in common. */
+export interface Matrix {
+  /** A folder for projects. */
+  readonly workplace: string;
+  /** The packed package. */
+  readonly tarball: string;
+  /** The mark of one cell, from what its programs did. */
+  cell(name: string, outcomes: readonly Outcome[]): string;
+}
+
 /** Runs a program to its end, with a deadline: what keeps a process alive is a fault too. */
 export function run(
   command: string,

@@ -11,6 +11,10 @@ export interface Failure {
   readonly output: string;
 }
 
+/** The marks of a cell. Anything else in its place is why there is none. */
+export const OK = 'ok';
+export const FAILED = 'FAILED';
+
 /** Instead of a mark, where there is nothing to try. */
 export const NONE = '–';
 
@@ -26,14 +30,14 @@ const tableText = ({ title, head, rows }: Table): string =>
 export function toMarkdown(tables: readonly Table[], failures: readonly Failure[]): string {
   const cells = tables
     .flatMap(({ rows }) => rows.flatMap((row) => row.slice(1)))
-    .filter((mark) => mark !== NONE);
-  const count = cells.filter((mark) => mark === 'ok').length;
+    .filter((mark) => mark === OK || mark === FAILED);
+  const count = cells.filter((mark) => mark === OK).length;
   const broken = failures.map(({ name, output }) =>
     [`### ${name}`, '', '```', ...output.split('\n').slice(0, MOST_LINES), '```'].join('\n'),
   );
   return [
     '# Versions',
-    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/` and `types/`.',
+    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/`, `apps/` and `types/`.',
     `${count} of ${cells.length} cells are ok.`,
     ...tables.map(tableText),
     ...(broken.length > 0 ? ['## What failed', ...broken] : []),

@@ -1,0 +1,108 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type App, BUNDLES, type Bundle, NODES, RUNTIMES } from './axes.js';
+import { type Matrix, makeProject, nodeProgram, type Outcome, run, versionOf } from './project.js';
+import type { Table } from './results.js';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** A project with the programs of `apps/` and what they need. */
+async function appProject(
+  { workplace, tarball }: Matrix,
+  name: string,
+  packages: App['packages'],
+): Promise<string> {
+  const base = { marketgate: tarball, express: '^5', passport: '^0.7' };
+  const project = await makeProject(workplace, name, { ...base, ...packages });
+  await cp(here('./apps'), join(project, 'apps'), { recursive: true });
+  return project;
+}
+
+/** The first package of a row, with the version that the project got. */
+async function titleOf(project: string, packages: App['packages']): Promise<string> {
+  const [name = ''] = Object.keys(packages);
+  return `${name} ${await versionOf(project, name)}`;
+}
+
+/** A row for each program, a column for each Node. */
+export async function appsTable(
+  matrix: Matrix,
+  title: string,
+  apps: readonly App[],
+): Promise<Table> {
+  const rows: string[][] = [];
+  for (const { name, program, packages, not } of apps) {
+    const project = await appProject(matrix, name, packages);
+    const row = [`${name} (${await titleOf(project, packages)})`];
+    for (const version of NODES) {
+      const reason = not?.[version];
+      if (reason !== undefined) {
+        row.push(reason);
+        continue;
+      }
+      const node = await nodeProgram(version, matrix.workplace);
+      const outcome = await run(node, [join('apps', program)], { cwd: project });
+      row.push(matrix.cell(`${name}, Node ${version}`, [outcome]));
+    }
+    rows.push(row);
+  }
+  return { title, head: ['with', ...NODES.map((version) => `Node ${version}`)], rows };
+}
+
+/** Bundles of the Express program, which run where no package is installed. */
+export async function bundlesTable(matrix: Matrix): Promise<Table> {
+  const rows: string[][] = [];
+  for (const bundle of BUNDLES) {
+    const project = await appProject(matrix, `bundle ${bundle.name}`, bundle.packages);
+    await cp(here('./bundles'), project, { recursive: true });
+    const row = [`${bundle.name} (${await titleOf(project, bundle.packages)})`];
+    const { start } = bundle;
+    const outcomes = start === undefined ? [] : [await build(project, bundle, process.execPath)];
+    for (const version of NODES) {
+      const node = await nodeProgram(version, matrix.workplace);
+      // A single executable has Node in it.
+      if (start === undefined) outcomes.splice(0, 1, await build(project, bundle, node));
+      const alone = join(matrix.workplace, `alone ${bundle.name} ${version}`);
+      await cp(join(project, 'out'), alone, { recursive: true });
+      const started = await (start === undefined
+        ? run('./app', [], { cwd: alone })
+        : run(node, [start], { cwd: alone }));
+      row.push(matrix.cell(`${bundle.name}, Node ${version}`, [...outcomes, started]));
+    }
+    rows.push(row);
+  }
+  const head = ['with', ...NODES.map((version) => `Node ${version}`)];
+  return { title: 'In a bundle', head, rows };
+}
+
+/** Builds what a shell is told, with the programs of the project and this Node. */
+function build(project: string, { build: commands }: Bundle, node: string): Promise<Outcome> {
+  const path = `${join(project, 'node_modules/.bin')}:${process.env.PATH}`;
+  return run('sh', ['-ec', commands], { cwd: project, env: { NODE: node, PATH: path } });
+}
+
+/** Bun and Deno: the Express program as it is and with `fetch`, and a server of their own. */
+export async function runtimesTable(matrix: Matrix): Promise<Table> {
+  const rows: string[][] = [];
+  for (const { packages, install, command, server } of RUNTIMES) {
+    const [name = ''] = Object.keys(packages);
+    const project = await appProject(matrix, `runtime ${name}`, packages);
+    if (install !== undefined) await run(process.execPath, [install], { cwd: project });
+    const row = [await titleOf(project, packages)];
+    const [program = '', ...args] = command;
+    const tried: [what: string, app: string, env: NodeJS.ProcessEnv][] = [
+      ['Express', 'express.mjs', {}],
+      ['Express, option `fetch`', 'express.mjs', { MARKETGATE_FETCH: '1' }],
+      ['own server', server, {}],
+    ];
+    for (const [what, app, env] of tried) {
+      const bin = join(project, 'node_modules/.bin', program);
+      const outcome = await run(bin, [...args, join('apps', app)], { cwd: project, env });
+      row.push(matrix.cell(`${name}, ${what}`, [outcome]));
+    }
+    rows.push(row);
+  }
+  const head = ['with', 'Express', 'Express, option `fetch`', '`checkPurchase` in its own server'];
+  return { title: 'Other runtimes', head, rows };
+}
