@@ -1,7 +1,5 @@
-/** Called when a deadline ends. An object, so that a call can listen without a new function. */
-export interface EndListener {
-  onEnd(reason: unknown): void;
-}
+/** Called when a deadline ends, with what the call rejects with. */
+type EndListener = (reason: unknown) => void;
 
 /**
  * The time limit of one call, with everything that it waits for. It ends by time or by the caller's
@@ -19,7 +17,7 @@ export class Deadline {
   readonly #timer: NodeJS.Timeout;
   readonly #stopListening: (() => void) | undefined;
   readonly #open: Set<Deadline> | undefined;
-  #listeners: EndListener[] = [];
+  readonly #listeners = new Set<EndListener>();
 
   /**
    * @param exceeded makes the error that the call rejects with when its time has elapsed.
@@ -52,21 +50,19 @@ export class Deadline {
 
   /** Calls `listener` when the deadline ends; at once if it has ended. */
   listen(listener: EndListener): void {
-    if (this.ended) listener.onEnd(this.reason);
-    else this.#listeners.push(listener);
+    if (this.ended) listener(this.reason);
+    else this.#listeners.add(listener);
   }
 
   unlisten(listener: EndListener): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    this.#listeners.delete(listener);
   }
 
   /** Waits for `promise` until the deadline ends. The promise itself goes on. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const listener: EndListener = { onEnd: reject };
-      this.listen(listener);
-      promise.then(resolve, reject).finally(() => this.unlisten(listener));
+      this.listen(reject);
+      promise.then(resolve, reject).finally(() => this.unlisten(reject));
     });
   }
 
@@ -90,9 +86,9 @@ export class Deadline {
     if (this.ended) return;
     this.ended = true;
     this.reason = reason;
-    const listeners = this.#listeners;
+    const listeners = [...this.#listeners];
     this.dispose();
-    for (const listener of listeners) listener.onEnd(reason);
+    for (const listener of listeners) listener(reason);
   }
 
   /** Must be called when the call has ended; otherwise the timer keeps the process alive. */
@@ -100,7 +96,7 @@ export class Deadline {
     clearTimeout(this.#timer);
     this.#stopListening?.();
     this.#open?.delete(this);
-    this.#listeners = [];
+    this.#listeners.clear();
   }
 }
 

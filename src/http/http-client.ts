@@ -1,4 +1,4 @@
-import { Deadline, type EndListener } from '../deadline.js';
+import { Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd, FAILURES } from './breaker.js';
@@ -195,18 +195,16 @@ class RetryLimit {
     await new Promise<void>((resolve, reject) => {
       const go = (): void => {
         this.#waiting.delete(go);
-        deadline.unlisten(listener);
+        deadline.unlisten(leave);
         this.#taken++;
         resolve();
       };
-      const listener: EndListener = {
-        onEnd: (reason) => {
-          this.#waiting.delete(go);
-          reject(reason);
-        },
+      const leave = (reason: unknown): void => {
+        this.#waiting.delete(go);
+        reject(reason);
       };
       this.#waiting.add(go);
-      deadline.listen(listener);
+      deadline.listen(leave);
     });
   }
 

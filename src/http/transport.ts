@@ -1,6 +1,6 @@
 import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Deadline, EndListener } from '../deadline.js';
+import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { networkFailure } from './failure.js';
@@ -120,7 +120,7 @@ const first = (value: string | string[] | undefined): string | undefined =>
  * undici 7 and 8 call `onRequestStart` and the `onResponse…` methods, undici 6 calls `onConnect`,
  * `onHeaders`, `onData`, `onComplete` and `onError`.
  */
-class ResponseHandler implements EndListener {
+class ResponseHandler {
   #abort: Abort | undefined;
   #isDone = false;
   #status = 0;
@@ -135,16 +135,16 @@ class ResponseHandler implements EndListener {
     private readonly resolve: (response: WireResponse) => void,
     private readonly reject: (error: unknown) => void,
   ) {
-    deadline.listen(this);
+    deadline.listen(this.#onEnd);
   }
 
-  /** The deadline of the call has ended, by time or by the caller's signal. */
-  onEnd(reason: unknown): void {
+  /** Ends the request without a response, also when the deadline of the call ends. */
+  readonly #onEnd = (reason: unknown): void => {
     if (!this.#finish()) return;
     this.#chunks = [];
     this.reject(reason);
     this.#abort?.(new Error('the call has ended'));
-  }
+  };
 
   onRequestStart(controller: { abort: Abort }, context?: unknown): void {
     this.onConnect((reason) => controller.abort(reason), context);
@@ -237,14 +237,14 @@ class ResponseHandler implements EndListener {
   }
 
   #refuse(problem: string): void {
-    this.onEnd(new MarketgateError('unexpected_response', `${this.name}: ${problem}`));
+    this.#onEnd(new MarketgateError('unexpected_response', `${this.name}: ${problem}`));
   }
 
   /** Stops listening. @returns whether the request had not ended before. */
   #finish(): boolean {
     if (this.#isDone) return false;
     this.#isDone = true;
-    this.deadline.unlisten(this);
+    this.deadline.unlisten(this.#onEnd);
     return true;
   }
 }
