@@ -4,8 +4,8 @@ import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
-import { clientKey, type GuessLimit } from '../stores/guess-limit.js';
-import { type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
+import { clientKey } from '../stores/guess-limit.js';
+import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
 import { type HolderId, type HolderOptions, holderCheck } from './holder.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
@@ -158,7 +158,7 @@ export function purchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
   options: PurchaseCheckOptions<About> & { holder?: AnyHolderOptions<About> | undefined },
-  clientOf: (about: About, limit: GuessLimit) => string,
+  clientOf: (about: About, gate: GuessGate) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const { itemsFor, checkPurchased } = checkConditions(owner, options, keyApi.clock ?? Date.now);
@@ -192,7 +192,7 @@ export function purchaseCheck<About>(
 
     return withSignal(async (signal) => {
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
-      const client = gate && clientOf(about, gate.limit);
+      const client = gate && clientOf(about, gate);
       const validate: Validate<Purchase> = async (callOptions) =>
         keyApi.validatePurchase(code, isFresh ? { ...callOptions, fresh: true } : callOptions);
       let purchase: Purchase | null;

@@ -162,8 +162,8 @@ function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPur
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const check = purchaseCheck<Request>(owner, keyApi, options, (req, limit) =>
-    limit.keyGenerator(req),
+  const check = purchaseCheck<Request>(owner, keyApi, options, (req, gate) =>
+    gate.keyGenerator(req),
   );
   // An id that is the same for all visitors would let them share a code.
   if (options.holder && typeof options.holder.id !== 'function') {

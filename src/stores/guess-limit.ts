@@ -19,13 +19,6 @@ export interface GuessLimitOptions {
   keyGenerator?: ((req: Request) => string | number | undefined) | undefined;
 }
 
-/** {@link GuessLimitOptions}, checked and complete. */
-export interface GuessLimitSettings {
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly keyGenerator: (req: Request) => string;
-}
-
 /** The result of {@link GuessLimit.reserve}. */
 export type Reservation =
   | {
@@ -46,15 +39,18 @@ export type Reservation =
  * limit, and refunded unless the answer is negative.
  */
 export interface GuessLimit {
-  /** Failed attempts of one client within `windowMs`; read by the count that all guards of a KeyApi share. */
-  readonly limit?: number;
+  /** Failed attempts of one client within `windowMs`. */
+  readonly limit: number;
   /** Milliseconds that a failed attempt counts. */
-  readonly windowMs?: number;
+  readonly windowMs: number;
   /** The client key of a request. */
   keyGenerator(req: Request): string;
   /** Takes one attempt of a client, if there is one left. */
   reserve(client: string): Promise<Reservation>;
 }
+
+/** {@link GuessLimitOptions}, checked and complete. */
+type GuessLimitSettings = Omit<GuessLimit, 'reserve'>;
 
 /**
  * Failed attempts of all clients together, as a multiple of one client's limit. Beyond it, only
@@ -118,10 +114,8 @@ export function clientKey(client: unknown): string {
   return `${Buffer.from(address.toByteArray().slice(0, IPV6_BYTES)).toString('hex')}/56`;
 }
 
-/** The most clients that are remembered. */
-const MOST_CLIENTS = 100_000;
-/** The number of clients at which those without a recent attempt are first dropped. */
-const FIRST_SWEEP = 1024;
+/** The most clients that are remembered: those with the latest attempts. */
+const MOST_CLIENTS = 10_000;
 
 /**
  * Recent attempts, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
@@ -133,10 +127,8 @@ export class AttemptLog {
   readonly #clients = new Map<string, number[]>();
   /** Times of the attempts of all clients, the oldest first. */
   readonly #all: number[] = [];
-  /** The longest window and the highest limit so far. No attempt beyond them is remembered. */
-  #longestWindow = 0;
-  #highestLimit = 0;
-  #sweepAt = FIRST_SWEEP;
+  /** Twice as many times as count for the highest limit so far, so that refunds leave enough. */
+  #mostTimes = 0;
 
   /** How many clients are remembered. */
   get size(): number {
@@ -144,12 +136,7 @@ export class AttemptLog {
   }
 
   /** Takes one attempt of a client, if there is one left. */
-  reserve(
-    client: string,
-    { limit, windowMs }: Pick<GuessLimitSettings, 'limit' | 'windowMs'>,
-  ): Reservation {
-    this.#longestWindow = Math.max(this.#longestWindow, windowMs);
-    this.#highestLimit = Math.max(this.#highestLimit, limit);
+  reserve(client: string, { limit, windowMs }: { limit: number; windowMs: number }): Reservation {
     const now = this.#clock();
     const isRecent = (at: number | undefined) => at !== undefined && at > now - windowMs;
     const own = this.#clients.get(client) ?? [];
@@ -160,41 +147,25 @@ export class AttemptLog {
       return { isAllowed: false, retryAfter: Math.max(1, Math.ceil((until - now) / 1000)) };
     }
     this.#clients.delete(client);
-    if (this.#clients.size >= this.#sweepAt) this.#sweep(now);
     this.#clients.set(client, own);
-    this.#add(own, now, 1);
-    this.#add(this.#all, now, TOTAL);
+    const [oldest = client] = this.#clients.keys();
+    if (this.#clients.size > MOST_CLIENTS) this.#clients.delete(oldest);
+    this.#mostTimes = Math.max(this.#mostTimes, limit * TOTAL * 2);
+    for (const times of [own, this.#all]) {
+      times.push(now);
+      if (times.length > this.#mostTimes) times.shift();
+    }
     return {
       isAllowed: true,
       refund: async () => {
-        remove(own, now);
-        remove(this.#all, now);
+        for (const times of [own, this.#all]) {
+          const index = times.lastIndexOf(now);
+          if (index !== -1) times.splice(index, 1);
+        }
         if (own.length === 0 && this.#clients.get(client) === own) this.#clients.delete(client);
       },
     };
   }
-
-  #add(times: number[], now: number, factor: number): void {
-    times.push(now);
-    // Twice as many as count, so that refunds leave enough.
-    const most = this.#highestLimit * factor * 2;
-    while (times.length > most || (times[0] as number) <= now - this.#longestWindow) times.shift();
-  }
-
-  /** Drops many clients at a time, so that few reservations iterate over all of them. */
-  #sweep(now: number): void {
-    for (const [client, times] of this.#clients) {
-      const isRecent = (times.at(-1) ?? 0) > now - this.#longestWindow;
-      if (isRecent && this.#clients.size <= MOST_CLIENTS * 0.9) break;
-      this.#clients.delete(client);
-    }
-    this.#sweepAt = Math.max(FIRST_SWEEP, Math.min(MOST_CLIENTS, this.#clients.size * 2));
-  }
-}
-
-function remove(times: number[], at: number): void {
-  const index = times.lastIndexOf(at);
-  if (index !== -1) times.splice(index, 1);
 }
 
 /**
@@ -206,23 +177,20 @@ export class MemoryGuessLimit implements GuessLimit {
   readonly limit: number;
   /** As given. */
   readonly windowMs: number;
-  readonly #settings: GuessLimitSettings;
+  /** The client key of a request. */
+  readonly keyGenerator: (req: Request) => string;
   readonly #log = new AttemptLog();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: GuessLimitOptions = {}) {
-    this.#settings = checkGuessLimitOptions('MemoryGuessLimit', options);
-    this.limit = this.#settings.limit;
-    this.windowMs = this.#settings.windowMs;
-  }
-
-  /** The client key of a request. */
-  keyGenerator(req: Request): string {
-    return this.#settings.keyGenerator(req);
+    const { limit, windowMs, keyGenerator } = checkGuessLimitOptions('MemoryGuessLimit', options);
+    this.limit = limit;
+    this.windowMs = windowMs;
+    this.keyGenerator = keyGenerator;
   }
 
   /** Takes one attempt of a client, if there is one left. */
   async reserve(client: string): Promise<Reservation> {
-    return this.#log.reserve(client, this.#settings);
+    return this.#log.reserve(client, this);
   }
 }

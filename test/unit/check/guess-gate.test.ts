@@ -18,7 +18,7 @@ function openGate(most: number) {
 }
 
 function gateOf(reserve: GuessLimit['reserve']) {
-  const limit: GuessLimit = { keyGenerator: () => 'x', reserve };
+  const limit: GuessLimit = { limit: 1000, windowMs: 1000, keyGenerator: () => 'x', reserve };
   const gate = guessGate('test', limit, {}) as GuessGate;
   return {
     attempt: <T>(code: string, validate: () => Promise<T | null>) =>
@@ -194,10 +194,10 @@ describe('a limit', () => {
     expect(await outcome(second)).toEqual(TOO_MANY);
   });
 
-  it.each(['keyGenerator', 'reserve'] as const)('must have "%s"', (method) => {
-    const whole = { keyGenerator: () => 'x', reserve: vi.fn() };
+  it.each(['keyGenerator', 'reserve', 'limit', 'windowMs'] as const)('must have "%s"', (name) => {
+    const whole = { limit: 1, windowMs: 1, keyGenerator: () => 'x', reserve: vi.fn() };
     expect(() => guessGate('test', whole, {})).not.toThrow();
-    const broken = { ...whole, [method]: undefined } as unknown as GuessLimit;
-    expect(() => guessGate('test', broken, {})).toThrow(/^test: guessLimit: /);
+    const broken = { ...whole, [name]: undefined } as unknown as GuessLimit;
+    expect(() => guessGate('test', broken, {})).toThrow(/^test: option "guessLimit" must be /);
   });
 });

@@ -327,7 +327,7 @@ describe('what a guard leaves at req.marketplace', () => {
     ['loadPurchase', loadPurchase],
   ] as const;
   const NONE_LEFT: GuessLimit = {
-    keyGenerator: () => 'x',
+    ...{ limit: 1, windowMs: 1, keyGenerator: () => 'x' },
     reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
   };
 
@@ -395,7 +395,7 @@ describe('a guard', () => {
   it('refuses for too many failed attempts: onDenied is called, and "allow" does not let in', async () => {
     const onDenied = vi.fn((_denial, _req, _res, next) => next('mine'));
     const guessLimit: GuessLimit = {
-      keyGenerator: () => 'x',
+      ...{ limit: 1, windowMs: 1, keyGenerator: () => 'x' },
       reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
     };
     const options = { guessLimit, onDenied, onUnknown: 'allow' } as const;

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { guessGate } from '../../../src/check/guess-gate.js';
 import { DeadlineExceeded, TooManyCalls } from '../../../src/deadline.js';
 import {
   describeRedisFailure,
@@ -412,8 +413,12 @@ describe('a limit of guesses', () => {
     const client = new FakeNodeRedis();
     for (const reply of replies) client.eval.mockResolvedValueOnce(reply);
     const limit = new RedisGuessLimit({ client: client.asClient, limit: 10 });
-    return { client, limit, warnings };
+    const gate = guessGate('test', limit, {});
+    const attempt = (code: string) =>
+      gate?.attempt('anna', code, async () => null).catch((error: unknown) => error);
+    return { client, limit, attempt, warnings };
   };
+  const TOO_MANY = expect.objectContaining({ code: 'too_many_attempts' });
 
   it.each<[string, unknown[], object]>([
     [
@@ -458,11 +463,11 @@ describe('a limit of guesses', () => {
     const listener = (message: unknown): void => void messages.push(message);
     subscribe(DRIFT, listener);
     onTestFinished(() => void unsubscribe(DRIFT, listener));
-    const { limit, warnings, client } = limitOf(...replies);
+    const { attempt, warnings, client } = limitOf(...replies);
     client.eval.mockResolvedValue(undefined);
-    const reservations = [];
-    for (let i = 0; i < 12; i++) reservations.push(await limit.reserve('anna'));
-    expect(reservations.filter(({ isAllowed }) => isAllowed)).toHaveLength(10);
+    const attempts = [];
+    for (let i = 0; i < 12; i++) attempts.push(await attempt(`${i}`));
+    expect(attempts).toEqual([...Array(10).fill(null), TOO_MANY, TOO_MANY]);
     expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
     expect(messages).toEqual([
       {
@@ -503,19 +508,21 @@ describe('a limit of guesses', () => {
     const { client, limit } = limitOf();
     let reply = (_counts: number[]): void => {};
     client.eval.mockReturnValueOnce(new Promise((resolve) => (reply = resolve)));
-    expect(await limit.reserve('anna')).toMatchObject({ isAllowed: true });
+    const reservation = await limit.reserve('anna');
+    expect(reservation).toMatchObject({ isAllowed: true });
     reply([1, 60_000]);
     await settle();
+    if (reservation.isAllowed) await reservation.refund();
     expect(client.eval).toHaveBeenCalledTimes(2);
     expect(String(client.eval.mock.calls[1]?.[0])).toContain("'DECR'");
   });
 
   it('asks Redis no more about who is over the limit by the count of this process', async () => {
-    const { client, limit } = limitOf();
+    const { client, attempt } = limitOf();
     client.eval.mockResolvedValue([1, 60_000]);
-    for (let i = 0; i < 10; i++) await limit.reserve('anna');
+    for (let i = 0; i < 10; i++) await attempt(`${i}`);
     client.eval.mockClear();
-    expect(await limit.reserve('anna')).toMatchObject({ isAllowed: false });
+    expect(await attempt('another')).toEqual(TOO_MANY);
     expect(client.eval).not.toHaveBeenCalled();
   });
 
