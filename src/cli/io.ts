@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import pc from 'picocolors';
 
@@ -23,6 +24,16 @@ export const processIo: Io = {
 /** A setting is missing, or an argument is wrong: exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** Reads the file that a flag names. An error is without its content, which can hold secrets. */
+export function readFile<T>(flag: string, path: string, parse: (text: string) => T): T {
+  try {
+    return parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${flag}: ${path} cannot be read (${code ?? name})`);
+  }
 }
 
 export const colorsOf = ({ color }: Io): ReturnType<typeof pc.createColors> =>

@@ -3,10 +3,11 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
-import type { BoardStates } from '../sandbox/boards.js';
+import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
+import type { Switch, SwitchState } from '../sandbox/switches.js';
 import { describeNetworkFailure, noAnswer } from './connection.js';
-import { colorsOf, type Io, printable, table, UsageError } from './io.js';
+import { colorsOf, type Io, printable, readFile, table, UsageError } from './io.js';
 import { VARIABLES } from './settings.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -58,11 +59,7 @@ export function addSandboxCommand(
     .command('sandbox')
     .description('run the marketplace service here, for development')
     .option('--port <number>', 'port to listen on; 0 is any that is free', '4000')
-    .option(
-      '--host <address>',
-      'address to listen on; only loopback keeps its secrets',
-      '127.0.0.1',
-    )
+    .option('--host <address>', 'address; only loopback keeps its secrets', '127.0.0.1')
     .option('--redirect-url <url>', `your app's callback (default: ${DEFAULT_REDIRECT})`)
     .option('--save-env <file>', 'add the settings, and a SESSION_SECRET, to this file')
     .option('--seed <file>', 'JSON file with users, workspaces, apps, items, purchases')
@@ -79,42 +76,51 @@ export function addSandboxCommand(
       await started.close();
     });
 
-  const control = (command: Command): Command =>
-    command
+  const control = (name: string, about: string): Command =>
+    sandbox
+      .command(name)
+      .description(about)
       .option('--url <url>', 'where the sandbox runs', DEFAULT_URL)
       .option('--json', 'print all switches as JSON');
+  const change = async (flags: ControlFlags, changes: object): Promise<void> =>
+    setExitCode(await changeRunning(flags, changes, io));
 
-  control(sandbox.command('set').argument('<switch...>', SWITCH))
-    .description('set faults and dialect of a running sandbox')
+  control('set', 'set faults and dialect of a running sandbox')
+    .argument('<switch...>', SWITCH)
+    .action((given: string[], flags: ControlFlags) => change(flags, readSwitches(given)));
+  control('show', 'show which switches of a running sandbox are on').action((flags: ControlFlags) =>
+    change(flags, {}),
+  );
+  control('reset', 'reset switches of a running sandbox')
+    .argument('[switch...]', 'names; without any, all')
     .action(async (given: string[], flags: ControlFlags) => {
-      const changesOf = (known: BoardStates): Changes =>
-        readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
-      setExitCode(await changeRunning(flags, io, changesOf));
-    });
-  control(sandbox.command('show'))
-    .description('show which switches of a running sandbox are on')
-    .action(async (flags: ControlFlags) => setExitCode(await changeRunning(flags, io, () => [])));
-  control(sandbox.command('reset').argument('[switch...]', 'names; without any, all'))
-    .description('reset switches of a running sandbox')
-    .action(async (given: string[], flags: ControlFlags) => {
-      const changesOf = (known: BoardStates): Changes => {
-        const all = Object.entries(known).flatMap(([board, switches]) =>
-          Object.keys(switches).map((name) => ({ board, name })),
-        );
-        const named = readSwitches(given).map((each) => ({ ...each, board: boardOf(each, known) }));
-        return (given.length > 0 ? named : all).map((each) => ({ ...each, value: null }));
-      };
-      setExitCode(await changeRunning(flags, io, changesOf));
+      const names = Object.keys(given.length > 0 ? readSwitches(given) : await allSwitches());
+      await change(flags, Object.fromEntries(names.map((name) => [name, null])));
     });
   sandbox
     .command('switches')
     .description('list every fault and every difference of dialect, with the values it takes')
     .action(async () => {
-      const { describeAllSwitches } = await import('../sandbox/boards.js');
-      io.out(switchTable(describeAllSwitches(), ({ about, expected }) => `${about} (${expected})`));
+      const rows = Object.entries(await allSwitches()).map(([name, entry]) => [
+        name,
+        JSON.stringify(entry.initial ?? null),
+        `${entry.about} (${entry.expected})`,
+      ]);
+      io.out(table(rows));
     });
 }
 
+/** Every switch that a sandbox has, by its full name. Imported late, because few commands need them. */
+async function allSwitches(): Promise<Record<string, Switch>> {
+  const [{ FAULTS }, { DIALECT }] = await Promise.all([
+    import('../sandbox/faults.js'),
+    import('../sandbox/dialect.js'),
+  ]);
+  return Object.fromEntries([
+    ...Object.entries(FAULTS).map(([name, entry]) => [`faults.${name}`, entry]),
+    ...Object.entries(DIALECT).map(([name, entry]) => [`dialect.${name}`, entry]),
+  ]);
+}
 /** Starts a sandbox and prints its settings and codes. The caller closes it. */
 async function startSandbox(
   flags: SandboxFlags,
@@ -132,21 +138,19 @@ async function startSandbox(
       const time = new Date(at).toTimeString().slice(0, 8);
       io.out(`${time} ${method} ${path} ${status || 'no answer'} ${Math.round(durationMs)} ms`);
     },
-    ...(flags.seed !== undefined && { seed: readSeed(flags.seed) }),
+    ...(flags.seed !== undefined && { seed: readFile('--seed', flags.seed, JSON.parse) }),
     ...(flags.state !== undefined && { state: flags.state }),
     ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
   });
   // Not as an option: a redirect URL of the state or the seed comes first.
   sandbox.redirectUrl ??= DEFAULT_REDIRECT;
-  setSwitches(sandbox.dialect, 'dialect', flags.dialect);
-  setSwitches(sandbox.faults, 'faults', flags.fault);
+  setSwitches(sandbox.dialect, 'dialect.', flags.dialect);
+  setSwitches(sandbox.faults, 'faults.', flags.fault);
   const listening = await sandbox.listen(port, flags.host).catch((error: unknown) => {
     throw listenFailure(error, port, flags.host);
   });
-  const values = Object.entries(VARIABLES).flatMap(([name, variable]) => {
-    const value: unknown = Object.entries(listening).find(([key]) => key === name)?.[1];
-    return typeof value === 'string' ? [[variable, value] as const] : [];
-  });
+  const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
+  const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
   printStart(sandbox, listening.baseUrl, values, io);
   if (flags.saveEnv !== undefined) saveEnv(flags.saveEnv, values, io);
   if (!isLoopback(flags.host)) {
@@ -160,14 +164,6 @@ async function startSandbox(
     );
   }
   return sandbox;
-}
-
-function readSeed(path: string): object {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new UsageError(`--seed: ${path} cannot be read as JSON (${(error as Error).name})`);
-  }
 }
 
 const isLoopback = (host: string): boolean =>
@@ -231,28 +227,18 @@ function saveEnv(path: string, values: Variables, io: Io): void {
   }
 }
 
-/** A switch as it was typed: `nulls`, `localised=de`, `faults.rateLimit=5`. */
-interface TypedSwitch {
-  readonly board: string | undefined;
-  readonly name: string;
-  readonly value: unknown;
-}
-
 /** Separates switches in one argument, but not the parts of a JSON value. */
 const BETWEEN_SWITCHES = /,(?=[A-Za-z][\w.]*(?:[=,]|$))/;
 
 /** Reads `name`, `name=value` and `board.name=value`. A name alone turns the switch on. */
-function readSwitches(given: readonly string[]): TypedSwitch[] {
-  return given
-    .flatMap((text) => text.split(BETWEEN_SWITCHES))
-    .map((text) => {
-      const [key = '', ...rest] = text.split('=');
-      const [first = '', second] = key.split('.', 2);
-      const value = rest.length === 0 ? true : parseValue(rest.join('='));
-      return second === undefined
-        ? { board: undefined, name: first, value }
-        : { board: first, name: second, value };
-    });
+function readSwitches(given: readonly string[] = []): Record<string, unknown> {
+  const texts = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, name = '', value] = /^([^=]*)=?(.*)$/s.exec(text) ?? [];
+      return [name, text.includes('=') ? parseValue(value ?? '') : true];
+    }),
+  );
 }
 
 /** Reads `on`, `off`, JSON, or else plain text. */
@@ -265,115 +251,51 @@ function parseValue(text: string): unknown {
   }
 }
 
-function setSwitches(target: object, board: string, given: readonly string[] = []): void {
-  for (const each of readSwitches(given)) {
-    if ((each.board ?? board) !== board) {
-      throw new UsageError(`${each.board}.${each.name}: not a switch of ${board}`);
-    }
-    Object.assign(target, { [each.name]: each.value });
+function setSwitches(board: object, prefix: string, given?: readonly string[]): void {
+  for (const [name, value] of Object.entries(readSwitches(given))) {
+    Object.assign(board, { [name.replace(prefix, '')]: value });
   }
 }
 
-function boardOf({ board, name }: TypedSwitch, known: BoardStates): string {
-  if (board !== undefined) return board;
-  const [only, ...more] = Object.keys(known).filter((each) =>
-    Object.hasOwn(known[each] ?? {}, name),
-  );
-  if (only === undefined) {
-    throw new UsageError(
-      `${name}: there is no such switch; "marketgate sandbox switches" lists all`,
-    );
-  }
-  if (more.length === 0) return only;
-  const names = [only, ...more].map((each) => `${each}.${name}`).join(' or ');
-  throw new UsageError(`${name}: there are two of this name; say ${names}`);
-}
-
-type Changes = { readonly board: string; readonly name: string; readonly value: unknown }[];
-
-/** No sandbox can be reached: exit code 1. */
-class Unreachable extends Error {
-  override readonly name = 'Unreachable';
-}
-
-/** Changes switches of a running sandbox, then prints those that are on. */
-async function changeRunning(
-  { url, json = false }: ControlFlags,
-  io: Io,
-  changesOf: (known: BoardStates) => Changes,
-): Promise<number> {
-  try {
-    let states = await request(url);
-    const changes: Record<string, Record<string, unknown>> = {};
-    for (const { board, name, value } of changesOf(states)) {
-      changes[board] = { ...changes[board], [name]: value };
-    }
-    if (Object.keys(changes).length > 0) states = await request(url, changes);
-    if (json) {
-      const values = Object.entries(states).map(([board, all]) => [
-        board,
-        Object.fromEntries(Object.entries(all).map(([name, { value }]) => [name, value])),
-      ]);
-      io.out(JSON.stringify(Object.fromEntries(values), null, 2));
-    } else {
-      const on = switchTable(states, ({ about }) => about, isOn);
-      io.out(on || colorsOf(io).dim('No switch is on.'));
-    }
-    return 0;
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    io.err(error.message);
-    return 1;
-  }
-}
-
-type SwitchState = BoardStates[string][string];
-
-const isOn = ({ value, initial }: SwitchState): boolean =>
-  JSON.stringify(value) !== JSON.stringify(initial);
-
-const switchTable = (
-  states: BoardStates,
-  describe: (state: SwitchState) => string,
-  isShown: (state: SwitchState) => boolean = () => true,
-): string =>
-  table(
-    Object.entries(states).flatMap(([board, all]) =>
-      Object.entries(all)
-        .filter(([, state]) => isShown(state))
-        .map(([name, state]) => [`${board}.${name}`, JSON.stringify(state.value), describe(state)]),
-    ),
-  );
-
-/** Requests the switches of a running sandbox, or changes some. */
-async function request(url: string, changes?: object): Promise<BoardStates> {
+/**
+ * Changes switches of a running sandbox, then prints those that are on.
+ * @returns the exit code: 1 where no sandbox answers.
+ */
+async function changeRunning(flags: ControlFlags, changes: object, io: Io): Promise<number> {
+  const { url, json } = flags;
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new UsageError('--url must be the http address of a sandbox');
   }
   const { origin } = new URL(url);
   const signal = AbortSignal.timeout(5000);
+  let response: Response;
+  let answer: Record<string, SwitchState>;
   try {
-    const response = await fetch(`${origin}/sandbox/console/switches`, {
-      signal,
+    response = await fetch(`${origin}/sandbox/console/switches`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(changes),
       redirect: 'manual',
-      ...(changes && {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(changes),
-      }),
+      signal,
     });
-    const answer = (await response.json()) as { message?: unknown };
-    if (response.status === 400 && typeof answer.message === 'string') {
-      throw new UsageError(printable(answer.message));
-    }
-    if (response.status !== 200 || !('faults' in answer)) throw new SyntaxError();
-    return answer as BoardStates;
+    if (!response.headers.has(SANDBOX_HEADER)) throw new SyntaxError();
+    answer = (await response.json()) as typeof answer;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    if (error instanceof SyntaxError) throw new Unreachable(`no sandbox answers at ${origin}`);
-    const problem = signal.aborted ? noAnswer(5000) : describeNetworkFailure(error);
-    throw new Unreachable(
-      `no sandbox at ${origin}: ${problem}; start one with "marketgate sandbox"`,
-    );
+    const failure = signal.aborted ? noAnswer(5000) : describeNetworkFailure(error);
+    const problem = error instanceof SyntaxError ? 'something else answers' : failure;
+    io.err(`no sandbox at ${origin}: ${problem}; start one with "marketgate sandbox"`);
+    return 1;
   }
+  if (!response.ok) throw new UsageError(printable(String(answer.message)));
+  const states = Object.entries(answer);
+  const text = (value: unknown): string => JSON.stringify(value);
+  if (json) {
+    const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
+    io.out(JSON.stringify(values, null, 2));
+    return 0;
+  }
+  const on = states.filter(([, { value, initial }]) => text(value) !== text(initial));
+  const rows = on.map(([name, { value, about }]) => [name, text(value), about]);
+  io.out(rows.length > 0 ? table(rows) : colorsOf(io).dim('No switch is on.'));
+  return 0;
 }

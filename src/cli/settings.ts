@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { UsageError } from './io.js';
+import { readFile, UsageError } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
 export const VARIABLES = {
@@ -53,7 +53,7 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: ProcessI
   }
   const dotEnv = join(cwd, '.env');
   const file = flags.envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
-  const fromFile = file === undefined ? {} : readEnvFile(file);
+  const fromFile = file === undefined ? {} : readFile('--env-file', file, parseEnv);
   const given: Readonly<Record<string, unknown>> = { ...flags };
   const settings = Object.entries(VARIABLES).map(([name, variable]) => [
     name,
@@ -66,17 +66,6 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: ProcessI
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
     file,
   };
-}
-
-/** Reads a file as `node --env-file` does. */
-function readEnvFile(path: string): NodeJS.Dict<string> {
-  try {
-    return parseEnv(readFileSync(path, 'utf8'));
-  } catch (error) {
-    // Without the error's message, which can contain secrets of the file.
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--env-file: ${path} cannot be read (${code ?? 'it is not text'})`);
-  }
 }
 
 /** Says which of these settings are missing and how to set them. `undefined` when none is. */

@@ -1,3 +1,4 @@
+import { pipeline, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { html } from '../html.js';
@@ -32,13 +33,16 @@ export function faultsBeforeAnswer({ faults, clock }: SandboxContext): RequestHa
   };
 
   const proceed = (settings: Readonly<FaultSettings>, res: Response, next: NextFunction): void => {
+    const { redirect, rateLimit, errorRate } = settings;
     if (settings.hang) {
       // No answer, and no timer either: only the caller or close() ends this.
-    } else if (settings.redirect !== false) {
-      redirectAway(res, settings.redirect);
-    } else if (settings.rateLimit !== false) {
-      refuseForNow(res, settings.rateLimit, clock.now());
-    } else if (settings.errorRate > 0 && failsNow(settings.errorRate)) {
+    } else if (redirect !== false) {
+      const { location = 'https://elsewhere.example/', status = 302 } =
+        redirect === true ? {} : typeof redirect === 'string' ? { location: redirect } : redirect;
+      res.writeHead(status, { Location: location }).end();
+    } else if (rateLimit !== false) {
+      refuseForNow(res, rateLimit, clock.now());
+    } else if (errorRate > 0 && failsNow(errorRate)) {
       sendOutage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
     } else if (settings.html) {
       sendOutage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
@@ -61,14 +65,6 @@ export function faultsBeforeAnswer({ faults, clock }: SandboxContext): RequestHa
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };
-}
-
-function redirectAway(res: Response, fault: FaultSettings['redirect']): void {
-  const { location = 'https://elsewhere.example/', status = 302 } =
-    typeof fault === 'object' ? fault : typeof fault === 'string' ? { location: fault } : {};
-  res.statusCode = status;
-  res.setHeader('Location', location);
-  res.end();
 }
 
 function refuseForNow(res: Response, fault: FaultSettings['rateLimit'], now: number): void {
@@ -100,9 +96,9 @@ export function sendAnswer(
   contentType = 'application/json',
 ): void {
   const faults = active.get(res);
+  const type = faults?.contentType || contentType;
   res.statusCode = status;
-  const wrongType = faults?.contentType === true ? HTML : faults?.contentType;
-  res.setHeader('Content-Type', wrongType || contentType);
+  res.setHeader('Content-Type', type === true ? HTML : type);
   res.setHeader('Cache-Control', 'no-store');
   const ahead = `${faults?.bom ? BOM : ''}${faults?.warnings ? WARNING_TEXT : ''}`;
   const whole = Buffer.from(ahead + body);
@@ -134,24 +130,13 @@ export function sendAnswer(
   }
 }
 
-/**
- * Sends `start` and then `count` blanks, no faster than they are read. Blanks after a JSON value are
- * legal JSON, so size is the only thing wrong; without a Content-Length it has to be counted.
- */
+/** Blanks after a JSON value are legal JSON, so size is the only thing wrong. */
+function* blanks(count: number): Generator<Buffer> {
+  for (let left = count; left > 0; left -= BLANKS.length) yield BLANKS.subarray(0, left);
+}
+
+/** Sends `start` and then blanks, no faster than they are read; without a Content-Length they must be counted. */
 function sendBlanks(res: Response, start: Buffer, count: number): void {
-  let left = count;
   res.write(start);
-  const more = () => {
-    if (res.destroyed) return;
-    if (left <= 0) {
-      res.end();
-      return;
-    }
-    const chunk = BLANKS.subarray(0, Math.min(left, BLANKS.length));
-    left -= chunk.length;
-    // Through setImmediate, so that other requests get their turn.
-    if (res.write(chunk)) setImmediate(more);
-    else res.once('drain', () => setImmediate(more));
-  };
-  more();
+  pipeline(Readable.from(blanks(count)), res, () => undefined);
 }

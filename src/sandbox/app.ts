@@ -3,65 +3,61 @@ import express from 'express';
 import { consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { sendRefusal } from './key-api/answers.js';
-import { ParameterRefused } from './key-api/parameters.js';
 import { keyApiRouter } from './key-api/router.js';
 import { sendLoginJson } from './login-api/answers.js';
 import { loginApiRouter } from './login-api/router.js';
+import { initial } from './media/generator.js';
 import { mediaRouter } from './media/router.js';
-import { homePage } from './pages/home-page.js';
-import { itemPage } from './pages/item-page.js';
-import { notFoundPage, sendPage, troublePage } from './pages/page.js';
+import { homePage, itemPage } from './pages/catalogue.js';
+import { sendPage, troublePage } from './pages/page.js';
 import { interfaceOf } from './record.js';
-
-function statusOf(error: unknown): number {
-  const status: unknown =
-    typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
-  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
-}
+import { Refused } from './request.js';
 
 /** Never the error's own text: a parser quotes the body it choked on, and the body can hold a secret. */
-function sentenceOf(error: unknown, status: number): string {
-  if (error instanceof ParameterRefused) return error.message;
-  if (status === 413) return 'The request body is too large.';
-  if (status === 415) return 'The request body has an encoding or charset that is not supported.';
-  if (status < 500) return 'The request body or address could not be read.';
-  return 'The sandbox failed to answer. This is a bug in marketgate/sandbox.';
+function refusalOf(error: unknown): Refused {
+  if (error instanceof Refused) return error;
+  const { status }: { status?: unknown } = Object(error);
+  if (typeof status !== 'number' || status < 400 || status > 499) {
+    return new Refused(500, 'The sandbox failed to answer. This is a bug in marketgate/sandbox.');
+  }
+  if (status === 413) return new Refused(413, 'The request body is too large.');
+  if (status === 415) {
+    return new Refused(415, 'The request body has an encoding or charset that is not supported.');
+  }
+  return new Refused(status, 'The request body or address could not be read.');
 }
 
 /** Answers what the routes could not, in the style of the interface that was asked, without a stack. */
 const errors =
   ({ dialect }: SandboxContext): ErrorRequestHandler =>
   (error, req, res, _next) => {
-    if (res.headersSent) {
-      res.destroy();
-      return;
-    }
-    const status = statusOf(error);
-    const sentence = sentenceOf(error, status);
+    if (res.headersSent) return void res.destroy();
+    const { status, message } = refusalOf(error);
     const part = interfaceOf(req.path);
-    if (part === 'key-api') return sendRefusal(res, dialect, status, sentence);
-    if (part === 'login-api') {
-      return sendLoginJson(res, dialect, status, { error: true, message: sentence });
-    }
-    sendPage(res, troublePage(sentence), { status });
+    if (part === 'key-api') return sendRefusal(res, dialect, status, message);
+    if (part === 'login-api') return sendLoginJson(res, dialect, status, { error: true, message });
+    if (req.accepts('html')) sendPage(res, troublePage(message), { status });
+    else res.status(status).json({ message });
   };
 
 /** Puts the whole service together as an Express app, for Express 4.18 and 5 alike. */
 export function createApp(context: SandboxContext): Express {
   const app = express();
   app.disable('x-powered-by');
+  // Every browser asks for it, so it is not recorded.
+  app.get('/favicon.ico', (_req, res) => void res.type('svg').send(initial('sandbox')));
   app.use(context.record.arrivals);
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
   app.use(mediaRouter(context));
-  app.get('/', (_req, res) => sendPage(res, homePage(context)));
+  app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));
   app.get('/preview/:id', (req, res, next) => {
     const item = context.data.items.find(({ id }) => String(id) === req.params.id);
     if (item) sendPage(res, itemPage(item));
     else next();
   });
-  app.use((_req, res) => sendPage(res, notFoundPage(), { status: 404 }));
+  app.use((_req, res) => sendPage(res, troublePage('There is no such page.'), { status: 404 }));
   app.use(errors(context));
   return app;
 }

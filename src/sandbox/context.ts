@@ -1,35 +1,84 @@
+import { z } from 'zod';
 import { createClock, type SandboxClock } from './clock.js';
 import { ConsoleHosts } from './console/guard.js';
 import { LiveEvents } from './console/live-events.js';
 import { buildSeed } from './data/build-seed.js';
 import { SandboxData } from './data/sandbox-data.js';
-import type { SandboxSeed } from './data/schema.js';
-import { createDialect, type SandboxDialect } from './dialect.js';
-import { createFaults, type SandboxFaults } from './faults.js';
+import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
+import { createDialect, DIALECT, type SandboxDialect } from './dialect.js';
+import { createFaults, FAULTS, type SandboxFaults } from './faults.js';
 import { BrowserSessions } from './login-api/browser-sessions.js';
 import { LoginCredentials } from './login-api/login-credentials.js';
-import type { SandboxOptions } from './options.js';
-import { RequestRecord } from './record.js';
+import { RequestRecord, type SandboxRequest } from './record.js';
 import { keepState } from './state.js';
+import type { Boards } from './switches.js';
 
+/** Options of {@link createSandbox}; every one can be left out. */
+export interface SandboxOptions {
+  /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. */
+  seed?: Partial<SandboxSeed>;
+  /** The time to start from, as a function that gives epoch milliseconds. Default: `Date.now`. */
+  clock?: () => number;
+  /** Differences from the specification to start with. Default: none. */
+  dialect?: Partial<SandboxDialect>;
+  /** The redirect URL of the first app. Default: the seed's, or `/callback` where the browser came from. */
+  redirectUrl?: string;
+  /**
+   * Names under which the console page can be opened, besides localhost, IP addresses and names without a
+   * dot: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites could use
+   * such a name.
+   */
+  consoleHosts?: readonly string[];
+  /**
+   * A file in which purchases, keys, users and switches outlive a restart: read at the start, if it exists, in
+   * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
+   */
+  state?: string;
+  /** Called with each request when its answer has ended, except those of the console. Default: not called. */
+  onRequest?: (request: SandboxRequest) => void;
+}
+
+/** What the parts do not check themselves. */
+const optionsSchema = z
+  .strictObject({
+    seed: z.unknown(),
+    clock: z.custom<() => number>(
+      (clock) => typeof clock === 'function' && Number.isFinite(clock()),
+      'expected a function that gives epoch milliseconds',
+    ),
+    dialect: z.looseObject({}),
+    redirectUrl,
+    consoleHosts: z.array(z.string()),
+    state: z.string().min(1),
+    onRequest: z.custom((value) => typeof value === 'function', 'expected a function'),
+  })
+  .partial();
+
+/** The parts of one sandbox. */
 export interface SandboxContext {
   readonly clock: SandboxClock;
   readonly dialect: SandboxDialect;
   readonly faults: SandboxFaults;
+  readonly boards: Boards;
   /** What `data` reads and changes. */
   readonly seed: SandboxSeed;
   readonly data: SandboxData;
-  /** Something changed that a state file holds. */
-  readonly changed: () => void;
   readonly credentials: LoginCredentials;
   readonly sessions: BrowserSessions;
   readonly record: RequestRecord;
   readonly live: LiveEvents;
   readonly hosts: ConsoleHosts;
+  /** Something changed that a state file holds. */
+  readonly changed: () => void;
 }
 
-/** Makes the parts of one sandbox. Every change of any of them is an event for open consoles. */
+/**
+ * Makes the parts of one sandbox. Every change of any of them is an event for open consoles.
+ *
+ * @throws TypeError that names what is wrong with the options.
+ */
 export function createContext(options: SandboxOptions): SandboxContext {
+  parsed(optionsSchema, options, 'createSandbox');
   const live = new LiveEvents();
   let save = () => {};
   const changed = () => {
@@ -38,19 +87,23 @@ export function createContext(options: SandboxOptions): SandboxContext {
   };
   const clock = createClock(options.clock ?? Date.now, live.changed);
   const dialect = createDialect(options.dialect, changed);
+  const faults = createFaults(changed);
   const credentials = new LoginCredentials(clock, dialect, live.changed);
   const seed = buildSeed(options.seed, clock.now());
-  const revoke = (accessToken: string) => credentials.revokeToken(accessToken);
   const context: SandboxContext = {
-    live,
     clock,
     dialect,
-    credentials,
+    faults,
+    boards: {
+      faults: { settings: faults, switches: FAULTS },
+      dialect: { settings: dialect, switches: DIALECT },
+    },
     seed,
-    data: new SandboxData(seed, clock, revoke, changed),
-    faults: createFaults(changed),
+    data: new SandboxData(seed, clock, (token) => credentials.revokeToken(token), changed),
+    credentials,
     sessions: new BrowserSessions(clock),
     record: new RequestRecord(clock, live.changed, options.onRequest),
+    live,
     hosts: new ConsoleHosts(options.consoleHosts),
     changed,
   };

@@ -3,13 +3,12 @@ import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import { createApp } from './app.js';
 import type { SandboxClock } from './clock.js';
-import { createContext } from './context.js';
+import { createContext, type SandboxOptions } from './context.js';
 import { listCodes, type SandboxCode } from './data/codes.js';
 import type { SandboxData } from './data/sandbox-data.js';
 import type { SandboxDialect } from './dialect.js';
 import type { SandboxFaults } from './faults.js';
 import { callbackUrl } from './login-api/oauth.js';
-import { checkOptions, type SandboxOptions } from './options.js';
 import type { SandboxRequest } from './record.js';
 import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
 
@@ -84,7 +83,6 @@ function urlHost(host: string): string {
  * {@link Sandbox.listen}. An option that it does not understand throws a TypeError that names it.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  checkOptions(options);
   const context = createContext(options);
   const { data, clock, dialect, faults, record } = context;
   const app = createApp(context);

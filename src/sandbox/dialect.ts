@@ -34,10 +34,11 @@ export const DIALECT = {
    * `Retry-After`, `X-RateLimit-*` and an HTML page, or `{message}` for clients that accept JSON.
    */
   rateLimit: offOr(
-    'Requests a minute and address, then 429',
+    'Requests a minute and address (on: 60), then 429',
     z.number().min(0),
     ' or a number of requests per minute',
-    { '60 a minute': true, '5 a minute': 5 },
+    true,
+    5,
   ),
   /** Key API. A browser's User-Agent is redirected to the home page. */
   browserRedirect: onOff('Redirects a browser’s User-Agent to the home page'),
@@ -82,5 +83,7 @@ export const DIALECT = {
 export interface SandboxDialect extends SettingsOf<typeof DIALECT> {}
 
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
-export const createDialect = (given?: object, onChange?: () => void): SandboxDialect =>
-  switchboard('dialect', DIALECT, { given, onChange }) as SandboxDialect;
+export const createDialect = (
+  given: Partial<SandboxDialect> | undefined,
+  onChange: () => void,
+): SandboxDialect => Object.assign(switchboard('dialect', DIALECT, onChange, {}), given);

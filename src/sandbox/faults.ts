@@ -1,58 +1,46 @@
 import { z } from 'zod';
-import { amount, offOr, onOff, type SettingsOf, type Switch, switchboard } from './switches.js';
+import {
+  amount,
+  offOr,
+  oneOf,
+  onOff,
+  type SettingsOf,
+  type Switch,
+  switchboard,
+} from './switches.js';
 
 /** Header values that a program or a form may choose: Node refuses to send anything else. */
 const headerValue = z.string().regex(/^[\x21-\x7e][\x20-\x7e]*$/);
 
-/** Where a redirect fault leads, and with which status. */
-export interface RedirectFault {
+const redirectFault = {
   /** Default: `https://elsewhere.example/`. */
-  location?: string;
-  /** Default: 302. A 307 or 308 makes a careless client send its form to the other host. */
-  status?: 301 | 302 | 303 | 307 | 308;
-}
-
-const redirectFault: z.ZodType<RedirectFault> = z.strictObject({
   location: headerValue.optional(),
+  /** Default: 302. A 307 or 308 makes a careless client send its form to the other host. */
   status: z.literal([301, 302, 303, 307, 308]).optional(),
-});
+};
+
+/** Where a redirect fault leads, and with which status. */
+export interface RedirectFault extends z.infer<z.ZodObject<typeof redirectFault>> {}
+
+const rateLimitFault = {
+  /** Seconds; default 30. */
+  retryAfter: z.number().min(0).optional(),
+  /** `'seconds'` (default), or `'http-date'`: a date by the sandbox's clock. */
+  form: z.enum(['seconds', 'http-date']).optional(),
+};
 
 /** How long a 429 answer asks to wait, and how its header says so. */
-export interface RateLimitFault {
-  /** Seconds; default 30. */
-  retryAfter?: number;
-  /** `'seconds'` (default), or `'http-date'`: a date by the sandbox's clock. */
-  form?: 'seconds' | 'http-date';
-}
-
-const rateLimitFault: z.ZodType<RateLimitFault> = z.strictObject({
-  retryAfter: z.number().min(0).optional(),
-  form: z.enum(['seconds', 'http-date']).optional(),
-});
+export interface RateLimitFault extends z.infer<z.ZodObject<typeof rateLimitFault>> {}
 
 /** Where faults hit: one interface, or the path of one endpoint such as `/api/items/item`. */
 export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
-
-const ENDPOINTS = [
-  '/api/account/details',
-  '/api/items/all',
-  '/api/items/item',
-  '/api/purchases/validation',
-  '/api/authorize',
-  '/api/get_user_info',
-];
 
 const only: Switch<FaultScope | undefined> = {
   about: 'Where all of these hit',
   initial: undefined,
   accepts: (value) => typeof value === 'string' && /^(?:key-api$|login-api$|\/)/.test(value),
   expected: "'key-api', 'login-api' or a path",
-  choices: [
-    { label: 'everywhere', value: undefined },
-    { label: 'the key API', value: 'key-api' },
-    { label: 'the login API', value: 'login-api' },
-    ...ENDPOINTS.map((path) => ({ label: path, value: path })),
-  ],
+  positions: [undefined, 'key-api', 'login-api'],
 };
 
 const times: Switch<number | undefined> = {
@@ -72,27 +60,26 @@ export const FAULTS = {
   /** Redirects to another host: `true`, a location, or a {@link RedirectFault}. */
   redirect: offOr(
     'Redirects to another host',
-    z.union([headerValue, redirectFault]),
+    z.union([headerValue, z.strictObject(redirectFault)]),
     ', a location or { location, status }',
-    { '302': true, '307, which repeats a POST': { status: 307 } },
+    true,
+    { status: 307 },
   ),
   /** 429 with `Retry-After`: `true` (30 seconds), a number of seconds, or a {@link RateLimitFault}. */
   rateLimit: offOr(
     'Answers 429 with Retry-After',
-    z.union([z.number().min(0), rateLimitFault]),
+    z.union([z.number().min(0), z.strictObject(rateLimitFault)]),
     ', a number of seconds or { retryAfter, form }',
-    { '30 seconds': true, '30 seconds, as a date': { form: 'http-date' }, '1 second': 1 },
+    true,
+    { form: 'http-date' },
+    1,
   ),
   /** Share of requests, 0 to 1, answered 500. Spread evenly, not by chance: 0.5 fails every second one. */
   errorRate: amount('Share of requests answered 500, spread evenly', '0 to 1', { most: 1 }),
   /** An HTML page with HTTP 200. */
   html: onOff('An HTML page with HTTP 200'),
   /** Another content type: `true` is text/html. */
-  contentType: offOr('A wrong content type, the body right', headerValue, ' or a content type', {
-    'text/html': true,
-    'text/plain': 'text/plain',
-    'application/octet-stream': 'application/octet-stream',
-  }),
+  contentType: offOr('A wrong content type', headerValue, ' or a content type', true, 'text/plain'),
   /** A byte order mark ahead of the JSON. */
   bom: onOff('A byte order mark ahead of the JSON'),
   /** Warning text ahead of the JSON. */
@@ -102,17 +89,9 @@ export const FAULTS = {
   /** A complete HTTP answer whose body is cut in the middle. */
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
   /** A small gzip answer that unpacks to this many bytes; `true` is 64 MiB. */
-  gzipBomb: offOr(
-    'A small gzip answer that unpacks to a large one',
-    z.number().min(1),
-    ' or a number of bytes',
-    { '64 MiB': true, '256 MiB': 256 * 1024 * 1024 },
-  ),
+  gzipBomb: offOr('Small gzip, large body', z.number().min(1), ' or a number of bytes', true),
   /** A body that never ends: as fast as it is read (`true`), or one byte every 50 ms (`'slow'`). */
-  endless: offOr('A body that never ends', z.literal('slow'), ' or "slow"', {
-    'as fast as it is read': true,
-    'one byte at a time': 'slow',
-  }),
+  endless: oneOf('A body that never ends; or one byte at a time', false, true, 'slow'),
   /** The connection is reset in the middle of the body. */
   reset: onOff('Resets the connection in the middle of the body'),
   /** Limits every fault above to one interface or one path. */
@@ -133,10 +112,10 @@ export interface SandboxFaults extends FaultSettings {
   clear(): void;
 }
 
-export function createFaults(onChange?: () => void): SandboxFaults {
+export function createFaults(onChange: () => void): SandboxFaults {
   const clear = () => {
-    for (const key of Object.keys(FAULTS)) Object.assign(board, { [key]: undefined });
+    for (const name of Object.keys(FAULTS)) Object.assign(faults, { [name]: undefined });
   };
-  const board = switchboard('faults', FAULTS, { methods: { clear }, onChange }) as SandboxFaults;
-  return board;
+  const faults: SandboxFaults = switchboard('faults', FAULTS, onChange, { clear });
+  return faults;
 }

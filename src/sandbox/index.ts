@@ -1,9 +1,9 @@
 export type { SandboxClock } from './clock.js';
+export type { SandboxOptions } from './context.js';
 export { createSandbox, type Sandbox, type SandboxListening } from './create-sandbox.js';
 export type { SandboxCode } from './data/codes.js';
 export type { NewPurchase, SandboxData } from './data/sandbox-data.js';
 export type {
-  MediaKind,
   SandboxSeed,
   SeedApp,
   SeedItem,
@@ -13,6 +13,5 @@ export type {
 } from './data/schema.js';
 export type { SandboxDialect } from './dialect.js';
 export type { FaultScope, RateLimitFault, RedirectFault, SandboxFaults } from './faults.js';
-export type { SandboxOptions } from './options.js';
 export type { SandboxInterface, SandboxRequest } from './record.js';
 export type { SandboxSnapshot } from './state.js';

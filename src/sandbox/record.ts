@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { SandboxClock } from './clock.js';
 import { bodyParameters, type Parameters, queryParameters } from './request.js';
 
@@ -18,18 +18,11 @@ export interface SandboxRequest {
   /** Which part of the sandbox it went to. */
   interface: SandboxInterface;
   /** The HTTP status that was sent; 0 while there is none (a hanging answer, say). */
-  status: number;
+  readonly status: number;
   /** Query and body parameters: their values, or `[redacted]` where one is or looks like a secret. */
   params: Record<string, string>;
   /** Real milliseconds until the answer ended, or so far. */
-  durationMs: number;
-}
-
-interface Entry {
-  readonly request: Omit<SandboxRequest, 'status' | 'durationMs'>;
-  readonly response: Response;
-  readonly startedAt: number;
-  endedAt: number | undefined;
+  readonly durationMs: number;
 }
 
 export function interfaceOf(path: string): SandboxInterface {
@@ -54,12 +47,9 @@ function redactedValue(name: string, value: unknown): string {
   return isSecret ? REDACTED : redacted(String(value));
 }
 
-const requestOf = ({ request, response, startedAt, endedAt }: Entry): SandboxRequest => ({
+const copyOf = (request: SandboxRequest): SandboxRequest => ({
   ...request,
   params: { ...request.params },
-  // Read when asked for: a client can see an answer before "finish" is emitted here.
-  status: response.headersSent ? response.statusCode : 0,
-  durationMs: Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10,
 });
 
 /** The requests that one sandbox got, newest last, the oldest dropped beyond 1,000. */
@@ -67,8 +57,8 @@ export class RequestRecord {
   readonly #clock: SandboxClock;
   readonly #changed: () => void;
   readonly #ended: (request: SandboxRequest) => void;
-  readonly #entries: Entry[] = [];
-  readonly #byRequest = new WeakMap<Request, Entry>();
+  readonly #requests: SandboxRequest[] = [];
+  readonly #byRequest = new WeakMap<Request, SandboxRequest>();
 
   /** @param onRequest is called with each request when its answer has ended. */
   constructor(
@@ -82,17 +72,11 @@ export class RequestRecord {
   }
 
   list(): SandboxRequest[] {
-    return this.#entries.map(requestOf);
-  }
-
-  /** The last so many requests, newest first, without those for pictures and sounds. */
-  latest(most: number): SandboxRequest[] {
-    const entries = this.#entries.filter(({ request }) => request.interface !== 'media');
-    return entries.slice(-most).reverse().map(requestOf);
+    return this.#requests.map(copyOf);
   }
 
   clear(): void {
-    this.#entries.length = 0;
+    this.#requests.length = 0;
     this.#changed();
   }
 
@@ -100,40 +84,42 @@ export class RequestRecord {
   readonly arrivals: RequestHandler = (req, res, next) => {
     // The console shows the record, and its forms carry secrets.
     if (/^\/sandbox\/console(\/|$)/i.test(req.path)) return next();
-    const entry: Entry = {
-      request: {
-        at: this.#clock.now(),
-        method: req.method,
-        path: req.path.split('/').map(redacted).join('/'),
-        interface: interfaceOf(req.path),
-        params: {},
+    const startedAt = performance.now();
+    let endedAt: number | undefined;
+    const request: SandboxRequest = {
+      at: this.#clock.now(),
+      method: req.method,
+      path: req.path.split('/').map(redacted).join('/'),
+      interface: interfaceOf(req.path),
+      // Read when asked for: a client can see an answer before it has ended here.
+      get status() {
+        return res.headersSent ? res.statusCode : 0;
       },
-      response: res,
-      startedAt: performance.now(),
-      endedAt: undefined,
+      params: {},
+      get durationMs() {
+        return Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10;
+      },
     };
-    this.#byRequest.set(req, entry);
-    this.#entries.push(entry);
-    if (this.#entries.length > MAX_RECORDS) this.#entries.shift();
+    this.#byRequest.set(req, request);
+    this.#requests.push(request);
+    if (this.#requests.length > MAX_RECORDS) this.#requests.shift();
     res.once('close', () => {
-      entry.endedAt = performance.now();
+      endedAt = performance.now();
       this.#changed();
-      this.#ended(requestOf(entry));
+      this.#ended(copyOf(request));
     });
-    this.#note(entry, queryParameters(req));
+    this.#note(request, queryParameters(req));
     next();
   };
 
   readonly bodies: RequestHandler = (req, _res, next) => {
-    const entry = this.#byRequest.get(req);
-    if (entry) this.#note(entry, bodyParameters(req));
+    const request = this.#byRequest.get(req);
+    if (request) this.#note(request, bodyParameters(req));
     next();
   };
 
-  #note({ request }: Entry, parameters: Parameters): void {
-    for (const [name, value] of parameters) {
-      request.params[redacted(name)] = redactedValue(name, value);
-    }
+  #note({ params }: SandboxRequest, parameters: Parameters): void {
+    for (const [name, value] of parameters) params[redacted(name)] = redactedValue(name, value);
     this.#changed();
   }
 }

@@ -1,6 +1,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
 
+/** A request that is refused with this status. The message is the answer, so it quotes nothing that was sent. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /** Parameters by name. A value is a string unless it was repeated (an array) or came as JSON. */
 export type Parameters = ReadonlyMap<string, unknown>;
 
@@ -9,14 +20,13 @@ export type Parameters = ReadonlyMap<string, unknown>;
  * differently.
  */
 export function queryParameters(req: Request): Parameters {
-  const start = req.originalUrl.indexOf('?');
-  const query = new URLSearchParams(start === -1 ? '' : req.originalUrl.slice(start + 1));
-  const parameters = new Map<string, unknown>();
-  for (const name of new Set(query.keys())) {
-    const values = query.getAll(name);
-    parameters.set(name, values.length === 1 ? values[0] : values);
-  }
-  return parameters;
+  const query = new URLSearchParams(/\?.*/.exec(req.originalUrl)?.[0]);
+  return new Map(
+    [...query.keys()].map((name) => {
+      const values = query.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
 }
 
 export function bodyParameters(req: Request): Parameters {

@@ -1,48 +1,34 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { type Boards, boardsOf, changeBoards } from './boards.js';
 import type { SandboxClock } from './clock.js';
 import { buildSeed } from './data/build-seed.js';
 import type { SandboxSeed } from './data/schema.js';
-import type { SandboxDialect } from './dialect.js';
-import type { SandboxFaults } from './faults.js';
+import { type Boards, changeSwitches, describeSwitches } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
 export interface SandboxSnapshot {
   /** Users, workspaces with their keys, apps, items and purchases. */
   readonly seed: SandboxSeed;
-  /** The values of all switches, by name; `null` is "not set". */
-  readonly switches: {
-    /** What goes wrong. */
-    readonly faults: Readonly<Record<string, unknown>>;
-    /** Differences from the specification. */
-    readonly dialect: Readonly<Record<string, unknown>>;
-  };
+  /** The values of all switches, by names such as `faults.latency`; `null` is "not set". */
+  readonly switches: Readonly<Record<string, unknown>>;
 }
 
 /** The parts of a sandbox that a snapshot holds, and its clock. */
 interface StateContext {
   readonly clock: SandboxClock;
-  readonly dialect: SandboxDialect;
-  readonly faults: SandboxFaults;
+  readonly boards: Boards;
   readonly seed: SandboxSeed;
 }
 
-const valuesOf = ({ settings, switches }: Boards['faults']): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.keys(switches).map((name) => [name, Reflect.get(settings, name) ?? null]),
-  );
-
 /** The data and the switches as they are now. */
-export function snapshotOf(context: StateContext): SandboxSnapshot {
-  const { faults, dialect } = boardsOf(context);
-  return structuredClone({
-    seed: context.seed,
-    switches: { faults: valuesOf(faults), dialect: valuesOf(dialect) },
-  });
+export function snapshotOf({ seed, boards }: StateContext): SandboxSnapshot {
+  const states = Object.entries(describeSwitches(boards));
+  const switches = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
+  return structuredClone({ seed, switches });
 }
 
 /**
- * Puts data and switches back. A field or a switch that the snapshot lacks gets its default.
+ * Puts data and switches back. A part of the data that the snapshot lacks is the default one; a switch that it
+ * lacks stays as it is.
  *
  * @throws TypeError that names what is wrong; nothing is changed then.
  */
@@ -51,13 +37,14 @@ export function restoreSnapshot(context: StateContext, snapshot: SandboxSnapshot
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, context.clock.now());
-  changeBoards(boardsOf(context), snapshot.switches);
+  changeSwitches(context.boards, snapshot.switches);
   Object.assign(context.seed, seed);
 }
 
 /**
- * Reads a state file, if it exists, writes it, and gives a function that writes it again. Written at once and as a whole, so
- * that nothing is lost however the process ends; only its owner can read it, because it holds keys.
+ * Reads a state file, if it exists, writes it, and gives a function that writes it again. Written at once and
+ * as a whole, so that nothing is lost however the process ends; only its owner can read it, because it holds
+ * keys.
  *
  * @throws TypeError when the file cannot be read or written.
  */
@@ -79,9 +66,8 @@ export function keepState(context: StateContext, file: string): () => void {
   try {
     save();
   } catch (error) {
-    throw new TypeError(
-      `state: ${file} cannot be written (${(error as NodeJS.ErrnoException).code})`,
-    );
+    const { code } = error as NodeJS.ErrnoException;
+    throw new TypeError(`state: ${file} cannot be written (${code})`);
   }
   return save;
 }

@@ -1,14 +1,8 @@
 import { z } from 'zod';
 
-/** A position that the console offers for a switch. */
-export interface Choice {
-  readonly label: string;
-  readonly value: unknown;
-}
-
 /**
  * One switch of a sandbox. Everything that handles switches reads this: the checks of options, the
- * console's forms, the command line, and the types.
+ * console, the command line, and the types.
  */
 export interface Switch<T = unknown> {
   /** What it does when it is on, in a few words. */
@@ -17,8 +11,8 @@ export interface Switch<T = unknown> {
   readonly accepts: (value: unknown) => boolean;
   /** Which values it takes, as an error says it. */
   readonly expected: string;
-  /** Positions to choose from in the console; without any, a number is typed in. */
-  readonly choices?: readonly Choice[];
+  /** What to choose from in the console; without any, a number is typed in. `undefined` is "not set". */
+  readonly positions?: readonly unknown[];
   /** What a number counts. */
   readonly unit?: string;
 }
@@ -34,18 +28,13 @@ export type SettingsOf<T extends Switches> = {
 export const oneOf = <const T extends readonly (string | boolean)[]>(
   about: string,
   ...positions: T
-): Switch<T[number]> => {
-  return {
-    about,
-    initial: positions[0] as T[number],
-    accepts: (value) => positions.some((position) => position === value),
-    expected: positions.map((position) => JSON.stringify(position)).join(', '),
-    choices: positions.map((value) => ({
-      label: typeof value === 'string' ? value : value ? 'on' : 'off',
-      value,
-    })),
-  };
-};
+): Switch<T[number]> => ({
+  about,
+  initial: positions[0] as T[number],
+  accepts: (value) => positions.some((position) => position === value),
+  expected: positions.map((position) => JSON.stringify(position)).join(', '),
+  positions,
+});
 
 /** A switch that is on or off; off at first unless `initial` says otherwise. */
 export const onOff = (about: string, initial = false): Switch<boolean> => ({
@@ -54,22 +43,18 @@ export const onOff = (about: string, initial = false): Switch<boolean> => ({
   expected: 'true or false',
 });
 
-/**
- * A switch that is off, on, or a value of `schema`.
- *
- * @param choices - What the console offers besides "off", by its label.
- */
+/** A switch that is off, on, or a value of `schema`; the console offers some `positions` besides "off". */
 export const offOr = <T>(
   about: string,
   schema: z.ZodType<T>,
   expected: string,
-  choices: Readonly<Record<string, T | true>>,
+  ...positions: readonly (T | true)[]
 ): Switch<T | boolean> => ({
   about,
   initial: false,
   accepts: (value) => typeof value === 'boolean' || schema.safeParse(value).success,
   expected: `true, false${expected}`,
-  choices: Object.entries({ off: false, ...choices }).map(([label, value]) => ({ label, value })),
+  positions: [false, ...positions],
 });
 
 /** A number from 0 to `most`; `initial` (0 by default) is where it starts. */
@@ -85,50 +70,98 @@ export const amount = (
   expected: most === Number.MAX_VALUE ? `a number of ${unit}` : `a number from 0 to ${most}`,
 });
 
-interface BoardOptions {
-  readonly given?: object | undefined;
-  /** Put on the prototype, so that `Object.keys` lists switches only. */
-  readonly methods?: object;
-  readonly onChange?: (() => void) | undefined;
-}
-
 /**
  * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined`
  * puts a switch back. A misspelt switch or a value that it does not take throws a TypeError that names it,
  * because a test that sets a switch nobody reads would pass for the wrong reason.
+ *
+ * @param methods - What the object can do besides; not among its keys.
  */
-export function switchboard(name: string, switches: Switches, options: BoardOptions = {}): object {
-  const { given = {}, methods = {}, onChange } = options;
-  const board: object = Object.create(methods);
-  for (const [key, entry] of Object.entries(switches)) {
-    let current = entry.initial;
-    Object.defineProperty(board, key, {
-      enumerable: true,
-      get: () => current,
-      set(value: unknown) {
-        checkSwitch(name, switches, key, value);
-        const next = value === undefined ? entry.initial : value;
-        if (next === current) return;
-        current = next;
-        onChange?.();
-      },
-    });
-  }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new TypeError(`${name}: expected an object of switches`);
-  }
-  for (const [key, value] of Object.entries(given)) {
-    checkSwitch(name, switches, key, value);
-    Object.assign(board, { [key]: value });
-  }
-  // Sealed: assigning a switch that does not exist throws.
-  return Object.seal(board);
+export function switchboard<T extends Switches, M extends object>(
+  board: string,
+  switches: T,
+  onChange: () => void,
+  methods: M,
+): SettingsOf<T> & M {
+  const settings = Object.create(methods);
+  for (const [name, { initial }] of Object.entries(switches)) settings[name] = initial;
+  return new Proxy(settings, {
+    set(values, name, value) {
+      checkSwitch(board, switches, String(name), value);
+      const next = value === undefined ? switches[String(name)]?.initial : value;
+      const isChange = next !== values[name];
+      values[name] = next;
+      if (isChange) onChange();
+      return true;
+    },
+  });
 }
 
-export function checkSwitch(board: string, switches: Switches, key: string, value: unknown): void {
-  const entry = Object.hasOwn(switches, key) ? switches[key] : undefined;
-  if (!entry) throw new TypeError(`${board}.${key}: there is no such switch`);
-  if (value !== undefined && !entry.accepts(value)) {
-    throw new TypeError(`${board}.${key}: expected ${entry.expected}`);
+function checkSwitch(board: string, switches: Switches, name: string, value: unknown): void {
+  const entry = Object.hasOwn(switches, name) ? switches[name] : undefined;
+  if (!entry) {
+    const names = Object.keys(switches).join(', ');
+    throw new TypeError(`${board}.${name}: there is no such switch; there are ${names}`);
   }
+  if (value !== undefined && !entry.accepts(value)) {
+    throw new TypeError(`${board}.${name}: expected ${entry.expected}`);
+  }
+}
+
+/** The switches of one sandbox: their values, and what is known of them. */
+export type Boards = Readonly<
+  Record<'faults' | 'dialect', { readonly settings: object; readonly switches: Switches }>
+>;
+
+/** One switch with its value, as JSON; `null` is "not set". */
+export interface SwitchState {
+  readonly value: unknown;
+  readonly initial: unknown;
+  readonly about: string;
+}
+
+/** Every switch by its full name, such as `faults.latency`. */
+export const describeSwitches = (boards: Boards): Record<string, SwitchState> =>
+  Object.fromEntries(
+    Object.entries(boards).flatMap(([board, { settings, switches }]) =>
+      Object.entries(switches).map(([name, { about, initial = null }]) => {
+        const value: unknown = Reflect.get(settings, name) ?? null;
+        return [`${board}.${name}`, { value, initial, about }];
+      }),
+    ),
+  );
+
+/**
+ * Sets switches from `{ latency: 5, 'dialect.nulls': true }`; `null` puts one back. Everything is checked
+ * before anything is set.
+ *
+ * @throws TypeError that names what is wrong.
+ */
+export function changeSwitches(boards: Boards, changes: unknown): void {
+  if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
+    throw new TypeError('expected an object of switches');
+  }
+  const sets = Object.entries(changes).map(([given, value]) => {
+    const [board, name] = locate(boards, given);
+    const { settings, switches } = boards[board];
+    checkSwitch(board, switches, name, value ?? undefined);
+    return () => Object.assign(settings, { [name]: value ?? undefined });
+  });
+  for (const set of sets) set();
+}
+
+/** The board and the name of a switch; one that both boards have must be given with its board. */
+function locate(boards: Boards, given: string): [keyof Boards, string] {
+  const [first = '', second] = given.split('.', 2);
+  const name = second ?? first;
+  const [board, other] = (['faults', 'dialect'] as const).filter((each) =>
+    second === undefined ? Object.hasOwn(boards[each].switches, name) : each === first,
+  );
+  if (board === undefined) {
+    throw new TypeError(
+      `${given}: there is no such switch; "marketgate sandbox switches" lists all`,
+    );
+  }
+  if (other) throw new TypeError(`${given}: there are two; say faults.${name} or dialect.${name}`);
+  return [board, name];
 }

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
-import { sendPage, troublePage } from '../pages/page.js';
-import { originOf } from '../request.js';
-import { SANDBOX_HEADER } from './sandbox-header.js';
+import { originOf, Refused } from '../request.js';
+
+/** On every answer of the console, so that `marketgate doctor` knows a sandbox. In small letters. */
+export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
 /** The host of a `Host` header, or of an address to listen on: no port, no brackets, small letters. */
 function hostnameOf(host: string): string {
@@ -59,12 +60,9 @@ export const ownSiteOnly =
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     if (!hosts.allows(req.headers.host)) {
-      const text =
-        'The console answers under an IP address, localhost and the names it was given (consoleHosts, --console-host), but not under this one.';
-      return sendPage(res, troublePage(text), { status: 403 });
+      const names =
+        'an IP address, localhost and the names it was given (consoleHosts, --console-host)';
+      return next(new Refused(403, `The console answers under ${names}, but not under this one.`));
     }
-    if (!isOwn(req)) {
-      return sendPage(res, troublePage('Another site asked for this.'), { status: 403 });
-    }
-    next();
+    next(isOwn(req) ? undefined : new Refused(403, 'Another site asked for this.'));
   };

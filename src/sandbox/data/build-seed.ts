@@ -1,21 +1,15 @@
 import { defaultSeed } from './default-seed.js';
 import { parsed, type SandboxSeed, seedParts } from './schema.js';
 
-/** Throws a TypeError that names the first record whose `key` another record of `part` has already. */
-function refuseRepeats<P extends keyof SandboxSeed>(
-  seed: SandboxSeed,
-  part: P,
-  key: keyof SandboxSeed[P][number],
-): void {
-  const seen = new Set<unknown>();
-  seed[part].forEach((record: SandboxSeed[P][number], index) => {
-    const value = record[key];
-    if (value !== undefined && seen.has(value)) {
-      throw new TypeError(`seed.${part}[${index}].${String(key)}: given twice`);
-    }
-    seen.add(value);
-  });
-}
+/** The fields that no two records of a part share. */
+const UNIQUE = [
+  ['users', 'user_id'],
+  ['workspaces', 'id'],
+  ['workspaces', 'api_key'],
+  ['apps', 'app_id'],
+  ['items', 'id'],
+  ['purchases', 'purchase_code'],
+] as const;
 
 /**
  * Puts a caller's parts in place of the default ones. A default item or purchase that would point at
@@ -33,21 +27,17 @@ export function buildSeed(option: unknown, now: number): SandboxSeed {
   const items = new Set(seed.items.map(({ id }) => id));
   if (!parts.purchases) seed.purchases = seed.purchases.filter(({ item_id }) => items.has(item_id));
 
-  seed.items.forEach((item, index) => {
-    if (!workspaces.has(item.workspace)) {
-      throw new TypeError(`seed.items[${index}].workspace: there is no such workspace`);
-    }
-  });
-  seed.purchases.forEach((purchase, index) => {
-    if (!items.has(purchase.item_id)) {
-      throw new TypeError(`seed.purchases[${index}].item_id: there is no such item`);
-    }
-  });
-  refuseRepeats(seed, 'users', 'user_id');
-  refuseRepeats(seed, 'workspaces', 'id');
-  refuseRepeats(seed, 'workspaces', 'api_key');
-  refuseRepeats(seed, 'apps', 'app_id');
-  refuseRepeats(seed, 'items', 'id');
-  refuseRepeats(seed, 'purchases', 'purchase_code');
+  const refuse = (index: number, part: string, field: string, problem: string): void => {
+    if (index >= 0) throw new TypeError(`seed.${part}[${index}].${field}: ${problem}`);
+  };
+  const homeless = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
+  refuse(homeless, 'items', 'workspace', 'there is no such workspace');
+  const empty = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
+  refuse(empty, 'purchases', 'item_id', 'there is no such item');
+  for (const [part, field] of UNIQUE) {
+    const values = seed[part].map((record): unknown => Reflect.get(record, field));
+    const isRepeat = (value: unknown, at: number) => value && values.indexOf(value) < at;
+    refuse(values.findIndex(isRepeat), part, field, 'given twice');
+  }
   return seed;
 }

@@ -1,5 +1,5 @@
 import type { SandboxData } from './sandbox-data.js';
-import type { SeedPurchase } from './schema.js';
+import type { SeedItem, SeedPurchase } from './schema.js';
 
 /** One purchase code to try, with what to expect of it. */
 export interface SandboxCode {
@@ -17,27 +17,27 @@ export interface SandboxCode {
   description: string;
 }
 
-function describe(purchase: Readonly<SeedPurchase>, now: number): string {
-  const { kind, void: reason, supported_until: until } = purchase;
-  if (kind === 'other-workspace') {
-    return 'Belongs to the second workspace: invalid under the first one’s key.';
-  }
-  if (kind === 'deleted-item') return 'Valid, though its item has left the catalogue.';
+/** What the service answers under the first workspace's key, as the records are now. */
+function describe(purchase: SeedPurchase, item: SeedItem | undefined, first: string, now: number) {
+  const { void: reason, supported_until: until } = purchase;
   if (reason) return `Was ${reason}: the service calls it invalid.`;
-  if (until === undefined) return 'Valid, without support.';
-  const day = until.slice(0, 10);
-  return Date.parse(until) <= now
-    ? `Valid; support ended on ${day}.`
-    : `Valid, with support until ${day}.`;
+  if (item?.workspace !== first) return 'Of another workspace: invalid under the first one’s key.';
+  const end = item.deleted ? '; its item has left the catalogue.' : '.';
+  if (until === undefined) return `Valid, without support${end}`;
+  const isOver = Date.parse(until) <= now;
+  return `Valid${isOver ? '; support ended on' : ', with support until'} ${until.slice(0, 10)}${end}`;
 }
 
 /** Lists all purchase codes for printing. */
 export const listCodes = (data: SandboxData, now: number): SandboxCode[] =>
-  data.purchases.map((purchase) => ({
-    code: purchase.purchase_code,
-    kind: purchase.kind,
-    item_id: purchase.item_id,
-    item_name: data.items.find((item) => item.id === purchase.item_id)?.name ?? '',
-    license_type: purchase.license_type,
-    description: describe(purchase, now),
-  }));
+  data.purchases.map((purchase) => {
+    const item = data.items.find(({ id }) => id === purchase.item_id);
+    return {
+      code: purchase.purchase_code,
+      kind: purchase.kind,
+      item_id: purchase.item_id,
+      item_name: item?.name ?? '',
+      license_type: purchase.license_type,
+      description: describe(purchase, item, data.workspaces[0]?.id ?? '', now),
+    };
+  });

@@ -1,4 +1,8 @@
-import type { MediaKind, SeedItem } from './schema.js';
+import type { SeedItem } from './schema.js';
+
+const COLUMNS = `
+id | kind | name | category | sub_category | version | regular | extended | screenshots | published_at
+  options | tags | description | deleted`;
 
 const NORTHLIGHT = `
 1042 | image | Fjord Light | Photography | Landscapes | 2.3.1 | 24 | 180 | 4 | 2023-05-17T06:12:40Z
@@ -63,47 +67,33 @@ const TIDEWATER = `
 `;
 
 /**
- * Reads a table of text, a record a line: `|` stands between columns, and an indented line goes on with the
- * record above. A column that is missing reads as an empty string.
+ * Reads a table of text, a record a line, whose first line names the columns: `|` stands between columns, and
+ * an indented line goes on with the record above. A cell that is missing reads as an empty string.
  */
-export function recordsOf<Column extends string>(
-  table: string,
-  ...columns: readonly Column[]
-): Record<Column, string>[] {
+export function recordsOf<Column extends string>(table: string): Record<Column, string>[] {
   const lines = table.trim().replaceAll('\n ', ' | ').split('\n');
-  return lines.map((line) => {
-    const cells = line.split('|').map((cell) => cell.trim());
+  const [columns = [], ...rows] = lines.map((line) => line.split('|').map((cell) => cell.trim()));
+  return rows.map((cells) => {
     const entries = columns.map((column, index) => [column, cells[index] ?? '']);
     return Object.fromEntries(entries) as Record<Column, string>;
   });
 }
 
 const itemsOf = (workspace: string, currency: string, table: string): SeedItem[] =>
-  recordsOf(
-    table,
-    ...([
-      'id',
-      'kind',
-      'name',
-      'category',
-      'sub_category',
-      'version',
-      'regular',
-      'extended',
-    ] as const),
-    ...(['screenshots', 'published_at', 'options', 'tags', 'description', 'deleted'] as const),
-  ).map(({ regular, extended, deleted, ...item }) => ({
-    ...item,
-    id: Number(item.id),
-    workspace,
-    kind: item.kind as MediaKind,
-    options: item.options.split(', '),
-    tags: item.tags.split(', '),
-    screenshots: Number(item.screenshots),
-    price: { regular: Number(regular), extended: Number(extended) },
-    currency,
-    ...(deleted && { deleted: true }),
-  }));
+  recordsOf<keyof SeedItem | 'regular' | 'extended'>(COLUMNS + table).map(
+    ({ regular, extended, deleted, ...item }) => ({
+      ...item,
+      id: Number(item.id),
+      workspace,
+      kind: item.kind as SeedItem['kind'],
+      options: item.options.split(', '),
+      tags: item.tags.split(', '),
+      screenshots: Number(item.screenshots),
+      price: { regular: Number(regular), extended: Number(extended) },
+      currency,
+      ...(deleted && { deleted: true }),
+    }),
+  );
 
 /** 28 items of every kind, with everything that an item can have and lack. */
 export const defaultItems = (): SeedItem[] => [

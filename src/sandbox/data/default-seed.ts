@@ -1,11 +1,20 @@
 import { timestamp } from '../clock.js';
 import { defaultItems, recordsOf } from './default-items.js';
-import type { SandboxSeed, SeedApp, SeedPurchase, SeedUser, SeedWorkspace } from './schema.js';
+import type {
+  SandboxSeed,
+  SeedApp,
+  SeedItem,
+  SeedPurchase,
+  SeedUser,
+  SeedWorkspace,
+} from './schema.js';
 
 const DAY = 86_400_000;
 
 /** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
 const USERS = `
+user_id | user_name | user_email | user_firstname | user_lastname | user_gender | user_birthdate | user_registered | user_verified
+  user_relationship | user_website | user_biography
 3001 | mira.solheim | mira@solheim.example | Mira | Solheim | female | 1991-03-14 | 2019-04-02 | 1
   married | https://solheim.example/ | Interface designer in Bergen. Collects maps and mechanical keyboards.
 3002 | taguilar | tomas@correo.example | Tomás | Aguilar Ibáñez | male | 1984-11-30 | 2017-09-21 | 1
@@ -16,14 +25,6 @@ const USERS = `
   engaged |  | Just moved in. Has not confirmed the address yet.
 3005 | guest77 | guest77@post.example |  |  |  |  | 2025-02-11 | 0
 `;
-
-const users = (): SeedUser[] =>
-  recordsOf(
-    USERS,
-    ...(['user_id', 'user_name', 'user_email', 'user_firstname', 'user_lastname'] as const),
-    ...(['user_gender', 'user_birthdate', 'user_registered', 'user_verified'] as const),
-    ...(['user_relationship', 'user_website', 'user_biography'] as const),
-  );
 
 /** Two workspaces, to show that each key reads its own account only. */
 const workspaces = (): SeedWorkspace[] => [
@@ -67,44 +68,47 @@ const workspaces = (): SeedWorkspace[] => [
 
 /** Two apps, so that an auth_key of one can be tried with the other. Neither has a redirect URL yet. */
 const apps = (): SeedApp[] => [
-  {
-    app_id: '18230471',
-    app_secret: 'e4b8d61f9a3c0572be81f46d23907ca5',
-    name: 'Atelier Desk',
-  },
-  {
-    app_id: '55409216',
-    app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4',
-    name: 'Tide Table',
-  },
+  { app_id: '18230471', app_secret: 'e4b8d61f9a3c0572be81f46d23907ca5', name: 'Atelier Desk' },
+  { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4', name: 'Tide Table' },
 ];
 
-/** Code, kind, item, licence, days from the start to the purchase and to the end of support, downloaded. */
-type PurchaseRow = [string, string, number, string, number, number | undefined, boolean];
+/** A purchase of every kind, under codes that never change. `sold` and `support` are days from the start. */
+const PURCHASES = `
+purchase_code                        | kind            | id   | license_type | sold | support | downloaded
+6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10 | supported       | 1042 | Regular      |  -60 |     122 | yes
+b83e07d1-4c6f-4a92-9e18-5d7a3c1f60b2 | extended        | 1042 | Extended     |  -25 |     340 | yes
+2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153 | support-over    | 1042 | Regular      | -227 |     -45 | yes
+94a0c3e7-d25f-4816-b7c9-13e68fd05a24 | unsupported     | 1042 | Regular      |   -3 |         |
+e7520b9d-8a13-4fc6-85e2-c40d71a9f635 | other-item      | 1046 | Regular      |  -92 |      90 | yes
+0c6e8d42-f39b-47a5-9d01-a86b5f72e346 | video-item      | 1049 | Regular      |  -11 |     171 |
+5ab17f90-2e4d-4d68-bc73-e91f08d6c457 | audio-item      | 1055 | Extended     | -124 |      58 | yes
+d318c6a5-b07e-4952-8f4a-670e2d9bc568 | deleted-item    | 1044 | Regular      | -150 |      30 | yes
+8e4f5b03-c1d6-4e79-a260-fb37d8a0e679 | refunded        | 1042 | Regular      |  -82 |     100 | yes
+37b9d2e1-650c-4a8f-93be-4d1c76f5a780 | cancelled       | 1046 | Regular      |   -7 |         |
+f60a7c28-39e4-4b15-8d97-b25e0f83c891 | other-workspace | 1061 | Regular      | -108 |      75 | yes
+1e85d0f7-a46b-4c32-b0e8-957c3d2af9a2 | other-workspace | 1064 | Extended     |   -1 |         |
+`;
 
-/** A purchase of every kind, under codes that never change. */
-const PURCHASES: readonly PurchaseRow[] = [
-  ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10', 'supported', 1042, 'Regular', -60, 122, true],
-  ['b83e07d1-4c6f-4a92-9e18-5d7a3c1f60b2', 'extended', 1042, 'Extended', -25, 340, true],
-  ['2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153', 'support-over', 1042, 'Regular', -227, -45, true],
-  ['94a0c3e7-d25f-4816-b7c9-13e68fd05a24', 'unsupported', 1042, 'Regular', -3, undefined, false],
-  ['e7520b9d-8a13-4fc6-85e2-c40d71a9f635', 'other-item', 1046, 'Regular', -92, 90, true],
-  ['0c6e8d42-f39b-47a5-9d01-a86b5f72e346', 'video-item', 1049, 'Regular', -11, 171, false],
-  ['5ab17f90-2e4d-4d68-bc73-e91f08d6c457', 'audio-item', 1055, 'Extended', -124, 58, true],
-  ['d318c6a5-b07e-4952-8f4a-670e2d9bc568', 'deleted-item', 1044, 'Regular', -150, 30, true],
-  ['8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 'refunded', 1042, 'Regular', -82, 100, true],
-  ['37b9d2e1-650c-4a8f-93be-4d1c76f5a780', 'cancelled', 1046, 'Regular', -7, undefined, false],
-  ['f60a7c28-39e4-4b15-8d97-b25e0f83c891', 'other-workspace', 1061, 'Regular', -108, 75, true],
-  [
-    '1e85d0f7-a46b-4c32-b0e8-957c3d2af9a2',
-    'other-workspace',
-    1064,
-    'Extended',
-    -1,
-    undefined,
-    false,
-  ],
-];
+const purchases = (items: readonly SeedItem[], now: number): SeedPurchase[] => {
+  const at = (days: string) => timestamp(now + Number(days) * DAY);
+  const rows = recordsOf<Exclude<keyof SeedPurchase, 'void'> | 'id' | 'sold' | 'support'>(
+    PURCHASES,
+  );
+  return rows.map(({ id, sold, support, downloaded, ...row }) => {
+    const item = items.find((each) => each.id === Number(id));
+    const license = row.license_type === 'Extended' ? 'extended' : 'regular';
+    return {
+      ...row,
+      item_id: Number(id),
+      price: item?.price[license] ?? 0,
+      currency: item?.currency ?? 'USD',
+      ...(support && { supported_until: at(support) }),
+      downloaded: downloaded === 'yes',
+      date: at(sold),
+      ...((row.kind === 'refunded' || row.kind === 'cancelled') && { void: row.kind }),
+    };
+  });
+};
 
 /**
  * What a sandbox starts with by default: two workspaces, two apps, five users, 28 items from id 1042 on,
@@ -115,24 +119,11 @@ const PURCHASES: readonly PurchaseRow[] = [
  */
 export function defaultSeed(now: number): SandboxSeed {
   const items = defaultItems();
-  const at = (days: number) => timestamp(now + days * DAY);
-  const purchases = PURCHASES.map(
-    ([purchase_code, kind, item_id, license_type, sold, support, downloaded]): SeedPurchase => {
-      const item = items.find(({ id }) => id === item_id);
-      const price = item?.price[license_type === 'Extended' ? 'extended' : 'regular'] ?? 0;
-      return {
-        purchase_code,
-        kind,
-        item_id,
-        license_type,
-        price,
-        currency: item?.currency ?? 'USD',
-        ...(support !== undefined && { supported_until: at(support) }),
-        downloaded,
-        date: at(sold),
-        ...((kind === 'refunded' || kind === 'cancelled') && { void: kind }),
-      };
-    },
-  );
-  return { users: users(), workspaces: workspaces(), apps: apps(), items, purchases };
+  return {
+    users: recordsOf<keyof SeedUser>(USERS),
+    workspaces: workspaces(),
+    apps: apps(),
+    items,
+    purchases: purchases(items, now),
+  };
 }

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type SandboxClock, timestamp } from '../clock.js';
 import {
   parsed,
-  purchase as purchaseSchema,
-  redirectUrl as redirectUrlSchema,
+  purchaseSchema,
+  redirectUrl,
   type SandboxSeed,
   type SeedApp,
   type SeedItem,
@@ -25,10 +25,15 @@ export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_i
 
 const instant = (when: string | number | Date): string => timestamp(new Date(when).getTime());
 
-/** The record that `isIt` accepts, or a TypeError. The message repeats no value: a code is a secret. */
-function found<T>(records: readonly T[], isIt: (record: T) => boolean, missing: string): T {
-  const record = records.find(isIt);
-  if (record === undefined) throw new TypeError(missing);
+/** The record whose field has this value, or a TypeError. It does not repeat the value: a code is a secret. */
+function found<T>(
+  records: readonly T[],
+  field: keyof T & string,
+  value: unknown,
+  name: string = field,
+): T {
+  const record = records.find((each) => each[field] === value);
+  if (record === undefined) throw new TypeError(`${name}: there is none with this value`);
   return record;
 }
 
@@ -84,24 +89,21 @@ export class SandboxData {
    * Whatever is given replaces that.
    */
   addPurchase(given: NewPurchase): Readonly<SeedPurchase> {
-    const item = this.#item(given.item_id);
-    const license = given.license_type ?? 'Regular';
-    const { supported_until: support = this.#clock.now() + SUPPORT, ...rest } = given;
-    const purchase = parsed(
-      purchaseSchema,
-      {
-        purchase_code: randomUUID(),
-        kind: 'added',
-        license_type: license,
-        price: license === 'Extended' ? item.price.extended : item.price.regular,
-        currency: item.currency,
-        downloaded: false,
-        date: timestamp(this.#clock.now()),
-        ...rest,
-        ...(support === null ? {} : { supported_until: instant(support) }),
-      },
-      'addPurchase',
-    );
+    const item = found(this.items, 'id', given.item_id, 'item_id');
+    const now = this.#clock.now();
+    const { supported_until: until = now + SUPPORT, license_type = 'Regular', ...rest } = given;
+    const fields = {
+      purchase_code: randomUUID(),
+      kind: 'added',
+      license_type,
+      price: license_type === 'Extended' ? item.price.extended : item.price.regular,
+      currency: item.currency,
+      downloaded: false,
+      date: timestamp(now),
+      ...rest,
+      ...(until !== null && { supported_until: instant(until) }),
+    };
+    const purchase = parsed(purchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
@@ -112,50 +114,43 @@ export class SandboxData {
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#purchase(code).void = 'refunded';
-    this.#changed();
+    this.#changePurchase(code, { void: 'refunded' });
   }
 
   /** Cancels a purchase, to the same effect as a refund. */
   cancelPurchase(code: string): void {
-    this.#purchase(code).void = 'cancelled';
-    this.#changed();
+    this.#changePurchase(code, { void: 'cancelled' });
   }
 
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
-    const purchase = this.#purchase(code);
-    if (until === undefined) delete purchase.supported_until;
-    else purchase.supported_until = instant(until);
-    this.#changed();
+    this.#changePurchase(code, { supported_until: until === undefined ? until : instant(until) });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
-    this.#item(id).deleted = true;
+    found(this.#seed.items, 'id', id, 'item_id').deleted = true;
     this.#changed();
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const key = randomBytes(32).toString('hex');
-    this.#workspace(workspace).api_key = key;
+    found(this.#seed.workspaces, 'id', workspace, 'workspace').api_key = key;
     this.#changed();
     return key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    delete this.#workspace(workspace).api_key;
+    found(this.#seed.workspaces, 'id', workspace, 'workspace').api_key = undefined;
     this.#changed();
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
-    const missing = 'setRedirectUrl: there is no such app';
-    const app = found(this.#seed.apps, ({ app_id }) => app_id === appId, missing);
-    if (url === undefined) delete app.redirect_url;
-    else app.redirect_url = parsed(redirectUrlSchema, url, 'redirectUrl');
+    const app = found(this.#seed.apps, 'app_id', appId);
+    app.redirect_url = parsed(redirectUrl.optional(), url, 'redirectUrl');
     this.#changed();
   }
 
@@ -166,23 +161,13 @@ export class SandboxData {
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
-    const missing = 'removeUser: there is no such user';
-    const user = found(this.#seed.users, ({ user_id }) => user_id === userId, missing);
-    this.#seed.users.splice(this.#seed.users.indexOf(user), 1);
+    const user = found(this.users, 'user_id', userId);
+    this.#seed.users = this.#seed.users.filter((each) => each !== user);
     this.#changed();
   }
 
-  #purchase(code: string): SeedPurchase {
-    const missing = 'purchase_code: there is no such purchase';
-    return found(this.#seed.purchases, ({ purchase_code }) => purchase_code === code, missing);
-  }
-
-  #item(itemId: number): SeedItem {
-    return found(this.#seed.items, ({ id }) => id === itemId, 'item_id: there is no such item');
-  }
-
-  #workspace(name: string): SeedWorkspace {
-    const missing = 'workspace: there is no such workspace';
-    return found(this.#seed.workspaces, ({ id }) => id === name, missing);
+  #changePurchase(code: string, change: Partial<SeedPurchase>): void {
+    Object.assign(found(this.#seed.purchases, 'purchase_code', code), change);
+    this.#changed();
   }
 }

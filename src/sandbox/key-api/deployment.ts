@@ -12,9 +12,9 @@ function sendFrameworkError(
   res: Response,
   status: number,
   message: string,
-  form?: 'html' | 'json',
+  form: boolean | 'html' | 'json' = true,
 ): void {
-  const isJson = form ? form === 'json' : (req.headers.accept ?? '').includes('/json');
+  const isJson = form === true ? req.headers.accept?.includes('/json') : form === 'json';
   if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
   else sendOutage(res, status, `${status}`, message);
 }
@@ -23,11 +23,11 @@ function sendFrameworkError(
  * What stands in front of the key API on real deployments (field notes): a switched-off API, a crash, a
  * rate limit per client address, and the redirect of browsers.
  */
-export function keyApiDeployment({ dialect, clock }: SandboxContext): RequestHandler {
+export function deployment({ dialect, clock }: SandboxContext): RequestHandler {
   const counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
 
-  /** Counts a request; answers 429 and returns false when it is one too many. */
+  /** Counts a request, and says whether it is within the limit. */
   const isWithinLimit = (req: Request, res: Response): boolean => {
     const limit = dialect.rateLimit === true ? DEFAULT_LIMIT : Number(dialect.rateLimit);
     const now = clock.now();
@@ -38,26 +38,24 @@ export function keyApiDeployment({ dialect, clock }: SandboxContext): RequestHan
     const address = req.socket.remoteAddress ?? '';
     const count = (counts.get(address) ?? 0) + 1;
     counts.set(address, count);
-    const reset = Math.ceil((windowStart + MINUTE - now) / 1000);
     res.setHeader('X-RateLimit-Limit', limit);
     res.setHeader('X-RateLimit-Remaining', Math.max(0, limit - count));
     if (count <= limit) return true;
+    const reset = Math.ceil((windowStart + MINUTE - now) / 1000);
     res.setHeader('Retry-After', reset);
-    res.setHeader('X-RateLimit-Reset', Math.ceil((now + reset * 1000) / 1000));
-    sendFrameworkError(req, res, 429, 'Too Many Attempts.');
+    res.setHeader('X-RateLimit-Reset', Math.ceil(now / 1000) + reset);
     return false;
   };
 
   return (req, res, next) => {
-    if (dialect.apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
-    if (dialect.crash !== false) {
-      const form = dialect.crash === true ? undefined : dialect.crash;
-      return sendFrameworkError(req, res, 500, 'Server Error', form);
+    const { apiDisabled, crash, rateLimit, browserRedirect } = dialect;
+    if (apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
+    if (crash !== false) return sendFrameworkError(req, res, 500, 'Server Error', crash);
+    if (rateLimit !== false && !isWithinLimit(req, res)) {
+      return sendFrameworkError(req, res, 429, 'Too Many Attempts.');
     }
-    if (dialect.rateLimit !== false && !isWithinLimit(req, res)) return;
-    if (dialect.browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
-      res.writeHead(302, { Location: '/' }).end();
-      return;
+    if (browserRedirect && BROWSER.test(req.headers['user-agent'] ?? '')) {
+      return void res.writeHead(302, { Location: '/' }).end();
     }
     next();
   };

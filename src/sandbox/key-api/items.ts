@@ -1,43 +1,29 @@
-import type { RequestHandler } from 'express';
-import type { SandboxContext } from '../context.js';
 import type { SeedItem } from '../data/schema.js';
 import type { SandboxDialect } from '../dialect.js';
-import { originOf, queryParameters } from '../request.js';
-import { amountOf, sendError, sendSuccess, timeOf } from './answers.js';
-import { requiredInteger, requiredString, workspaceOfKey } from './parameters.js';
+import { Refused } from '../request.js';
+import { amountOf, timeOf } from './answers.js';
+import type { Endpoint } from './call.js';
 
 /**
  * GET /api/items/all → `{status, items: Item[]}` (spec, "Endpoints"). All items of the workspace that are
  * in the catalogue, newest first, without pages (field notes).
  */
-export const itemsAll =
-  ({ data, dialect }: SandboxContext): RequestHandler =>
-  (req, res) => {
-    const apiKey = requiredString(queryParameters(req), 'api_key', dialect);
-    const workspace = workspaceOfKey(data, apiKey);
-    const items = data.items
-      .filter((item) => item.workspace === workspace?.id && !item.deleted)
-      .sort((a, b) => Date.parse(b.published_at) - Date.parse(a.published_at));
-    const isNone = items.length === 0 || (items.length === 1 && dialect.singleItemBug);
-    if (isNone) return sendError(res, dialect, 'items-all');
-    const origin = originOf(req);
-    sendSuccess(res, dialect, { items: items.map((item) => itemOf(item, origin, dialect)) });
-  };
+export const itemsAll: Endpoint = ({ workspace, data, dialect, origin }) => {
+  const items = data.items
+    .filter((item) => item.workspace === workspace?.id && !item.deleted)
+    .sort((a, b) => Date.parse(b.published_at) - Date.parse(a.published_at));
+  const isNone = items.length === 0 || (items.length === 1 && dialect.singleItemBug);
+  return isNone ? undefined : { items: items.map((item) => itemOf(item, origin, dialect)) };
+};
 
 /** GET /api/items/item → `{status, item: Item}` (spec, "Endpoints"). */
-export const itemsItem =
-  ({ data, dialect }: SandboxContext): RequestHandler =>
-  (req, res) => {
-    const parameters = queryParameters(req);
-    const apiKey = requiredString(parameters, 'api_key', dialect);
-    const itemId = requiredInteger(parameters, 'item_id', dialect);
-    const workspace = workspaceOfKey(data, apiKey);
-    const item = data.items.find(({ id }) => id === itemId);
-    if (!workspace || !item || item.deleted || item.workspace !== workspace.id) {
-      return sendError(res, dialect, 'items-item');
-    }
-    sendSuccess(res, dialect, { item: itemOf(item, originOf(req), dialect) });
-  };
+export const itemsItem: Endpoint = ({ workspace, data, dialect, origin, required }) => {
+  const wanted = required('item_id');
+  if (!/^\d{1,15}$/.test(wanted)) throw new Refused(400, 'The item id must be an integer.');
+  const item = data.items.find(({ id }) => id === Number(wanted));
+  const isTheirs = item && !item.deleted && item.workspace === workspace?.id;
+  return isTheirs ? { item: itemOf(item, origin, dialect) } : undefined;
+};
 
 export function itemOf(seed: Readonly<SeedItem>, origin: string, dialect: SandboxDialect): object {
   const { workspace, kind, screenshots, deleted, ...item } = seed;

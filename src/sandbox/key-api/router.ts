@@ -3,29 +3,43 @@ import express from 'express';
 import { faultsBeforeAnswer } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import { accountDetails } from './account-details.js';
-import { sendRefusal } from './answers.js';
-import { keyApiDeployment } from './deployment.js';
+import { sendRefusal, sendSuccess } from './answers.js';
+import { callOf } from './call.js';
+import { deployment } from './deployment.js';
 import { itemsAll, itemsItem } from './items.js';
 import { purchasesValidation } from './purchases-validation.js';
 
-export function keyApiRouter(context: SandboxContext): Router {
-  const router = express.Router();
-  const front = [faultsBeforeAnswer(context), keyApiDeployment(context)];
-  const bodies = [express.urlencoded({ extended: false }), express.json(), context.record.bodies];
-  const only =
-    (method: string): RequestHandler =>
-    (_req, res) => {
-      res.setHeader('Allow', method);
-      sendRefusal(res, context.dialect, 405, `This endpoint takes ${method} requests only.`);
-    };
+/** Each endpoint with its documented `msg` (spec, "Errors") and the HTTP status that was seen with it. */
+const ENDPOINTS = [
+  ['get', '/api/account/details', accountDetails, 401, 'Invalid request'],
+  ['get', '/api/items/all', itemsAll, 404, 'No items found'],
+  ['get', '/api/items/item', itemsItem, 404, 'Item Not Found'],
+  ['post', '/api/purchases/validation', purchasesValidation, 404, 'Invalid purchase code'],
+] as const;
 
-  router.get('/api/account/details', front, accountDetails(context));
-  router.get('/api/items/all', front, itemsAll(context));
-  router.get('/api/items/item', front, itemsItem(context));
-  router.post('/api/purchases/validation', front, bodies, purchasesValidation(context));
-  for (const path of ['/api/account/details', '/api/items/all', '/api/items/item']) {
-    router.all(path, front, only('GET'));
+/** The key API (spec, "Interface A ({base_url})"). */
+export function keyApiRouter(context: SandboxContext): Router {
+  const { dialect } = context;
+  const router = express.Router();
+  const front: RequestHandler[] = [faultsBeforeAnswer(context), deployment(context)];
+  const bodies: RequestHandler[] = [
+    express.urlencoded({ extended: false }),
+    express.json(),
+    context.record.bodies,
+  ];
+  for (const [method, path, answer, status, msg] of ENDPOINTS) {
+    router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
+      const payload = answer(callOf(context, req));
+      if (payload) return sendSuccess(res, dialect, payload);
+      const isCapitalised = dialect.capitalisation && answer === itemsAll;
+      const sent = isCapitalised ? 'No Items Found' : msg;
+      sendRefusal(res, dialect, dialect.errorStatus === 'ok' ? 200 : status, sent);
+    });
+    router.all(path, ...front, (_req, res) => {
+      const allowed = method.toUpperCase();
+      res.setHeader('Allow', allowed);
+      sendRefusal(res, dialect, 405, `This endpoint takes ${allowed} requests only.`);
+    });
   }
-  router.all('/api/purchases/validation', front, only('POST'));
   return router;
 }

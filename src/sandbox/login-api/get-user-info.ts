@@ -1,24 +1,22 @@
-import type { RequestHandler } from 'express';
 import type { SandboxContext } from '../context.js';
 import type { SeedUser } from '../data/schema.js';
 import type { SandboxDialect } from '../dialect.js';
-import { originOf, queryParameters, stringParameter } from '../request.js';
-import { sendLoginError, sendLoginJson } from './answers.js';
+import type { LoginProblem } from './answers.js';
 
 /**
  * GET /api/get_user_info?access_token → `{user_info}` (spec, "Interface B"). A token that ran out says
  * "expired access_token"; a user who is gone is an empty array (field notes).
  */
-export const getUserInfo =
-  ({ data, dialect, credentials }: SandboxContext): RequestHandler =>
-  (req, res) => {
-    const token = credentials.inspect(stringParameter(queryParameters(req), 'access_token'));
-    if (token.state !== 'valid') return sendLoginError(res, dialect, `${token.state} access_token`);
-    const user = data.users.find(({ user_id }) => user_id === token.userId);
-    if (!user || dialect.vanishedUser) return sendLoginJson(res, dialect, 200, []);
-    const info = userInfoOf(user, originOf(req), dialect);
-    sendLoginJson(res, dialect, 200, { user_info: info });
-  };
+export function getUserInfo(
+  { data, dialect, credentials }: SandboxContext,
+  accessToken: string,
+  origin: string,
+): object | LoginProblem {
+  const token = credentials.inspect(accessToken);
+  if (token.state !== 'valid') return `${token.state} access_token`;
+  const user = data.users.find(({ user_id }) => user_id === token.userId);
+  return user && !dialect.vanishedUser ? { user_info: userInfoOf(user, origin, dialect) } : [];
+}
 
 /** A relative path of a URL: `media/users/3001/picture.svg`. */
 const relative = (url: string): string =>
@@ -42,13 +40,12 @@ function userInfoOf(user: Readonly<SeedUser>, origin: string, dialect: SandboxDi
     user_biography: user.user_biography ?? '',
     user_website: user.user_website ?? '',
   };
+  const nulls = Object.fromEntries(Object.keys(described).map((name) => [name, null]));
   return {
     user_id: user.user_id,
     user_name: user.user_name,
     user_email: user.user_email,
-    ...(dialect.nulls
-      ? Object.fromEntries(Object.keys(described).map((name) => [name, null]))
-      : described),
+    ...(dialect.nulls ? nulls : described),
     ...(dialect.extraFields && {
       profile_picture: picture,
       profile_cover: cover,

@@ -1,6 +1,5 @@
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { SandboxContext } from '../context.js';
-import type { SeedApp } from '../data/schema.js';
 import {
   cancelledPage,
   consentPage,
@@ -11,14 +10,8 @@ import {
   unknownAppPage,
 } from '../pages/login-pages.js';
 import { redirectWithin, sendPage } from '../pages/page.js';
-import {
-  bodyParameters,
-  originOf,
-  type Parameters,
-  queryParameters,
-  stringParameter,
-} from '../request.js';
-import type { BrowserSession, LoginAttempt } from './browser-sessions.js';
+import { bodyParameters, queryParameters, stringParameter } from '../request.js';
+import { type BrowserSession, type LoginAttempt, setUser } from './browser-sessions.js';
 
 /**
  * GET /api/oauth?app_id → the login and consent pages, opened in the user's browser (spec, "Interface B").
@@ -30,47 +23,10 @@ export const oauth =
     const appId = stringParameter(queryParameters(req), 'app_id');
     const app = context.data.apps.find(({ app_id }) => app_id === appId);
     if (!app) return sendPage(res, unknownAppPage(), { status: 404 });
-    const redirectUrl = redirectUrlOf(app, req);
-    if (redirectUrl === undefined) return sendPage(res, registerPage(app), { status: 400 });
-    const session = context.sessions.open(req, res);
-    showStep(context, res, session, session.start(app.app_id, redirectUrl));
+    const { redirect_url: url } = app;
+    if (url === undefined) return sendPage(res, registerPage(app), { status: 400 });
+    showStep({ context, res, ...context.sessions.start(req, res, appId, url) });
   };
-
-const LOOPBACK = /^(?:localhost|(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i;
-
-/**
- * Where an accepted login goes: the app's registered redirect URL. How it is registered is "not shown", so
- * an app without one is assumed to live where the browser came from, if that is this machine and not the
- * sandbox itself.
- */
-function redirectUrlOf(app: Readonly<SeedApp>, req: Request): string | undefined {
-  const referer = req.headers.referer ?? '';
-  if (app.redirect_url !== undefined || !URL.canParse(referer)) return app.redirect_url;
-  const { origin, hostname, protocol } = new URL(referer);
-  const isWeb = protocol === 'http:' || protocol === 'https:';
-  if (!isWeb || !LOOPBACK.test(hostname) || origin === originOf(req)) return undefined;
-  return `${origin}/callback`;
-}
-
-function showStep(
-  context: SandboxContext,
-  res: Response,
-  session: BrowserSession,
-  attempt: LoginAttempt,
-): void {
-  const app = context.data.apps.find(({ app_id }) => app_id === attempt.appId);
-  const user = context.data.users.find(({ user_id }) => user_id === session.userId);
-  const formTarget = attempt.redirectUrl;
-  if (!app) {
-    sendPage(res, unknownAppPage(), { status: 404 });
-  } else if (!user) {
-    sendPage(res, loginPage(app, context.data.users, attempt), { formTarget });
-  } else if (session.hasAccepted(app.app_id)) {
-    returnToApp(context, res, session, attempt, user.user_id, 302);
-  } else {
-    sendPage(res, consentPage(app, user, attempt), { formTarget });
-  }
-}
 
 /** Where an accepted login leads. `?auth_key=` is appended literally, and nothing else (field notes). */
 export const callbackUrl = (
@@ -80,16 +36,31 @@ export const callbackUrl = (
   userId: string,
 ): string => `${redirectUrl}?auth_key=${credentials.issueAuthKey(appId, userId)}`;
 
+interface Step {
+  readonly context: SandboxContext;
+  readonly res: Response;
+  readonly session: BrowserSession;
+  readonly attempt: LoginAttempt;
+}
+
+const peopleOf = ({ context: { data }, session, attempt }: Step) => ({
+  app: data.apps.find(({ app_id }) => app_id === attempt.appId),
+  user: data.users.find(({ user_id }) => user_id === session.userId),
+});
+
+function showStep(step: Step): void {
+  const { context, res, session, attempt } = step;
+  const { app, user } = peopleOf(step);
+  const formTarget = attempt.redirectUrl;
+  if (!app) sendPage(res, unknownAppPage(), { status: 404 });
+  else if (!user) sendPage(res, loginPage(app, context.data.users, attempt), { formTarget });
+  else if (session.accepted.has(app.app_id)) returnToApp(step, user.user_id, 302);
+  else sendPage(res, consentPage(app, user, attempt), { formTarget });
+}
+
 /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
-function returnToApp(
-  context: SandboxContext,
-  res: Response,
-  session: BrowserSession,
-  attempt: LoginAttempt,
-  userId: string,
-  status: 302 | 303,
-): void {
-  session.end(attempt);
+function returnToApp({ context, res, session, attempt }: Step, userId: string, status: number) {
+  session.attempts.delete(attempt.id);
   res.writeHead(status, {
     Location: callbackUrl(context, attempt.appId, attempt.redirectUrl, userId),
     'Cache-Control': 'no-store',
@@ -98,59 +69,55 @@ function returnToApp(
   res.end();
 }
 
-type Step = (req: Request, res: Response, session: BrowserSession, attempt: LoginAttempt) => void;
-
-/**
- * Runs a step for the attempt that the `attempt` parameter names. It must be an attempt of this very
- * browser, so a form that another site made cannot accept an app in the user's name.
- */
-function withAttempt(
-  context: SandboxContext,
-  parametersOf: (req: Request) => Parameters,
-  step: Step,
-): RequestHandler {
-  return (req, res) => {
-    const session = context.sessions.find(req);
-    const attempt = session?.attempt(stringParameter(parametersOf(req), 'attempt'));
-    if (!session || !attempt) return sendPage(res, outdatedPage(), { status: 400 });
-    step(req, res, session, attempt);
-  };
-}
-
 const stepUrl = (attempt: LoginAttempt): `/${string}` => `/sandbox/login?attempt=${attempt.id}`;
 
-export const showLogin = (context: SandboxContext): RequestHandler =>
-  withAttempt(context, queryParameters, (_req, res, session, attempt) =>
-    showStep(context, res, session, attempt),
-  );
+type Field = (name: string) => string;
+
+/**
+ * Takes a step of the attempt that the `attempt` parameter names. It must be an attempt of this very browser,
+ * so a form that another site made cannot accept an app in the user's name.
+ */
+const ofAttempt =
+  (context: SandboxContext, take: (step: Step, field: Field) => void): RequestHandler =>
+  (req, res) => {
+    const parameters = req.method === 'POST' ? bodyParameters(req) : queryParameters(req);
+    const field = (name: string) => stringParameter(parameters, name);
+    const session = context.sessions.find(req);
+    const attempt = context.sessions.attemptOf(session, field('attempt'));
+    if (session && attempt) take({ context, res, session, attempt }, field);
+    else sendPage(res, outdatedPage(), { status: 400 });
+  };
+
+/** GET /sandbox/login: the next page of an attempt. */
+export const showLogin = (context: SandboxContext) => ofAttempt(context, showStep);
 
 /** POST /sandbox/login: the visitor chose a user. */
-export const logIn = (context: SandboxContext): RequestHandler =>
-  withAttempt(context, bodyParameters, (req, res, session, attempt) => {
-    const userId = stringParameter(bodyParameters(req), 'user_id');
-    if (context.data.users.some(({ user_id }) => user_id === userId)) session.userId = userId;
+export const logIn = (context: SandboxContext) =>
+  ofAttempt(context, ({ res, session, attempt }, field) => {
+    const user = context.data.users.find(({ user_id }) => user_id === field('user_id'));
+    if (user) setUser(session, user.user_id);
     redirectWithin(res, stepUrl(attempt));
   });
 
 /** POST /sandbox/consent: accept sends the browser to the app; cancel sends nothing to the app. */
-export const decide = (context: SandboxContext): RequestHandler =>
-  withAttempt(context, bodyParameters, (req, res, session, attempt) => {
-    const app = context.data.apps.find(({ app_id }) => app_id === attempt.appId);
-    const user = context.data.users.find(({ user_id }) => user_id === session.userId);
-    const decision = stringParameter(bodyParameters(req), 'decision');
+export const decide = (context: SandboxContext) =>
+  ofAttempt(context, (step, field) => {
+    const { res, session, attempt } = step;
+    const { app, user } = peopleOf(step);
+    const decision = field('decision');
     if (app && user && decision === 'cancel') return sendPage(res, cancelledPage(app, attempt));
     if (!app || !user || decision !== 'accept') return redirectWithin(res, stepUrl(attempt));
-    session.accept(attempt.appId);
-    returnToApp(context, res, session, attempt, user.user_id, 303);
+    session.accepted.add(app.app_id);
+    returnToApp(step, user.user_id, 303);
   });
 
 /** GET /sandbox/logout: logs the browser out, and goes on to choose another user if a login is in progress. */
 export const logOut =
-  (context: SandboxContext): RequestHandler =>
+  ({ sessions }: SandboxContext): RequestHandler =>
   (req, res) => {
-    const session = context.sessions.find(req);
-    session?.logOut();
-    const attempt = session?.attempt(stringParameter(queryParameters(req), 'attempt'));
+    const session = sessions.find(req);
+    if (session) setUser(session, undefined);
+    const attempt = sessions.attemptOf(session, stringParameter(queryParameters(req), 'attempt'));
     if (attempt) redirectWithin(res, stepUrl(attempt));
     else sendPage(res, loggedOutPage());
   };

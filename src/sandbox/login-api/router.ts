@@ -2,28 +2,37 @@ import type { RequestHandler, Router } from 'express';
 import express from 'express';
 import { faultsBeforeAnswer, sendOutage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
+import { bodyParameters, originOf, queryParameters, stringParameter } from '../request.js';
+import { sendLoginAnswer, sendLoginJson } from './answers.js';
 import { authorize } from './authorize.js';
 import { getUserInfo } from './get-user-info.js';
 import { decide, logIn, logOut, oauth, showLogin } from './oauth.js';
 
-/** The `htmlOutage` dialect: a page about the outage, with HTTP 200. */
-const outage =
-  ({ dialect }: SandboxContext): RequestHandler =>
-  (_req, res, next) => {
+/** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
+export function loginApiRouter(context: SandboxContext): Router {
+  const { dialect } = context;
+  const router = express.Router();
+  const form: RequestHandler[] = [express.urlencoded({ extended: false }), context.record.bodies];
+  const outage: RequestHandler = (_req, res, next) => {
     if (!dialect.htmlOutage) return next();
     sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
-
-/** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
-export function loginApiRouter(context: SandboxContext): Router {
-  const router = express.Router();
-  const front = [faultsBeforeAnswer(context), outage(context)];
-  const form = [express.urlencoded({ extended: false }), context.record.bodies];
+  const front: RequestHandler[] = [faultsBeforeAnswer(context), outage];
 
   router.get('/api/oauth', oauth(context));
-  router.post('/api/authorize', front, form, authorize(context));
-  router.get('/api/authorize', front, authorize(context));
-  router.get('/api/get_user_info', front, getUserInfo(context));
+  router.all('/api/authorize', ...front, ...form, (req, res) => {
+    const isGet = dialect.authorizeMethod === 'get';
+    if (req.method !== 'POST' && !isGet) {
+      res.setHeader('Allow', 'POST');
+      return sendLoginJson(res, dialect, 405, { error: true, message: 'Method Not Allowed' });
+    }
+    const parameters = isGet ? queryParameters(req) : bodyParameters(req);
+    sendLoginAnswer(res, dialect, authorize(context, parameters));
+  });
+  router.get('/api/get_user_info', ...front, (req, res) => {
+    const token = stringParameter(queryParameters(req), 'access_token');
+    sendLoginAnswer(res, dialect, getUserInfo(context, token, originOf(req)));
+  });
 
   router.get('/sandbox/login', showLogin(context));
   router.post('/sandbox/login', form, logIn(context));

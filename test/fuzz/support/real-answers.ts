@@ -30,7 +30,7 @@ type Json = Record<string, unknown>;
 
 /** Asks a sandbox everything, in every dialect: right questions and wrong ones. */
 export async function realAnswers(): Promise<RealAnswers> {
-  const sandbox = createSandbox();
+  const sandbox = createSandbox({ redirectUrl: 'http://localhost:3000/callback' });
   const { baseUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
   const ask = async (path: string, form?: Record<string, string>): Promise<unknown> => {
     const init = form && { method: 'POST', body: new URLSearchParams(form) };
@@ -94,7 +94,7 @@ async function tokenOf(origin: string, appId: string, appSecret: string): Promis
   const visit = async (path: string, form?: Record<string, string>): Promise<Response> => {
     const response = await fetch(new URL(path, origin), {
       redirect: 'manual',
-      headers: { cookie, referer: 'http://localhost:3000/login' },
+      headers: { cookie },
       ...(form && { method: 'POST', body: new URLSearchParams(form) }),
     });
     cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;

@@ -98,12 +98,12 @@ describe('certificates of an authority that is trusted here', () => {
       /\(3 days\), by .*; it must be renewed soon$/,
       0,
     ],
-    ['one that is over', { days: -2.5 }, 'wrong', /^expired on 20\d\d-\d\d-\d\d, 2 days ago/, 1],
+    ['one that is over', { days: -2.5 }, 'wrong', /^expired; its owner must renew it/, 1],
     [
       'one for another host',
       { ip: [10, 0, 0, 1] },
       'wrong',
-      /^for another host \(IP Address:10\.0\.0\.1\)/,
+      /^for another host; check the address/,
       1,
     ],
   ])('%s', async (_name, wanted, status, words, exitCode) => {

@@ -160,7 +160,7 @@ describe('each check', () => {
     const hanging = { ...environment, MARKETPLACE_BASE_URL: url };
     const { code, found, said } = await diagnose(hanging, '--timeout', '200');
     expect(code).toBe(1);
-    expect(said.reachable).toBe('accepts connections, but: no answer within 200 ms');
+    expect(said.reachable).toContain('no answer within 200 ms');
     expect(found).toMatchObject({ clock: 'skipped', api_key: 'skipped', login: 'ok' });
   });
 

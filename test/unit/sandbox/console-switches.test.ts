@@ -5,7 +5,7 @@ describe('the switches of the console as JSON', () => {
   const patch = async (running: Running, body: string, headers = {}) => {
     const response = await fetch(`${running.baseUrl}/sandbox/console/switches`, {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
       body,
     });
     return { status: response.status, text: await response.text() };
@@ -15,17 +15,19 @@ describe('the switches of the console as JSON', () => {
     const running = await start({ dialect: { nulls: true } });
     const { body } = await running.get('/sandbox/console/switches');
     const { sandbox } = running;
-    expect(Object.keys(Object(body.faults))).toEqual(Object.keys(sandbox.faults));
-    expect(Object.keys(Object(body.dialect))).toEqual(Object.keys(sandbox.dialect));
+    expect(Object.keys(body)).toEqual([
+      ...Object.keys(sandbox.faults).map((name) => `faults.${name}`),
+      ...Object.keys(sandbox.dialect).map((name) => `dialect.${name}`),
+    ]);
     expect(body).toMatchObject({
-      faults: { only: { value: null, initial: null } },
-      dialect: { nulls: { value: true, initial: false, about: expect.stringMatching(/\w/) } },
+      'faults.only': { value: null, initial: null },
+      'dialect.nulls': { value: true, initial: false, about: expect.stringMatching(/\w/) },
     });
   });
 
   it('sets some and puts others back, and leaves the rest alone', async () => {
     const running = await start({ dialect: { nulls: true, microseconds: true } });
-    const changes = { faults: { errorRate: 0.5 }, dialect: { nulls: null, errors: 'http' } };
+    const changes = { errorRate: 0.5, 'dialect.nulls': null, 'dialect.errors': 'http' };
     expect((await patch(running, JSON.stringify(changes))).status).toBe(200);
     expect(running.sandbox.faults.errorRate).toBe(0.5);
     expect({ ...running.sandbox.dialect }).toMatchObject({
@@ -36,14 +38,18 @@ describe('the switches of the console as JSON', () => {
   });
 
   it.each([
-    ['{"faults":{"bom":true,"latancy":5}}', 'faults.latancy: there is no such switch'],
-    ['{"faults":{"bom":true},"dialect":{"errors":"no"}}', 'dialect.errors: expected'],
-    ['{"faults":{"bom":true},"data":{}}', 'data: expected faults or dialect'],
-    ['{"faults":{"bom":true,"__proto__":{"latency":1}}}', '__proto__: there is no such switch'],
-    ['{"faults":{"bom":true,"redirect":{"status":200}}}', 'faults.redirect: expected'],
-    ['{"faults":{"bom":true,"rateLimit":{"form":"x"}}}', 'faults.rateLimit: expected'],
-    ['{"faults":{"bom":true,"contentType":"a\\r\\nb"}}', 'faults.contentType: expected'],
-    ['{"faults":[]}', 'faults: expected an object'],
+    ['{"bom":true,"latancy":5}', 'latancy: there is no such switch; "marketgate sandbox switches"'],
+    [
+      '{"bom":true,"faults.latancy":5}',
+      'faults.latancy: there is no such switch; there are latency',
+    ],
+    ['{"bom":true,"errors":"no"}', 'dialect.errors: expected'],
+    ['{"bom":true,"data.users":1}', 'data.users: there is no such switch'],
+    ['{"bom":true,"rateLimit":5}', 'rateLimit: there are two; say faults.rateLimit or dialect.'],
+    ['{"bom":true,"faults.__proto__":{"latency":1}}', '__proto__: there is no such switch'],
+    ['{"bom":true,"redirect":{"status":200}}', 'faults.redirect: expected'],
+    ['{"bom":true,"faults.rateLimit":{"form":"x"}}', 'faults.rateLimit: expected'],
+    ['{"bom":true,"contentType":"a\\r\\nb"}', 'faults.contentType: expected'],
     ['[]', 'expected an object'],
   ])('%s sets nothing at all', async (body, sentence) => {
     const running = await start();
@@ -57,7 +63,7 @@ describe('the switches of the console as JSON', () => {
     'a body of type %s, which any website may send, is not read',
     async (type) => {
       const running = await start();
-      const body = '{"faults":{"bom":true}}';
+      const body = '{"bom":true}';
       expect((await patch(running, body, { 'content-type': type })).status).toBe(400);
       expect(running.sandbox.faults.bom).toBe(false);
     },

@@ -12,23 +12,6 @@ const post = (running: Running, name: string, form: Record<string, string>, head
 const unescaped = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 
-/** What a browser would send of a form of switches that nobody touched. */
-function fieldsOf(page: string, board: string): Record<string, string> {
-  const form = new RegExp(`<form[^>]* data-board="${board}">[\\s\\S]*?</form>`).exec(page)?.[0];
-  const fields: Record<string, string> = {};
-  for (const [, name = '', options = ''] of (form ?? '').matchAll(
-    /<select [^>]*name="(\w+)"[^>]*>([\s\S]*?)<\/select>/g,
-  )) {
-    fields[name] = unescaped(/value="([^"]*)" selected/.exec(options)?.[1] ?? '');
-  }
-  for (const [input] of (form ?? '').matchAll(/<input [^>]*>/g)) {
-    const name = / name="(\w+)"/.exec(input)?.[1] ?? '';
-    if (!input.includes('type="checkbox"')) fields[name] = / value="(.*?)"/.exec(input)?.[1] ?? '';
-    else if (input.includes(' checked')) fields[name] = 'on';
-  }
-  return fields;
-}
-
 describe('the console', () => {
   it('shows keys, codes, users and requests, but not its own requests', async () => {
     const running = await start();
@@ -55,7 +38,7 @@ describe('the console', () => {
     const { sandbox } = running;
     const added = await post(running, 'purchases', { item_id: '1042', support: 'none' });
     expect(added.status).toBe(303);
-    expect(added.headers.get('location')).toBe('/sandbox/console#purchases');
+    expect(added.headers.get('location')).toBe('/sandbox/console');
     const purchase = sandbox.data.purchases.at(-1);
     expect(purchase).not.toHaveProperty('supported_until');
     await post(running, 'refund', { purchase_code: String(purchase?.purchase_code) });
@@ -89,73 +72,42 @@ describe('the console', () => {
     expect((await running.get('/sandbox/console')).text).toContain('revoked');
   });
 
-  it('moves the clock, sets it, and sets it right', async () => {
+  it('moves the clock, and sets it right', async () => {
     const running = await start({ clock: () => 0 });
     const { clock } = running.sandbox;
     await post(running, 'clock', { advance: '3600000' });
     expect(clock()).toBe(3_600_000);
-    await post(running, 'clock', { set: '2030-01-02T03:04' });
-    expect(clock()).toBe(Date.UTC(2030, 0, 2, 3, 4));
+    expect((await post(running, 'clock', { advance: 'x' })).status).toBe(400);
     await post(running, 'clock', { reset: '1' });
     expect(clock()).toBe(0);
-    expect((await post(running, 'clock', { set: 'soon' })).status).toBe(400);
-    expect((await post(running, 'clock', { advance: 'x' })).status).toBe(400);
-    expect(clock()).toBe(0);
   });
 
-  it('flips faults and dialect, and resets', async () => {
-    const running = await start();
+  it('shows where the switches stand, also what no form offers, and resets a board', async () => {
+    const running = await start({ dialect: { localised: 'de' } });
     const { faults, dialect } = running.sandbox;
-    const before = [{ ...faults }, { ...dialect }];
-    // The fault called "reset" is a switch like the others, not a reset of all of them.
-    const rateLimit = '{"form":"http-date"}';
-    await post(running, 'faults', { latency: '20', rateLimit, reset: 'on', only: '"key-api"' });
-    expect({ ...faults }).toMatchObject({ latency: 20, rateLimit: { form: 'http-date' } });
-    expect({ ...faults }).toMatchObject({ reset: true, html: false, only: 'key-api' });
-    await post(running, 'dialect', { errors: '"http"', localised: 'true', tokenMinutes: '1' });
-    const { errors, localised, tokenMinutes, trimming } = dialect;
-    expect([errors, localised, tokenMinutes, trimming]).toEqual(['http', true, 1, false]);
-    await post(running, 'faults/reset', {});
-    await post(running, 'dialect/reset', {});
-    expect([{ ...faults }, { ...dialect }]).toEqual(before);
-  });
-
-  it('the forms it shows change nothing when they are sent back untouched', async () => {
-    const running = await start({ dialect: { localised: 'de', tokenMinutes: 5, rateLimit: 17 } });
-    const { faults, dialect } = running.sandbox;
-    // What a program set beyond the choices of the form stays, too.
-    Object.assign(faults, {
-      rateLimit: { retryAfter: 7, form: 'http-date' },
-      redirect: 'https://other.example/"x"',
-      only: '/api/other',
-      latency: 12.5,
-    });
-    const before = [{ ...faults }, { ...dialect }];
+    const before = { ...faults };
+    Object.assign(faults, { latency: 12.5, bom: true, redirect: 'https://other.example/"x"' });
     const { text } = await running.get('/sandbox/console');
-    for (const board of ['faults', 'dialect']) {
-      const fields = fieldsOf(text, board);
-      expect(Object.keys(fields).length).toBeGreaterThan(5);
-      expect((await post(running, board, fields)).status).toBe(303);
-    }
-    expect([{ ...faults }, { ...dialect }]).toEqual(before);
+    expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5"');
+    expect(text).toContain('name="faults.bom" data-switch checked');
+    expect(unescaped(text)).toContain('value=""https://other.example/\\"x\\""" selected');
+    expect(unescaped(text)).toContain('value=""de"" selected');
+    await post(running, 'reset', { board: 'faults' });
+    expect([{ ...faults }, dialect.localised]).toEqual([before, 'de']);
   });
 
   it.each([
-    ['faults', { errorRate: '7' }, 'faults.errorRate: expected a number from 0 to 1'],
-    ['faults', { latency: 'soon' }, 'faults.latency: expected a number of milliseconds'],
-    ['dialect', { crash: 'html' }, 'crash: expected false, true, &quot;html&quot;'],
-    ['refund', { purchase_code: 'x' }, 'purchase_code: there is no such purchase'],
-    ['purchases', { item_id: '1' }, 'item_id: there is no such item'],
-    ['rotate', { workspace: 'x' }, 'workspace: there is no such workspace'],
+    ['clock', { advance: 'soon' }, 'clock.advance: expected a finite number of milliseconds'],
+    ['refund', { purchase_code: 'x' }, 'purchase_code: there is none with this value'],
+    ['purchases', { item_id: '1' }, 'item_id: there is none with this value'],
+    ['rotate', { workspace: 'x' }, 'workspace: there is none with this value'],
   ])('%s %j: says what is wrong, as a page and to its script', async (name, form, sentence) => {
     const running = await start();
-    const before = { ...running.sandbox.faults };
     const page = await post(running, name, form);
     expect(page.status).toBe(400);
     expect(await page.text()).toContain(sentence);
     const asJson = await post(running, name, form, { accept: 'application/json' });
     expect(asJson.status).toBe(400);
-    expect(((await asJson.json()) as { message: string }).message).toContain(unescaped(sentence));
-    expect({ ...running.sandbox.faults }).toEqual(before);
+    expect(((await asJson.json()) as { message: string }).message).toContain(sentence);
   });
 });

@@ -149,4 +149,18 @@ describe('sandbox.codes', () => {
       expect(item_name).not.toBe('');
     }
   });
+
+  it('tells the truth of what has become of a purchase', () => {
+    const sandbox = createSandbox();
+    const { data } = sandbox;
+    const said = (kind: string) => sandbox.codes.find((code) => code.kind === kind)?.description;
+    expect(said('deleted-item')).toMatch(/^Valid, with support until .+; its item has left/);
+    for (const { code, kind } of sandbox.codes) {
+      if (kind === 'supported' || kind === 'deleted-item') data.refundPurchase(code);
+    }
+    expect(said('deleted-item')).toBe('Was refunded: the service calls it invalid.');
+    expect(said('supported')).toBe('Was refunded: the service calls it invalid.');
+    data.addPurchase({ item_id: 1061 });
+    expect(said('added')).toContain('invalid under the first one’s key');
+  });
 });

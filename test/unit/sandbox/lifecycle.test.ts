@@ -99,7 +99,7 @@ describe('a wrong option is a TypeError that names it', () => {
   const item = createSandbox().data.items[0];
   it.each<[string, object | null, string]>([
     ['an unknown option', { sed: {} }, 'sed'],
-    ['null', null, 'object of options'],
+    ['null', null, 'createSandbox: '],
     ['clock', { clock: 5 }, 'clock'],
     ['a clock that gives no number', { clock: () => '5' }, 'clock'],
     ['dialect', { dialect: 'ok' }, 'dialect'],

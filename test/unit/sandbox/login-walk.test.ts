@@ -114,49 +114,16 @@ describe('where an accepted login goes', () => {
     expect(location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
   });
 
-  describe('without a registered URL', () => {
-    const visit = async (referer?: string) => {
-      const running = await start({ redirectUrl: undefined });
-      const browser = new Browser(running.authUrl);
-      const from = (url?: string) => (url ? { headers: { referer: url } } : {});
-      return {
-        running,
-        browser,
-        page: await browser.visit(`/api/oauth?app_id=${running.appId}`, from(referer)),
-      };
-    };
-
-    it.each([
-      'http://localhost:3000/some/page?x=1',
-      'http://127.0.0.1:8080/',
-      'http://[::1]:3000/',
-      'http://app.localhost:3000/',
-    ])('goes to /callback where the browser came from: %s', async (referer) => {
-      const { browser, page } = await visit(referer);
-      const attempt = attemptOn(page.text);
-      await browser.submit('/sandbox/login', { attempt, user_id: '3001' });
-      const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-      expect(back.location).toMatch(/\/callback\?auth_key=[0-9a-f]{32}$/);
-      expect(new URL(back.location).origin).toBe(new URL(referer).origin);
-    });
-
-    it.each([undefined, 'https://shop.example/', 'http://localhost.evil.example/', 'not a url'])(
-      'explains how to register one when the browser came from %s',
-      async (referer) => {
-        const { page } = await visit(referer);
-        expect(page.status).toBe(400);
-        expect(page.text).toContain('createSandbox({');
-      },
-    );
-
-    it('remembers that place for one login only, and is never the sandbox itself', async () => {
-      const { browser, running } = await visit('http://localhost:3000/');
-      const path = `/api/oauth?app_id=${running.appId}`;
-      expect((await browser.visit(path)).status).toBe(400);
-      expect(running.sandbox.redirectUrl).toBeUndefined();
-      const own = { headers: { referer: `${running.authUrl}/` } };
-      expect((await browser.visit(path, own)).status).toBe(400);
-    });
+  it('asks for one that is missing, with a form', async () => {
+    const running = await start({ redirectUrl: undefined });
+    const browser = new Browser(running.authUrl);
+    const path = `/api/oauth?app_id=${running.appId}`;
+    const page = await browser.visit(path);
+    expect([page.status, page.text]).toEqual([400, expect.stringContaining('no redirect URL yet')]);
+    const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(page.text) ?? [];
+    const fields = { app_id: running.appId, redirect_url: 'http://localhost:3000/callback' };
+    expect((await browser.submit(action, fields)).status).toBe(303);
+    expect(await browser.logIn(running.appId)).toContain('//localhost:3000/callback?auth_key=');
   });
 });
 

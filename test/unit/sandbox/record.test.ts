@@ -10,7 +10,7 @@ describe('sandbox.requests', () => {
     await running.get(`/api/items/item?api_key=${running.apiKey}&item_id=1042`);
     await running.get('/api/get_user_info?access_token=x');
     await running.get('/');
-    await running.get('/media/mark.svg');
+    await running.get('/media/items/1042/thumbnail.svg');
     expect(running.sandbox.requests).toEqual([
       {
         at: 1_800_000_000_000,

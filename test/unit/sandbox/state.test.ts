@@ -40,7 +40,7 @@ describe('snapshot and restore', () => {
     [null, /expected an object/],
     [{}, /expected an object/],
     [{ seed: { users: 5 }, switches: {} }, /seed\.users/],
-    [{ seed: {}, switches: { faults: { latancy: 1 } } }, /faults\.latancy/],
+    [{ seed: {}, switches: { 'faults.latancy': 1 } }, /faults\.latancy/],
   ])('%j is refused, and changes nothing', (snapshot, message) => {
     const sandbox = createSandbox();
     const before = sandbox.snapshot();
@@ -74,7 +74,7 @@ describe('a state file', () => {
     expect(second.sandbox.dialect.microseconds).toBe(false);
     second.sandbox.faults.clear();
     expect((await second.validate(purchase_code)).status).toBe(200);
-    expect(JSON.parse(readFileSync(state, 'utf8')).switches.faults.errorRate).toBe(0);
+    expect(JSON.parse(readFileSync(state, 'utf8')).switches['faults.errorRate']).toBe(0);
     expect(statSync(state).mode & 0o077).toBe(0);
   });
 
