@@ -23,47 +23,44 @@ interface Method {
   readonly name: string;
   readonly path: string;
   readonly ends: 'answer' | 'no';
-  readonly isExchange?: boolean;
+  readonly isExchange: boolean;
   /** The only path that is broken, where that is not the one that is asked. */
   readonly only?: `/${string}`;
   readonly ask: (place: Place, keyApi: KeyApi, loginApi: LoginApi) => Promise<unknown>;
 }
 
+const of = (
+  name: string,
+  path: string,
+  ends: Method['ends'],
+  ask: Method['ask'],
+  isExchange = false,
+): Method => ({ name, path, ends, ask, isExchange });
+
+const ITEM = '/api/items/item';
+const VALIDATION = '/api/purchases/validation';
+
 const METHODS: Method[] = [
-  { name: 'getAccount', path: ACCOUNT, ends: 'answer', ask: (_p, a) => a.getAccount() },
-  { name: 'listItems', path: '/api/items/all', ends: 'answer', ask: (_p, a) => a.listItems() },
-  {
-    name: 'getItem, hit',
-    path: '/api/items/item',
-    ends: 'answer',
-    ask: (_p, a) => a.getItem(1042),
-  },
-  { name: 'getItem, miss', path: '/api/items/item', ends: 'no', ask: (_p, a) => a.getItem(7) },
-  {
-    name: 'validatePurchase, valid',
-    path: '/api/purchases/validation',
-    ends: 'answer',
-    ask: ({ code }, a) => a.validatePurchase(code),
-  },
-  {
-    name: 'validatePurchase, invalid',
-    path: '/api/purchases/validation',
-    ends: 'no',
-    ask: (_p, a) => a.validatePurchase(UNKNOWN_CODE),
-  },
-  {
-    name: 'exchange',
-    path: '/api/authorize',
-    ends: 'answer',
-    isExchange: true,
-    ask: async (place, _a, b) => b.exchange(await newKey(place)),
-  },
-  {
-    name: 'getUser',
-    path: '/api/get_user_info',
-    ends: 'answer',
-    ask: ({ token }, _a, b) => b.getUser(token),
-  },
+  of('getAccount', ACCOUNT, 'answer', (_p, keyApi) => keyApi.getAccount()),
+  of('listItems', '/api/items/all', 'answer', (_p, keyApi) => keyApi.listItems()),
+  of('getItem, hit', ITEM, 'answer', (_p, keyApi) => keyApi.getItem(1042)),
+  of('getItem, miss', ITEM, 'no', (_p, keyApi) => keyApi.getItem(7)),
+  of('validatePurchase, valid', VALIDATION, 'answer', ({ code }, keyApi) =>
+    keyApi.validatePurchase(code),
+  ),
+  of('validatePurchase, invalid', VALIDATION, 'no', (_p, keyApi) =>
+    keyApi.validatePurchase(UNKNOWN_CODE),
+  ),
+  of(
+    'exchange',
+    '/api/authorize',
+    'answer',
+    async (place, _a, loginApi) => loginApi.exchange(await newKey(place)),
+    true,
+  ),
+  of('getUser', '/api/get_user_info', 'answer', ({ token }, _a, loginApi) =>
+    loginApi.getUser(token),
+  ),
 ];
 
 /** While the key is checked, no code or item is called invalid. */

@@ -62,7 +62,7 @@ const pathOf = ({ name }: KeyApiCase): string =>
 async function tryCase(each: KeyApiCase, facts: readonly Fact[]): Promise<void> {
   const encoding = facts.find(({ name }) => name === 'validationEncoding')?.value;
   const { dispatcher, answers } = recorder(world.agent);
-  const client = world.client(each.key ?? 'many', {
+  const client = world.client(each.key, {
     validationEncoding: encoding as 'form',
     dispatcher,
   });

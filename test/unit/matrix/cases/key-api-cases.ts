@@ -121,7 +121,7 @@ export async function openKeyApiWorld(): Promise<KeyApiWorld> {
 /** One question to the client, and what the specification and the contract say that it ends in. */
 export interface KeyApiCase {
   readonly name: string;
-  readonly key?: keyof typeof KEYS;
+  readonly key: keyof typeof KEYS;
   readonly ask: (client: KeyApi, world: KeyApiWorld) => Promise<unknown>;
   /** The documented answer and its kinds, or how it ends without one. */
   readonly ends:
@@ -133,100 +133,97 @@ export interface KeyApiCase {
 
 const answer = (documented: string, ...kinds: string[]) => ({ documented, kinds });
 
+const of = (
+  name: string,
+  ask: KeyApiCase['ask'],
+  ends: KeyApiCase['ends'],
+  key: keyof typeof KEYS = 'many',
+): KeyApiCase => ({ name, ask, ends, key });
+
+const UNKNOWN = '11111111-2222-4333-8444-555555555555';
+const REJECTED = 'api_key_rejected';
+const OLD = 'purchase whose support is over';
+
+const account: KeyApiCase['ask'] = (c) => c.getAccount();
+const items: KeyApiCase['ask'] = (c) => c.listItems();
+const item =
+  (id: number | string): KeyApiCase['ask'] =>
+  (c) =>
+    c.getItem(id);
+const code =
+  (codeIn: (world: KeyApiWorld['codes']) => string): KeyApiCase['ask'] =>
+  (c, { codes }) =>
+    c.validatePurchase(codeIn(codes));
+
 /** Every method of the client, with every answer that the specification and the notes know. */
 export const KEY_API_CASES: readonly KeyApiCase[] = [
-  { name: 'getAccount', ask: (c) => c.getAccount(), ends: answer('account', 'account') },
-  {
-    name: 'getAccount, another workspace',
-    key: 'other',
-    ask: (c) => c.getAccount(),
-    ends: answer('otherAccount', 'account with links of null'),
-  },
-  {
-    name: 'getAccount, wrong api_key',
-    key: 'wrong',
-    ask: (c) => c.getAccount(),
-    ends: 'api_key_rejected',
-  },
+  of('getAccount', account, answer('account', 'account')),
+  of('getAccount, other', account, answer('otherAccount', 'account with links of null'), 'other'),
+  of('getAccount, wrong api_key', account, REJECTED, 'wrong'),
 
-  { name: 'listItems', ask: (c) => c.listItems(), ends: answer('items', 'item') },
-  {
-    name: 'listItems, one item',
-    key: 'one',
-    ask: (c) => c.listItems(),
-    ends: answer('oneItem', 'item'),
-  },
-  { name: 'listItems, no items', key: 'none', ask: (c) => c.listItems(), ends: 'no' },
-  {
-    name: 'listItems, wrong api_key',
-    key: 'wrong',
-    ask: (c) => c.listItems(),
-    ends: 'api_key_rejected',
-  },
+  of('listItems', items, answer('items', 'item')),
+  of('listItems, one item', items, answer('oneItem', 'item'), 'one'),
+  of('listItems, no items', items, 'no', 'none'),
+  of('listItems, wrong api_key', items, REJECTED, 'wrong'),
 
-  { name: 'getItem, hit', ask: (c) => c.getItem(1042), ends: answer('item', 'item') },
-  { name: 'getItem, audio', ask: (c) => c.getItem('1054'), ends: answer('audio', 'item') },
-  { name: 'getItem, miss', ask: (c) => c.getItem(7), ends: 'no' },
-  { name: "getItem, another author's", ask: (c) => c.getItem(9001), ends: 'no' },
-  { name: 'getItem, deleted', ask: (c) => c.getItem(1044), ends: 'no' },
-  {
-    name: 'getItem, wrong api_key',
-    key: 'wrong',
-    ask: (c) => c.getItem(1042),
-    ends: 'api_key_rejected',
-  },
+  of('getItem, hit', item(1042), answer('item', 'item')),
+  of('getItem, audio', item('1054'), answer('audio', 'item')),
+  of('getItem, miss', item(7), 'no'),
+  of("getItem, another author's", item(9001), 'no'),
+  of('getItem, deleted', item(1044), 'no'),
+  of('getItem, wrong api_key', item(1042), REJECTED, 'wrong'),
 
-  {
-    name: 'validatePurchase, supported',
-    ask: (c, { codes }) => c.validatePurchase(codes.supported),
-    ends: answer('supported', 'purchase'),
-  },
-  {
-    name: 'validatePurchase, blanks around the code',
-    ask: (c, { codes }) => c.validatePurchase(`  ${codes.supported}\u200b\n`),
-    ends: answer('supported', 'purchase'),
-  },
-  {
-    name: 'validatePurchase, support over',
-    ask: (c, { codes }) => c.validatePurchase(codes.supportOver),
-    ends: answer('supportOver', 'purchase', 'purchase whose support is over'),
-  },
-  {
-    name: 'validatePurchase, item deleted from the catalogue',
-    ask: (c, { codes }) => c.validatePurchase(codes.deletedItem),
-    ends: answer('deletedItem', 'purchase'),
-  },
-  {
-    name: 'validatePurchase, unknown code',
-    ask: (c) => c.validatePurchase('11111111-2222-4333-8444-555555555555'),
-    ends: 'no',
-  },
-  {
-    name: 'validatePurchase, refunded',
-    ask: (c, { codes }) => c.validatePurchase(codes.refunded),
-    ends: 'no',
-  },
-  {
-    name: "validatePurchase, another author's",
-    key: 'other',
-    ask: (c, { codes }) => c.validatePurchase(codes.supported),
-    ends: 'no',
-  },
-  {
-    name: 'validatePurchase, wrong api_key and a valid code',
-    key: 'wrong',
-    ask: (c, { codes }) => c.validatePurchase(codes.supported),
-    ends: 'api_key_rejected',
-  },
-  {
-    name: 'validatePurchase, wrong api_key and an unknown code',
-    key: 'wrong',
-    ask: (c) => c.validatePurchase('11111111-2222-4333-8444-555555555555'),
-    ends: 'api_key_rejected',
-  },
-  {
-    name: 'validatePurchase, a blank code',
-    ask: (c) => c.validatePurchase(' \u200b '),
-    ends: 'TypeError',
-  },
+  of(
+    'validatePurchase',
+    code(({ supported }) => supported),
+    answer('supported', 'purchase'),
+  ),
+  of(
+    'validatePurchase, blanks around the code',
+    code(({ supported }) => `  ${supported}\u200b\n`),
+    answer('supported', 'purchase'),
+  ),
+  of(
+    'validatePurchase, support over',
+    code(({ supportOver }) => supportOver),
+    answer('supportOver', 'purchase', OLD),
+  ),
+  of(
+    'validatePurchase, item deleted from the catalogue',
+    code(({ deletedItem }) => deletedItem),
+    answer('deletedItem', 'purchase'),
+  ),
+  of(
+    'validatePurchase, unknown',
+    code(() => UNKNOWN),
+    'no',
+  ),
+  of(
+    'validatePurchase, refunded',
+    code(({ refunded }) => refunded),
+    'no',
+  ),
+  of(
+    "validatePurchase, another author's",
+    code(({ supported }) => supported),
+    'no',
+    'other',
+  ),
+  of(
+    'validatePurchase, wrong api_key',
+    code(({ supported }) => supported),
+    REJECTED,
+    'wrong',
+  ),
+  of(
+    'validatePurchase, unknown, wrong api_key',
+    code(() => UNKNOWN),
+    REJECTED,
+    'wrong',
+  ),
+  of(
+    'validatePurchase, a blank code',
+    code(() => ' \u200b '),
+    'TypeError',
+  ),
 ];

@@ -154,85 +154,49 @@ export interface LoginApiCase {
   readonly asksNobody?: boolean;
 }
 
+const of = (name: string, ask: LoginApiCase['ask'], ends: LoginApiCase['ends']): LoginApiCase => ({
+  name,
+  ask,
+  ends,
+});
+
+const exchanging =
+  (key: keyof Belongings, options?: Partial<LoginApiOptions>): LoginApiCase['ask'] =>
+  (client, mine) =>
+    client(options).exchange(mine[key]);
+
+const withToken =
+  (token: keyof Belongings): LoginApiCase['ask'] =>
+  (client, mine) =>
+    client().getUser(mine[token]);
+
+const BAD_APP = 'app_credentials_rejected';
+const EXPIRED = 'access_token_expired';
+
 /** Every method of the client, with every answer that the specification and the notes know. */
 export const LOGIN_API_CASES: readonly LoginApiCase[] = [
-  { name: 'exchange, good', ask: (c, mine) => c().exchange(mine.key), ends: 'token' },
+  of('exchange, good', exchanging('key'), 'token'),
+  of('exchange, while a token lives', exchanging('keyAgain'), 'token'),
+  of('exchange, used auth_key', exchanging('usedKey'), 'auth_key_rejected'),
+  of('exchange, auth_key of an older tab', exchanging('olderKey'), 'auth_key_rejected'),
+  of('exchange, unknown auth_key', (c) => c().exchange('c0ffee00c0ffee00'), 'auth_key_rejected'),
+  of('exchange, wrong app_id', exchanging('keyForWrongApp', { appId: '1' }), BAD_APP),
+  of('exchange, wrong app_secret', exchanging('keyForWrongApp', { appSecret: 'wrong' }), BAD_APP),
+  of('getUser, good', withToken('living'), { user: '3001' }),
+  of('getUser, blank profile', withToken('blank'), { user: '3005' }),
+  of('getUser, token half an hour old', withToken('halfAnHourOld'), 'token'),
+  of('getUser, expired token', withToken('expired'), EXPIRED),
+  of('getUser, invalid token', (c) => c().getUser('no-token-at-all'), EXPIRED),
+  of('getUser, revoked token', withToken('revoked'), EXPIRED),
+  of('getUser, user who is gone', withToken('gone'), 'login_failed'),
   {
-    name: 'exchange, while a token lives',
-    ask: (c, mine) => c().exchange(mine.keyAgain),
-    ends: 'token',
-  },
-  {
-    name: 'exchange, used auth_key',
-    ask: (c, mine) => c().exchange(mine.usedKey),
-    ends: 'auth_key_rejected',
-  },
-  {
-    name: 'exchange, auth_key of an older tab',
-    ask: (c, mine) => c().exchange(mine.olderKey),
-    ends: 'auth_key_rejected',
-  },
-  {
-    name: 'exchange, unknown auth_key',
-    ask: (c) => c().exchange('c0ffee00c0ffee00'),
-    ends: 'auth_key_rejected',
-  },
-  {
-    name: 'exchange, wrong app_id',
-    ask: (c, mine) => c({ appId: '1' }).exchange(mine.keyForWrongApp),
-    ends: 'app_credentials_rejected',
-  },
-  {
-    name: 'exchange, wrong app_secret',
-    ask: (c, mine) => c({ appSecret: 'not-the-secret' }).exchange(mine.keyForWrongApp),
-    ends: 'app_credentials_rejected',
-  },
-  {
-    name: 'getUser, good',
-    ask: (c, mine) => c().getUser(mine.living),
-    ends: { user: '3001' },
-  },
-  {
-    name: 'getUser, blank profile',
-    ask: (c, mine) => c().getUser(mine.blank),
-    ends: { user: '3005' },
-  },
-  {
-    name: 'getUser, token half an hour old',
-    ask: async (c, mine) => {
-      const { user_id } = await c().getUser(mine.halfAnHourOld);
-      return { access_token_of: user_id };
-    },
-    ends: 'token',
-  },
-  {
-    name: 'getUser, expired token',
-    ask: (c, mine) => c().getUser(mine.expired),
-    ends: 'access_token_expired',
-  },
-  {
-    name: 'getUser, invalid token',
-    ask: (c) => c().getUser('no-token-at-all'),
-    ends: 'access_token_expired',
-  },
-  {
-    name: 'getUser, revoked token',
-    ask: (c, mine) => c().getUser(mine.revoked),
-    ends: 'access_token_expired',
-  },
-  {
-    name: 'getUser, user who is gone',
-    ask: (c, mine) => c().getUser(mine.gone),
-    ends: 'login_failed',
-  },
-  {
-    name: 'getUser, token over by the own clock',
-    ask: (c, mine) => {
+    name: 'getUser, token expired by its own clock',
+    ask: (c, { living: value }) => {
       const loginApi = c();
       const expiresAt = loginApi.clock();
-      return loginApi.getUser({ value: mine.living, issuedAt: expiresAt - HOUR, expiresAt });
+      return loginApi.getUser({ value, issuedAt: expiresAt - HOUR, expiresAt });
     },
-    ends: 'access_token_expired',
+    ends: EXPIRED,
     asksNobody: true,
   },
 ];

@@ -16,19 +16,15 @@ export type Documented = Readonly<Record<string, unknown>>;
 export type Change = (documented: Documented) => Documented;
 
 /**
- * One thing in which deployments differ from the specification: a switch and one of its values, what
- * was seen there, and what a caller of the client must see. Taken from the notes about deployments
- * and from the contract, never from the code: the code is what is tried.
+ * One thing in which deployments differ from the specification, a switch and one of its values, and what a
+ * caller of the client must see. Taken from the notes about deployments and from the contract, never from the
+ * code: the code is what is tested.
  */
 export interface Fact {
   readonly name: string;
   readonly value: Value;
   /** How the sandbox is told, where that is more than the value itself. */
   readonly setting?: Value;
-  /** What the service does, in the words of the notes. */
-  readonly seen: string;
-  /** What the caller of the client must see. */
-  readonly caller: string;
   /** Every call fails with this: what else the service does cannot be seen. */
   readonly outage?: MarketgateErrorCode;
   /** What the service's *no* can no longer be told by. Without both it is not understood. */
@@ -41,13 +37,12 @@ export interface Fact {
   readonly hides?: boolean;
 }
 
-/** Where a switch stands when nothing is switched. */
-export const asSpecified = (name: string, value: Value): Fact => ({
-  name,
-  value,
-  seen: 'as specified',
-  caller: 'what the specification says',
-});
+/** A fact without `more` makes no difference to the caller. The first of a switch is its default. */
+export const fact = (
+  name: string,
+  value: Value,
+  more: Omit<Fact, 'name' | 'value'> = {},
+): Fact => ({ name, value, ...more });
 
 /** The facts that hold in a setting: one for each switch, in the order in which they are written down. */
 const factsOf = (facts: readonly Fact[], row: Row): Fact[] =>
@@ -71,8 +66,8 @@ function factorsOf(facts: readonly Fact[]): Factor[] {
 export function settingsOf(facts: readonly Fact[]) {
   const factors = factorsOf(facts);
   const hides: Hides = (name, value) => {
-    const fact = facts.find((each) => each.name === name && each.value === value);
-    return fact?.outage !== undefined || fact?.hides === true;
+    const found = facts.find((each) => each.name === name && each.value === value);
+    return found?.outage !== undefined || found?.hides === true;
   };
   const initial = new Map(factors.map(({ name, values }) => [name, values[0] as Value]));
   const specified: Row = Object.fromEntries(initial);

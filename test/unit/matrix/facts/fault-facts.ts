@@ -19,121 +19,63 @@ export interface FaultFact {
   readonly options?: Partial<ClientOptions>;
 }
 
-const OUTAGE = 'service_unavailable';
-const NONSENSE = 'unexpected_response';
-
 /** Long enough to reach the service on a busy machine, and short enough to wait for. */
 const IMPATIENT = { timeout: 400 };
 /** More than any true answer, and less than what the faults send. */
 const SMALL = { maxResponseBytes: 256 * 1024 };
 
+/** A fault whose error is retried `tries - 1` times. */
+const outage = (name: string, faults: FaultFact['faults'], tries: 1 | 3, says: RegExp) =>
+  ({ name, faults, ends: 'service_unavailable', tries, says }) as const;
+
+const tooLate = (name: string, faults: FaultFact['faults']): FaultFact => ({
+  ...outage(name, faults, 1, /no answer within 400 ms/),
+  options: IMPATIENT,
+});
+
+/** A fault that no retry would mend. */
+const unexpected = (name: string, faults: FaultFact['faults'], says: RegExp) =>
+  ({ name, faults, ends: 'unexpected_response', tries: 1, says }) as const;
+
+const tooLarge = (name: string, faults: FaultFact['faults']): FaultFact => ({
+  ...unexpected(name, faults, /larger than 262144 bytes/),
+  options: SMALL,
+});
+
+/** A fault that the caller does not notice. */
+const answered = (name: string, faults: FaultFact['faults'], tries: 1 | 2 | 3 = 1) =>
+  ({ name, faults, ends: 'answered', tries }) as const;
+
 /** Every fault that the contract names, by what it says of each: "How an answer is judged". */
 export const FAULT_FACTS: readonly FaultFact[] = [
-  { name: 'latency', faults: { latency: 40 }, ends: 'answered', tries: 1 },
+  answered('latency', { latency: 40 }),
+  tooLate('latency beyond the timeout', { latency: 60_000 }),
+  tooLate('never answering', { hang: true }),
+  outage('errors', { errorRate: 1 }, 3, /HTTP 500/),
+  answered('one error', { errorRate: 1, times: 1 }, 2),
+  answered('two errors', { errorRate: 1, times: 2 }, 3),
+  outage('reset', { reset: true }, 3, /cut/),
+  answered('one reset', { reset: true, times: 1 }, 2),
   {
-    name: 'latency beyond the timeout',
-    faults: { latency: 60_000 },
-    ends: OUTAGE,
-    tries: 1,
-    says: /no answer within 400 ms/,
-    options: IMPATIENT,
-  },
-  {
-    name: 'never answering',
-    faults: { hang: true },
-    ends: OUTAGE,
-    tries: 1,
-    says: /no answer within 400 ms/,
-    options: IMPATIENT,
-  },
-
-  { name: 'errors', faults: { errorRate: 1 }, ends: OUTAGE, tries: 3, says: /HTTP 500/ },
-  { name: 'one error', faults: { errorRate: 1, times: 1 }, ends: 'answered', tries: 2 },
-  { name: 'two errors', faults: { errorRate: 1, times: 2 }, ends: 'answered', tries: 3 },
-  { name: 'reset', faults: { reset: true }, ends: OUTAGE, tries: 3, says: /cut/ },
-  { name: 'one reset', faults: { reset: true, times: 1 }, ends: 'answered', tries: 2 },
-
-  {
-    name: '429 with Retry-After in seconds',
-    faults: { rateLimit: { retryAfter: 45, form: 'seconds' } },
-    ends: OUTAGE,
-    tries: 1,
+    ...outage('429, seconds', { rateLimit: { retryAfter: 45, form: 'seconds' } }, 1, /429/),
     retryAfter: 45,
-    says: /429/,
   },
   {
-    name: '429 with Retry-After as a date',
-    faults: { rateLimit: { retryAfter: 90, form: 'http-date' } },
-    ends: OUTAGE,
-    tries: 1,
+    ...outage('429, a date', { rateLimit: { retryAfter: 90, form: 'http-date' } }, 1, /429/),
     retryAfter: 90,
-    says: /429/,
   },
-
-  { name: 'HTML with 200', faults: { html: true }, ends: NONSENSE, tries: 1, says: /HTML page/ },
-  {
-    name: 'text ahead of the JSON',
-    faults: { warnings: true },
-    ends: NONSENSE,
-    tries: 1,
-    says: /text ahead of the JSON/,
-  },
-  { name: 'byte order mark', faults: { bom: true }, ends: 'answered', tries: 1 },
-  { name: 'wrong content type', faults: { contentType: true }, ends: 'answered', tries: 1 },
-  {
-    name: 'byte order mark, wrong content type and latency',
-    faults: { bom: true, contentType: 'image/png', latency: 10 },
-    ends: 'answered',
-    tries: 1,
-  },
-
-  { name: 'truncated', faults: { truncated: true }, ends: NONSENSE, tries: 1, says: /cut JSON/ },
-  {
-    name: 'oversize',
-    faults: { oversize: 300_000 },
-    ends: NONSENSE,
-    tries: 1,
-    says: /larger than 262144 bytes/,
-    options: SMALL,
-  },
-  {
-    name: 'as large as allowed',
-    faults: { oversize: SMALL.maxResponseBytes },
-    ends: 'answered',
-    tries: 1,
-    options: SMALL,
-  },
-  {
-    name: 'endless',
-    faults: { endless: true },
-    ends: NONSENSE,
-    tries: 1,
-    says: /larger than 262144 bytes/,
-    options: SMALL,
-  },
-  {
-    name: 'endless and slow',
-    faults: { endless: 'slow' },
-    ends: OUTAGE,
-    tries: 1,
-    says: /no answer within 400 ms/,
-    options: IMPATIENT,
-  },
-  {
-    name: 'gzip bomb',
-    faults: { gzipBomb: 2_000_000 },
-    ends: NONSENSE,
-    tries: 1,
-    says: /compressed/,
-  },
-
-  ...([301, 302, 303, 307, 308] as const).map(
-    (status): FaultFact => ({
-      name: `redirect to another host (${status})`,
-      faults: { redirect: { status } },
-      ends: NONSENSE,
-      tries: 1,
-      says: /redirected/,
-    }),
+  unexpected('HTML with 200', { html: true }, /HTML page/),
+  unexpected('text ahead of the JSON', { warnings: true }, /text ahead of the JSON/),
+  answered('byte order mark', { bom: true }),
+  answered('wrong content type', { contentType: true }),
+  answered('all three', { bom: true, contentType: 'image/png', latency: 10 }),
+  unexpected('truncated', { truncated: true }, /cut JSON/),
+  tooLarge('oversize', { oversize: 300_000 }),
+  { ...answered('as large as allowed', { oversize: SMALL.maxResponseBytes }), options: SMALL },
+  tooLarge('endless', { endless: true }),
+  tooLate('endless and slow', { endless: 'slow' }),
+  unexpected('gzip bomb', { gzipBomb: 2_000_000 }, /compressed/),
+  ...([301, 302, 303, 307, 308] as const).map((status) =>
+    unexpected(`redirect to another host (${status})`, { redirect: { status } }, /redirected/),
   ),
 ];
