@@ -18,8 +18,8 @@ const hearAlarms = (): CodesInvalidMessage[] => hear('drift');
 const guesses = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `guess-${i}-x`);
 
-/** A shop whose customers buy and are refunded. */
-function shop(options: Partial<KeyApiOptions> = {}) {
+/** A shop whose customers buy and are refunded. It listens for alarms, unless it is given some. */
+function shop(options: Partial<KeyApiOptions> = {}, alarms = hearAlarms()) {
   const service = new KeyApiService();
   const valid = new Set<string>();
   service.override = (request) => {
@@ -35,6 +35,7 @@ function shop(options: Partial<KeyApiOptions> = {}) {
     valid,
     key,
     keyApi,
+    alarms,
     async ask(codes: string[]): Promise<boolean[]> {
       const answers: boolean[] = [];
       for (const code of codes) answers.push((await keyApi.validatePurchase(code)) !== null);
@@ -61,9 +62,7 @@ const UNCACHED = { cache: false } as const;
 
 describe('the alarm that all codes are suddenly invalid', () => {
   it('is raised by the third customer, when the key of another account was put in', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers, key } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, key, alarms } = shop(UNCACHED);
     const codes = customers(5);
     await ask(codes);
     key.now = KEY_OF_ANOTHER;
@@ -74,14 +73,13 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised where answers are cached: by what refreshes erase', async () => {
-    const self = shop();
-    const { ask, customers, key } = self;
+    const { ask, customers, key, service } = shop({}, []);
     const codes = customers(4);
     await ask(codes);
     // There was no listener yet: that these codes were valid is known from the cache.
     const alarms = hearAlarms();
     key.now = KEY_OF_ANOTHER;
-    self.service.now += 6 * MINUTE;
+    service.now += 6 * MINUTE;
     await ask(codes);
     await settle();
     expect(alarms).toHaveLength(1);
@@ -89,12 +87,10 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised at once when the service no longer knows the key', async () => {
-    const self = shop(UNCACHED);
-    const { customers, keyApi } = self;
-    const alarms = hearAlarms();
+    const { customers, keyApi, alarms, service } = shop(UNCACHED);
     const [code = ''] = customers(1);
     await keyApi.validatePurchase(code);
-    self.service.keys = new Set();
+    service.keys = new Set();
     expect((await rejection(keyApi.validatePurchase(code))).code).toBe('api_key_rejected');
     expect(alarms).toEqual([
       {
@@ -109,9 +105,7 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised by the twentieth first code, when none was ever valid', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers, key } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, key, alarms } = shop(UNCACHED);
     key.now = KEY_OF_ANOTHER;
     const codes = customers(20);
     await ask(codes.slice(0, 19));
@@ -123,30 +117,26 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised once an hour, for as long as it lasts', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers, key } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, key, alarms, service } = shop(UNCACHED);
     const codes = customers(5);
     await ask(codes);
     key.now = KEY_OF_ANOTHER;
     await ask(codes);
-    self.service.now += HOUR - MINUTE;
+    service.now += HOUR - MINUTE;
     await ask(codes);
     expect(alarms).toEqual([wereValid(3)]);
-    self.service.now += MINUTE;
+    service.now += MINUTE;
     await ask(codes);
     expect(alarms).toEqual([wereValid(3), wereValid(5)]);
     key.now = KEY;
     await ask(codes);
-    self.service.now += HOUR;
+    service.now += HOUR;
     await ask(guesses(3));
     expect(alarms).toHaveLength(2);
   });
 
   it('contains neither code nor key', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers, key } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, key, alarms } = shop(UNCACHED);
     const codes = customers(3);
     await ask(codes);
     key.now = KEY_OF_ANOTHER;
@@ -160,17 +150,14 @@ describe('the alarm that all codes are suddenly invalid', () => {
 
 describe('the alarm is not raised', () => {
   it('for guessers, once there was a customer', async () => {
-    const self = shop();
-    const { ask, customers } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, alarms } = shop();
     await ask(customers(1));
     await ask(guesses(200));
     expect(alarms).toEqual([]);
   });
 
   it('for guessers in a process whose customers came before there was a listener', async () => {
-    const self = shop();
-    const { ask, customers } = self;
+    const { ask, customers } = shop({}, []);
     await ask(customers(1));
     const alarms = hearAlarms();
     await ask(guesses(30));
@@ -179,73 +166,62 @@ describe('the alarm is not raised', () => {
 
   it('for guessers in a process of a fleet whose customers were answered by others', async () => {
     const shared = new MemorySharedCache();
-    const self = shop({ cache: { shared } });
-    const { keyApi, customers } = self;
+    const { keyApi, customers, service } = shop({ cache: { shared } }, []);
     const [code = ''] = customers(1);
     await keyApi.validatePurchase(code);
     await settle();
     const alarms = hearAlarms();
-    const other = self.service.client({ cache: { shared } });
+    const other = service.client({ cache: { shared } });
     expect(await other.validatePurchase(code)).not.toBeNull();
     for (const guess of guesses(30)) await other.validatePurchase(guess);
     expect(alarms).toEqual([]);
   });
 
   it('for refunds of two codes, however often they are tried', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, alarms, valid } = shop(UNCACHED);
     const codes = customers(3);
     await ask(codes);
     const refunded = codes.slice(0, 2);
-    for (const code of refunded) self.valid.delete(code);
+    for (const code of refunded) valid.delete(code);
     for (let i = 0; i < 5; i++) await ask([...refunded, ...guesses(5)]);
     expect(alarms).toEqual([]);
   });
 
   it('for three refunds with a valid code in between', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, alarms, valid } = shop(UNCACHED);
     const [a = '', b = '', c = '', d = ''] = customers(4);
     await ask([a, b, c, d]);
-    for (const code of [a, b, c]) self.valid.delete(code);
+    for (const code of [a, b, c]) valid.delete(code);
     await ask([a, b, d, c]);
     expect(alarms).toEqual([]);
   });
 
   it('for three refunds in as many days', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, alarms, service, valid } = shop(UNCACHED);
     const codes = customers(3);
     await ask(codes);
     for (const code of codes) {
-      self.valid.delete(code);
+      valid.delete(code);
       await ask([code]);
-      self.service.now += DAY;
+      service.now += DAY;
     }
     expect(alarms).toEqual([]);
   });
 
   it('for an outage', async () => {
-    const self = shop(UNCACHED);
-    const { ask, customers, keyApi } = self;
-    const alarms = hearAlarms();
+    const { ask, customers, keyApi, alarms, service } = shop(UNCACHED);
     const codes = customers(4);
     await ask(codes);
-    self.service.says = 'outage';
+    service.says = 'outage';
     for (const code of codes) await rejection(keyApi.validatePurchase(code));
     expect(alarms).toEqual([]);
   });
 
   it('when the apiKey function fails', async () => {
-    const self = shop({
+    const { keyApi, alarms } = shop({
       ...UNCACHED,
       apiKey: () => Promise.reject(new Error('vault')),
     });
-    const { keyApi } = self;
-    const alarms = hearAlarms();
     for (const guess of guesses(25)) await rejection(keyApi.validatePurchase(guess));
     expect(alarms).toEqual([]);
   });

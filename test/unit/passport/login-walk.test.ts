@@ -3,15 +3,17 @@ import {
   errorHandler,
   LoginApi,
   MarketplaceStrategy,
+  type MarketplaceStrategyOptions,
   MemoryTokenStore,
   returnTo,
 } from 'marketgate';
-import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { createSandbox } from 'marketgate/sandbox';
 import { Passport } from 'passport';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { listen } from '../../support/listen.js';
+import { longSecret } from '../../support/strategy-harness.js';
 
 declare global {
   namespace Express {
@@ -21,110 +23,156 @@ declare global {
   }
 }
 
-describe.each(expressVersions)('logging in through %s', (_version, express) => {
-  async function start(wrong: { appSecret?: string } = {}): Promise<{
-    app: string;
-    sandbox: Sandbox;
-    browser: Browser;
-    tokenStore: MemoryTokenStore;
-  }> {
+const MIRA = '3001';
+
+describe.each(expressVersions)('through %s', (_version, express) => {
+  /** The service, a browser, and an app in two processes that share their sessions and tokens. */
+  async function start(
+    options: Partial<MarketplaceStrategyOptions> = {},
+    wrong: { appSecret?: string } = {},
+  ) {
     const sandbox = createSandbox();
     const { authUrl, appId, appSecret } = await sandbox.listen(0);
     onTestFinished(() => sandbox.close());
-    const loginApi = new LoginApi({
-      authUrl,
-      appId,
-      appSecret: wrong.appSecret ?? appSecret,
-      retries: 0,
-      clock: sandbox.clock,
-    });
+    const { clock } = sandbox;
+    const loginApi = new LoginApi({ authUrl, appId, appSecret, retries: 0, clock, ...wrong });
     onTestFinished(() => loginApi.close());
-    const tokenStore = new MemoryTokenStore({ clock: sandbox.clock });
-
-    const passport = new Passport();
-    passport.serializeUser((user, done) => done(null, user));
-    passport.deserializeUser((user: Express.User, done) => done(null, user));
-    passport.use(
-      new MarketplaceStrategy({ loginApi, tokenStore }, async ({ profile }) => ({
-        id: profile.id,
-        name: profile.displayName,
-      })),
-    );
-
-    const app = express();
-    app.use(session({ secret: 'test-only', resave: false, saveUninitialized: false }));
-    app.use(passport.session());
-    app.get('/login', (req, res, next) =>
-      passport.authenticate('marketplace', { returnTo: String(req.query.to) })(req, res, next),
-    );
-    app.get('/callback', passport.authenticate('marketplace'), (req, res) =>
-      res.redirect(returnTo(req) ?? '/'),
-    );
-    app.get('/', (req, res) => void res.json({ at: 'home', user: req.user ?? null }));
-    app.get('/account', (req, res) => void res.json({ at: 'account', user: req.user ?? null }));
-    app.use(errorHandler());
-    const origin = await listen(app);
-    sandbox.redirectUrl = `${origin}/callback`;
-    return { app: origin, sandbox, browser: new Browser(), tokenStore };
+    const tokenStore = new MemoryTokenStore({ clock });
+    const store = new session.MemoryStore();
+    const origins: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const passport = new Passport();
+      passport.serializeUser((user, done) => done(null, user));
+      passport.deserializeUser((user: Express.User, done) => done(null, user));
+      const verify = ({ profile }: { profile: { id: string } }) => ({ id: profile.id });
+      passport.use(new MarketplaceStrategy({ loginApi, tokenStore, ...options }, verify));
+      const app = express();
+      app.use(session({ secret: longSecret(), resave: false, saveUninitialized: false, store }));
+      app.use(passport.session());
+      app.get('/login', passport.authenticate('marketplace', { returnTo: '/account' }));
+      app.get('/callback', passport.authenticate('marketplace'), (req, res) => {
+        res.redirect(returnTo(req) ?? '/');
+      });
+      app.get('/account', (req, res) => void res.json({ user: req.user ?? null }));
+      app.use(errorHandler());
+      origins.push(await listen(app));
+    }
+    const [app = '', other = ''] = origins;
+    sandbox.redirectUrl = `${app}/callback`;
+    const exchanges = () => sandbox.requests.filter(({ path }) => path === '/api/authorize').length;
+    return { app, other, sandbox, browser: new Browser(), tokenStore, exchanges };
   }
 
-  it('goes to the service and comes back as the chosen user', async () => {
-    const { app, sandbox, browser, tokenStore } = await start();
-    const user = sandbox.data.users[1];
-    const visit = await browser.logIn(`${app}/login?to=/account`, user?.user_id);
-    expect(JSON.parse(visit.text)).toMatchObject({ at: 'account', user: { id: user?.user_id } });
-    expect(browser.history[1]).toMatch(/\/api\/oauth\?app_id=[^&]+$/);
-    expect(await tokenStore.get(user?.user_id ?? '')).toMatchObject({ value: expect.any(String) });
+  describe('logging in', () => {
+    it('goes to the service and comes back as the chosen user', async () => {
+      const { app, sandbox, browser, tokenStore } = await start();
+      const id = sandbox.data.users[1]?.user_id ?? '';
+      const visit = await browser.logIn(`${app}/login`, id);
+      expect(visit.url).toBe(`${app}/account`);
+      expect(JSON.parse(visit.text)).toEqual({ user: { id } });
+      expect(browser.history[1]).toMatch(/\/api\/oauth\?app_id=[^&]+$/);
+      expect(await tokenStore.get(id)).toMatchObject({ value: expect.any(String) });
+    });
+
+    it('is refused where it did not begin; a reload of the callback exchanges nothing', async () => {
+      const { app, browser, exchanges } = await start();
+      const callback = await browser.logInUpToCallback(`${app}/login`);
+      // Before the key is used, and after that.
+      for (let i = 0; i < 2; i++) {
+        expect((await new Browser().open(callback)).status).toBe(403);
+        const { text } = await browser.open(callback);
+        expect(JSON.parse(text).user).toMatchObject({ id: expect.any(String) });
+      }
+      expect(exchanges()).toBe(1);
+    });
+
+    it('with an auth_key that the service does not know is 401', async () => {
+      const { app, browser } = await start();
+      await browser.get(`${app}/login`);
+      expect((await browser.get(`${app}/callback?auth_key=made-up`)).status).toBe(401);
+    });
+
+    it.each([
+      ['a service that is down', 503, 'service_unavailable', {}],
+      ['a wrong app_secret', 500, 'app_credentials_rejected', { appSecret: 'outdated-secret' }],
+    ])('with %s is no failed login: %d', async (_name, status, code, wrong) => {
+      const { app, sandbox, browser } = await start({}, wrong);
+      const callback = await browser.logInUpToCallback(`${app}/login`);
+      if (status === 503) await sandbox.close();
+      const response = await browser.get(callback, { accept: 'application/json' });
+      expect(response.status).toBe(status);
+      const body = await response.text();
+      expect(JSON.parse(body)).toMatchObject({ code });
+      expect(body).not.toContain('outdated-secret');
+    });
   });
 
-  it('refuses a callback that the browser did not start, and the key still works for who did', async () => {
-    const { app, browser } = await start();
-    const callback = await browser.logInUpToCallback(`${app}/login`);
-    const stranger = await new Browser().open(callback);
-    expect(stranger.status).toBe(403);
-    const mine = await browser.open(callback);
-    expect(JSON.parse(mine.text).user).toMatchObject({ id: expect.any(String) });
-  });
+  // A double click on "Continue" sends two requests with the same cookies, and the browser shows the
+  // answer to the second only.
+  describe.each(['session', 'cookie'] as const)('"Continue" twice, attempts in a %s', (where) => {
+    async function upToThePage() {
+      const loginAttempts = where === 'session' ? where : { cookieSecret: longSecret() };
+      const started = await start({ confirm: true, loginAttempts });
+      const { app, browser } = started;
+      const page = await browser.logIn(`${app}/login`, MIRA);
+      expect(page.url).toMatch(/\?confirm=/);
+      const held = browser.cookies(app);
+      const press = (answer = 'continue', at = app, cookie = held) =>
+        fetch(`${page.url.replace(app, at)}&answer=${answer}`, {
+          headers: { cookie },
+          redirect: 'manual',
+        });
+      /** Who is logged in by a response. */
+      async function userBy(response: Response): Promise<unknown> {
+        const cookies = response.headers.getSetCookie().map((line) => line.split(';')[0]);
+        const account = await fetch(`${app}/account`, { headers: { cookie: cookies.join('; ') } });
+        return account.json();
+      }
+      return { ...started, press, userBy };
+    }
 
-  it('a used key is 403 to who did not start a login, as an unused one', async () => {
-    const { app, browser } = await start();
-    const callback = await browser.logInUpToCallback(`${app}/login`);
-    await browser.open(callback);
-    expect((await new Browser().open(callback)).status).toBe(403);
-  });
+    it.each<[string, boolean, boolean]>([
+      ['at the same moment', false, false],
+      ['the second after the first was answered', true, false],
+      ['at the same moment, in two processes', false, true],
+      ['the second after the first, in two processes', true, true],
+    ])('%s: both log the same user in', async (_name, isInTurn, isFleet) => {
+      const { press, userBy, exchanges, app, other } = await upToThePage();
+      const first = press();
+      if (isInTurn) await first;
+      const second = press('continue', isFleet ? other : app);
+      for (const response of [await second, await first]) {
+        expect([response.status, response.headers.get('location')]).toEqual([302, '/account']);
+        expect(await userBy(response)).toEqual({ user: { id: MIRA } });
+      }
+      expect(exchanges()).toBe(1);
+    });
 
-  it('a reload of the callback leads on, without a second exchange', async () => {
-    const { app, sandbox, browser } = await start();
-    const callback = await browser.logInUpToCallback(`${app}/login`);
-    await browser.open(callback);
-    const again = await browser.open(callback);
-    expect(again.status).toBe(200);
-    expect(JSON.parse(again.text).user).not.toBeNull();
-    expect(sandbox.requests.filter(({ path }) => path === '/api/authorize')).toHaveLength(1);
-  });
+    it('half a minute later the answer has expired', async () => {
+      const { press, sandbox } = await upToThePage();
+      expect((await press()).status).toBe(302);
+      sandbox.clock.advance(29_000);
+      expect((await press()).status).toBe(302);
+      sandbox.clock.advance(1_000);
+      expect((await press()).status).toBe(403);
+    });
 
-  it('an auth_key that the service does not know is 401', async () => {
-    const { app, browser } = await start();
-    await browser.get(`${app}/login`);
-    expect((await browser.get(`${app}/callback?auth_key=made-up`)).status).toBe(401);
-  });
+    it('another browser that knows the address gets nothing', async () => {
+      const { press, app, browser } = await upToThePage();
+      expect((await press()).status).toBe(302);
+      const stranger = new Browser();
+      await stranger.get(`${app}/login`);
+      for (const cookie of ['', `${browser.cookies(app)}x`, stranger.cookies(app)]) {
+        expect((await press('continue', app, cookie)).status).toBe(403);
+      }
+    });
 
-  it('a service that is down is 503, not a failed login', async () => {
-    const { app, sandbox, browser } = await start();
-    const callback = await browser.logInUpToCallback(`${app}/login`);
-    await sandbox.close();
-    const response = await browser.get(callback, { accept: 'application/json' });
-    expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ code: 'service_unavailable' });
-  });
-
-  it('a wrong app_secret is a fault of the site: 500', async () => {
-    const { app, browser } = await start({ appSecret: 'outdated-secret' });
-    const callback = await browser.logInUpToCallback(`${app}/login`);
-    const response = await browser.get(callback, { accept: 'application/json' });
-    expect(response.status).toBe(500);
-    const body = await response.text();
-    expect(JSON.parse(body)).toMatchObject({ code: 'app_credentials_rejected' });
-    expect(body).not.toContain('outdated-secret');
+    it('"Not me" twice logs nobody in, nor does "Continue" after it', async () => {
+      const { press } = await upToThePage();
+      const answers = await Promise.all([press('cancel'), press('cancel')]);
+      // In a session the second can be too late to be known.
+      for (const { status } of answers) expect(status).toBeOneOf([401, 403]);
+      expect((await press()).status).toBe(403);
+    });
   });
 });

@@ -87,96 +87,65 @@ describe('verify is given', () => {
   });
 });
 
+/** A verify that takes one argument, one in the classic form, and one that declares no arguments. */
+const one = (run: () => unknown) => (_input: unknown) => run();
+const classic = (run: (done: Done) => unknown) => (_a: 1, _r: 1, _p: 1, done: Done) => run(done);
+const undeclared =
+  (run: (done: Done) => unknown) =>
+  (...args: unknown[]) =>
+    run(args.at(-1) as Done);
+const throws = (): never => {
+  throw boom;
+};
+
 describe('verify ends in exactly one outcome where it', () => {
   it.each<[string, (...args: never[]) => unknown, unknown]>([
-    ['takes one argument and gives a user', (_input: unknown) => user, success],
-    ['takes one and gives a promise of one', async (_input: unknown) => user, success],
-    ['takes one and rejects', (_input: unknown) => Promise.reject(boom), ['error', boom]],
-    [
-      'takes one and throws',
-      (_input: unknown) => {
-        throw boom;
-      },
-      ['error', boom],
-    ],
-    ['takes one and gives false', async (_input: unknown) => false, refused],
-    ['takes one and gives null', async (_input: unknown) => null, refused],
-    ['takes one and gives undefined', async (_input: unknown) => undefined, gaveUndefined],
-    [
-      'throws',
-      (_a: 1, _r: 1, _p: 1, _done: Done) => {
-        throw boom;
-      },
-      ['error', boom],
-    ],
-    ['rejects', async (_a: 1, _r: 1, _p: 1, _done: Done) => Promise.reject(boom), ['error', boom]],
-    ['calls done with an error', (_a: 1, _r: 1, _p: 1, done: Done) => done(boom), ['error', boom]],
-    ['calls done with false', (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false), refused],
-    [
-      'calls done with false and a message',
-      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, false, { message: 'banned' }),
+    ['takes one argument and gives a user', one(() => user), success],
+    ['takes one and gives a promise of one', one(async () => user), success],
+    ['takes one and rejects', one(async () => throws()), ['error', boom]],
+    ['takes one and throws', one(throws), ['error', boom]],
+    ['takes one and gives false', one(async () => false), refused],
+    ['takes one and gives null', one(async () => null), refused],
+    ['takes one and gives undefined', one(async () => undefined), gaveUndefined],
+    ['throws', classic(throws), ['error', boom]],
+    ['rejects', classic(async () => throws()), ['error', boom]],
+    ['calls done with an error', classic((done) => done(boom)), ['error', boom]],
+    ['calls done with false', classic((done) => done(null, false)), refused],
+    ...[false, undefined].map((given): [string, (...args: never[]) => unknown, unknown] => [
+      `calls done with ${given} and a message`,
+      classic((done) => done(null, given, { message: 'banned' })),
       ['fail', { message: 'banned' }, 401],
-    ],
-    [
-      'calls done with undefined and a message',
-      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, undefined, { message: 'banned' }),
-      ['fail', { message: 'banned' }, 401],
-    ],
-    ['calls done with undefined', (_a: 1, _r: 1, _p: 1, done: Done) => done(null), gaveUndefined],
+    ]),
+    ['calls done with undefined', classic((done) => done(null)), gaveUndefined],
     [
       'calls done with a user and a message',
-      (_a: 1, _r: 1, _p: 1, done: Done) => done(null, user, { message: 'welcome' }),
+      classic((done) => done(null, user, { message: 'welcome' })),
       ['success', user, { message: 'welcome' }],
     ],
-    [
-      'calls done twice',
-      (_a: 1, _r: 1, _p: 1, done: Done) => {
-        done(null, user);
-        done(boom);
-      },
-      success,
-    ],
-    [
-      'throws after done',
-      (_a: 1, _r: 1, _p: 1, done: Done) => {
-        done(null, user);
-        throw boom;
-      },
-      success,
-    ],
-    [
-      'calls done later',
-      (_a: 1, _r: 1, _p: 1, done: Done) => {
-        setImmediate(() => done(null, user));
-      },
-      success,
-    ],
-    ['declares no arguments and gives a user', async (..._args: unknown[]) => user, success],
-    ['declares none and gives one at once', (..._args: unknown[]) => user, success],
-    ['declares none and gives false', async (..._args: unknown[]) => false, refused],
-    ['declares none and gives undefined', async (..._args: unknown[]) => undefined, gaveUndefined],
-    ['declares none and rejects', (..._args: unknown[]) => Promise.reject(boom), ['error', boom]],
+    ['calls done twice', classic((done) => [done(null, user), done(boom)]), success],
+    ['throws after done', classic((done) => [done(null, user), throws()]), success],
+    ['calls done later', classic((done) => void setImmediate(done, null, user)), success],
+    ['declares no arguments and gives a user', undeclared(async () => user), success],
+    ['declares none and gives one at once', undeclared(() => user), success],
+    ['declares none and gives false', undeclared(async () => false), refused],
+    ['declares none and gives undefined', undeclared(async () => undefined), gaveUndefined],
+    ['declares none and rejects', undeclared(async () => throws()), ['error', boom]],
     [
       'declares none and calls done, as NestJS does',
-      async (...args: unknown[]) => {
-        await Promise.resolve();
-        (args.at(-1) as Done)(null, user);
-      },
+      undeclared(async (done) => Promise.resolve().then(() => done(null, user))),
       success,
     ],
     [
       'declares none and calls done later',
-      (...args: unknown[]) => {
-        setImmediate(() => (args.at(-1) as Done)(null, user));
-      },
+      undeclared((done) => void setImmediate(done, null, user)),
       success,
     ],
     [
       'declares none, calls done and gives another user',
-      async (...args: unknown[]) => {
-        (args.at(-1) as Done)(null, user);
+      undeclared(async (done) => {
+        done(null, user);
         return { id: 'another' };
-      },
+      }),
       success,
     ],
   ])('%s', async (_name, verify, expected) => {
