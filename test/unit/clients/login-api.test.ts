@@ -1,9 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { LoginApi, type LoginApiOptions } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { settle } from '../../support/key-api-service.js';
 import { type Answerer, json, page, text } from '../../support/service-in-memory.js';
 import { userInfo } from '../../support/wire.js';
 import { AUTH_KEY, HOUR, SECRET, serving, TOKEN } from './login-support.js';
@@ -237,47 +236,6 @@ describe('a call that is over', () => {
     const signal = AbortSignal.abort(new Error('left'));
     await expect(loginApi.getUser(TOKEN, { signal })).rejects.toThrow('left');
     await expect(loginApi.exchange(AUTH_KEY, { signal })).rejects.toThrow('left');
-    expect(service.count()).toBe(0);
-  });
-
-  it('ends on the wire when its caller leaves, and at close(), which waits for nothing', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { loginApi, service } = serving(() => new Promise(() => {}));
-    const leaving = new AbortController();
-    const left = loginApi.getUser(TOKEN, { signal: leaving.signal });
-    const closed = [loginApi.getUser(TOKEN), loginApi.exchange(AUTH_KEY)].map(rejection);
-    await settle();
-    leaving.abort(new Error('left'));
-    await expect(left).rejects.toThrow('left');
-    expect(service.requests.map(({ isAborted }) => isAborted)).toEqual([true, false, false]);
-    await loginApi.close();
-    for (const call of closed) {
-      const error = await call;
-      expect(error.code).toBe('service_unavailable');
-      expect(error.message).toContain('this client was closed');
-    }
-    expect(service.requests.every(({ isAborted }) => isAborted)).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
-  });
-
-  it('can share its signal with any number of others, without a warning', async () => {
-    const warnings: string[] = [];
-    const listen = ({ name }: Error): void => void warnings.push(name);
-    process.on('warning', listen);
-    const { loginApi } = serving(giveUser);
-    const { signal } = new AbortController();
-    await Promise.all(Array.from({ length: 30 }, () => loginApi.getUser(TOKEN, { signal })));
-    await settle();
-    process.off('warning', listen);
-    expect(warnings).toEqual([]);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-
-  it('is refused after close()', async () => {
-    const { loginApi, service } = serving(giveToken);
-    await loginApi.close();
-    expect((await rejection(loginApi.exchange(AUTH_KEY))).message).toContain('closed');
     expect(service.count()).toBe(0);
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { normalizePurchaseCode, PURCHASE_CODE } from '../../../src/model/purchase.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
-import { KEY } from '../../support/wire.js';
 
 describe('an item id', () => {
   it.each([
@@ -60,23 +59,4 @@ describe('a purchase code', () => {
   ])('%j is normalized to %j', (pasted, code) => {
     expect(normalizePurchaseCode(pasted)).toBe(code);
   });
-});
-
-describe.each(['form', 'json', 'query'] as const)('validationEncoding: %s', (encoding) => {
-  it.each(['a b-12345678', '&=%+"', 'x=y&api_key=z', 'ü'])(
-    'sends the code %j as it is',
-    async (code) => {
-      const service = new KeyApiService();
-      const keyApi = service.client({ validationEncoding: encoding });
-      await keyApi.validatePurchase(code).catch(() => {});
-      const [request] = service.dispatcher.requests;
-      const sent =
-        encoding === 'json'
-          ? JSON.parse(request?.body ?? '')
-          : Object.fromEntries(
-              encoding === 'query' ? (request?.query ?? []) : new URLSearchParams(request?.body),
-            );
-      expect(sent).toEqual({ api_key: KEY, purchase_code: code });
-    },
-  );
 });

@@ -24,29 +24,20 @@ function serve({ schedule }: Plan): SimulatedService {
   );
 }
 
-function keyApiOn(service: SimulatedService, { retries, timeout }: Plan): KeyApi {
-  return new KeyApi({
-    baseUrl: 'https://simulated.test',
-    apiKey: KEY,
-    cache: false,
-    clock: time.now,
-    dispatcher: service,
-    retries,
-    timeout,
-  });
-}
+const on = (dispatcher: SimulatedService, { retries, timeout }: Plan) =>
+  ({ clock: time.now, dispatcher, retries, timeout }) as const;
 
-function loginApiOn(service: SimulatedService, { retries, timeout }: Plan): LoginApi {
-  return new LoginApi({
-    authUrl: 'https://simulated.test',
-    appId: 'app',
-    appSecret: 'secret-of-the-app',
-    clock: time.now,
-    dispatcher: service,
-    retries,
-    timeout,
+const keyApiOn = (service: SimulatedService, given: Plan): KeyApi =>
+  new KeyApi({
+    ...{ baseUrl: 'https://simulated.test', apiKey: KEY, cache: false },
+    ...on(service, given),
   });
-}
+
+const loginApiOn = (service: SimulatedService, given: Plan): LoginApi =>
+  new LoginApi({
+    ...{ authUrl: 'https://simulated.test', appId: 'app', appSecret: 'secret-of-the-app' },
+    ...on(service, given),
+  });
 
 interface Ended {
   readonly value?: unknown;

@@ -207,7 +207,8 @@ describe.each(WAYS)('through %s', (way, options) => {
     await vi.waitFor(() => expect(upstream.requests).toHaveLength(4), { interval: 2 });
     await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
     await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(4), { interval: 2 });
-    for (const call of [...calls, rejection(keyApi.getAccount())]) {
+    const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
+    for (const call of [...calls, ...later]) {
       expect(await call).toMatchObject({
         code: 'service_unavailable',
         message: expect.stringContaining('this client was closed'),
