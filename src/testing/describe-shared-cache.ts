@@ -11,7 +11,13 @@ export interface SharedCacheSetup extends SuiteSetup {
   peer?: SharedCache | undefined;
 }
 
-type Test<Cache> = (cache: Cache, peer: Cache, setup: SharedCacheSetup) => Promise<void>;
+/** @param key one that no earlier run has used. */
+type Test<Cache> = (
+  cache: Cache,
+  peer: Cache,
+  key: string,
+  setup: SharedCacheSetup,
+) => Promise<void>;
 
 /**
  * Tests the contract of a `SharedCache`, for authors of caches. Runs under vitest, jest,
@@ -45,54 +51,42 @@ export function describeSharedCache(
 ): void {
   suite('describeSharedCache', name, make, runner, (addTest) => {
     const add = (title: string, test: Test<SharedCache>) =>
-      addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, setup));
-
-    /** Adds a test that passes for a cache without these methods, which are optional. */
-    const addOptional = <Method extends 'lock' | 'subscribe' | 'publish' | 'read' | 'write'>(
-      methods: readonly Method[],
-      title: string,
-      test: Test<SharedCache & Required<Pick<SharedCache, Method>>>,
-    ) =>
-      add(`${title} (if it has ${methods.join(' and ')})`, async (cache, peer, setup) => {
-        const has = (each: SharedCache) => methods.filter((method) => each[method] !== undefined);
-        if (has(cache).length === 0) return;
-        for (const each of [cache, peer]) {
-          assert.deepEqual(has(each), methods, `needs all of ${methods.join(', ')}, or none`);
-        }
-        type Complete = SharedCache & Required<Pick<SharedCache, Method>>;
-        await test(cache as Complete, peer as Complete, setup);
+      addTest(title, (setup) => {
+        const { cache, peer = cache } = setup;
+        return test(cache, peer, randomUUID(), setup);
       });
 
-    add('gives undefined for an unknown key', async (cache) => {
-      assert.equal(await cache.get(randomUUID()), undefined, 'get must give undefined');
-      assert.equal(await cache.get('constructor'), undefined, 'get must give undefined');
-    });
+    /** Adds tests that pass for a cache without these methods, which are optional. */
+    const optional =
+      <Method extends 'lock' | 'subscribe' | 'publish' | 'read' | 'write'>(...methods: Method[]) =>
+      (title: string, test: Test<SharedCache & Required<Pick<SharedCache, Method>>>) =>
+        add(`${title} (if it has ${methods.join(' and ')})`, async (cache, peer, ...rest) => {
+          const has = (each: SharedCache) => methods.filter((method) => each[method] !== undefined);
+          if (has(cache).length === 0) return;
+          for (const each of [cache, peer]) {
+            assert.deepEqual(has(each), methods, `needs all of ${methods.join(', ')}, or none`);
+          }
+          type Complete = SharedCache & Required<Pick<SharedCache, Method>>;
+          await test(cache as Complete, peer as Complete, ...rest);
+        });
 
-    add('gives back what was set, here and in another process', async (cache, peer) => {
-      const key = randomUUID();
-      const value = JSON.stringify({ text: 'é 日本 🔑 "\\ \n' });
-      await cache.set(key, value, HOUR);
-      assert.equal(await cache.get(key), value, 'get here');
-      assert.equal(await peer.get(key), value, 'get in another process');
-    });
-
-    add('keeps an empty string and a long one', async (cache) => {
-      const key = randomUUID();
-      for (const value of ['', 'x'.repeat(200_000)]) {
-        await cache.set(key, value, HOUR);
-        assert.equal(await cache.get(key), value);
+    add('gives undefined for an unknown key', async (cache, _peer, key) => {
+      for (const each of [key, 'constructor']) {
+        assert.equal(await cache.get(each), undefined, 'get must give undefined');
       }
     });
 
-    add('replaces the old value by a new one', async (cache, peer) => {
-      const key = randomUUID();
-      await cache.set(key, 'old', HOUR);
-      await peer.set(key, 'new', HOUR);
-      assert.equal(await cache.get(key), 'new');
+    add('gives back the last value set, here and in another process', async (cache, peer, key) => {
+      const odd = JSON.stringify({ text: 'é 日本 🔑 "\\ \n' });
+      for (const value of [odd, '', 'x'.repeat(200_000)]) {
+        await peer.set(key, value, HOUR);
+        assert.equal(await cache.get(key), value, 'get in another process');
+        assert.equal(await peer.get(key), value, 'get here');
+      }
     });
 
-    add('deletes a value, and nothing without an error', async (cache, peer) => {
-      const [key, other] = [randomUUID(), randomUUID()];
+    add('deletes a value, and nothing without an error', async (cache, peer, key) => {
+      const other = randomUUID();
       await cache.set(key, 'value', HOUR);
       await cache.set(other, 'kept', HOUR);
       await peer.delete(key);
@@ -109,8 +103,8 @@ export function describeSharedCache(
       assert.deepEqual(values, expected);
     });
 
-    add('forgets a value after its ttl', async (cache, _peer, setup) => {
-      const [key, renewed] = [randomUUID(), randomUUID()];
+    add('forgets a value after its ttl', async (cache, _peer, key, setup) => {
+      const renewed = randomUUID();
       await cache.set(key, 'value', SHORT);
       await cache.set(renewed, 'old', SHORT);
       await cache.set(renewed, 'new', HOUR);
@@ -123,8 +117,9 @@ export function describeSharedCache(
       assert.equal(await cache.get(renewed), 'new', 'a value that was set again for longer');
     });
 
-    addOptional(['lock'], 'gives a lock to one, until it is released', async (cache, peer) => {
-      const key = randomUUID();
+    const addLock = optional('lock');
+
+    addLock('gives a lock to one, until it is released', async (cache, peer, key) => {
       const release = requireRelease(await cache.lock(key, HOUR), 'the first');
       assert.equal(await cache.lock(key, HOUR), undefined, 'a second here must get undefined');
       assert.equal(await peer.lock(key, HOUR), undefined, 'one in another process, too');
@@ -132,29 +127,26 @@ export function describeSharedCache(
       await requireRelease(await peer.lock(key, HOUR), 'one after the release')();
     });
 
-    addOptional(['lock'], 'gives a lock to one of 50 that ask at once', async (cache) => {
-      const key = randomUUID();
+    addLock('gives a lock to one of 50 that ask at once', async (cache, _peer, key) => {
       const got = await Promise.all(Array.from({ length: 50 }, () => cache.lock(key, HOUR)));
       const releases = got.filter((release) => release !== undefined);
       assert.equal(releases.length, 1, 'exactly one of 50 must get the lock');
       for (const release of releases) await release();
     });
 
-    addOptional(['lock'], 'keeps locks apart from values and each other', async (cache) => {
-      const [key, other] = [randomUUID(), randomUUID()];
+    addLock('keeps locks apart from values and each other', async (cache, _peer, key) => {
       await cache.set(key, 'value', HOUR);
       const release = requireRelease(await cache.lock(key, HOUR), 'a key that has a value');
       assert.equal(await cache.get(key), 'value', 'the value of a locked key');
-      await requireRelease(await cache.lock(other, HOUR), 'another key')();
+      await requireRelease(await cache.lock(randomUUID(), HOUR), 'another key')();
       await cache.delete(key);
       assert.equal(await cache.lock(key, HOUR), undefined, 'delete must not release the lock');
       await release();
     });
 
-    addOptional(['lock'], 'releases a lock after its ttl', async (cache, peer, setup) => {
-      const key = randomUUID();
+    addLock('releases a lock after its ttl', async (cache, peer, key, setup) => {
       const late = requireRelease(await cache.lock(key, SHORT), 'the first');
-      let second: (() => Promise<void>) | undefined;
+      let second: Awaited<ReturnType<typeof cache.lock>>;
       const isFree = async () => {
         second = await peer.lock(key, HOUR);
         return second !== undefined;
@@ -167,50 +159,37 @@ export function describeSharedCache(
       await requireRelease(await cache.lock(key, HOUR), 'one after the second released it')();
     });
 
-    const messages = ['subscribe', 'publish'] as const;
+    const addMessage = optional('subscribe', 'publish');
 
-    addOptional(messages, 'publishes a key to every process', async (cache, peer) => {
-      const [here, there]: [Keys, Keys] = [[], []];
+    addMessage('publishes a key, or all keys, to every process', async (cache, peer, key) => {
+      const received = new Set<unknown>();
       const ends = [
-        await cache.subscribe((key) => here.push(key)),
-        await peer.subscribe((key) => there.push(key)),
+        await cache.subscribe((each) => received.add(`here ${each}`)),
+        await peer.subscribe((each) => received.add(each)),
       ];
-      const key = randomUUID();
       await cache.publish(key);
-      await poll(() => there.includes(key), 'another process must receive the key');
-      await poll(() => here.includes(key), 'the publisher itself must receive the key');
+      await poll(() => received.has(key), 'another process must receive the key');
+      await poll(() => received.has(`here ${key}`), 'the publisher itself must receive the key');
+      await cache.publish(undefined);
+      const message = 'publish(undefined), for all keys, must be received as undefined';
+      await poll(() => received.has(undefined), message);
       for (const end of ends) await end();
     });
 
-    addOptional(
-      messages,
-      'publishes undefined, for all keys, as undefined',
-      async (cache, peer) => {
-        const received: Keys = [];
-        const end = await peer.subscribe((key) => received.push(key));
-        await cache.publish(undefined);
-        const message = 'publish(undefined) must be received as undefined';
-        await poll(() => received.includes(undefined), message);
-        await end();
-      },
-    );
-
-    addOptional(messages, 'ends one subscription and no other', async (cache, peer) => {
-      const [ended, going]: [Keys, Keys] = [[], []];
-      const end = await peer.subscribe((key) => ended.push(key));
-      const endOther = await peer.subscribe((key) => going.push(key));
+    addMessage('ends one subscription and no other', async (cache, peer, key) => {
+      const [ended, going] = [new Set<unknown>(), new Set<unknown>()];
+      const end = await peer.subscribe((each) => ended.add(each));
+      const endOther = await peer.subscribe((each) => going.add(each));
       await end();
-      const key = randomUUID();
       await cache.publish(key);
-      await poll(() => going.includes(key), 'the other subscription must receive the key');
-      assert.ok(!ended.includes(key), 'the ended subscription must receive nothing');
+      await poll(() => going.has(key), 'the other subscription must receive the key');
+      assert.ok(!ended.has(key), 'the ended subscription must receive nothing');
       await endOther();
     });
 
-    const order = ['read', 'write'] as const;
+    const addOrder = optional('read', 'write');
 
-    addOptional(order, 'reads what was written, with order and ttl', async (cache, peer) => {
-      const key = randomUUID();
+    addOrder('reads what was written, with order and ttl', async (cache, peer, key) => {
       const { value, order: none, ttl } = await cache.read(key);
       assert.deepEqual({ value, none, ttl }, { value: undefined, none: 0, ttl: 0 }, 'no row');
       assert.equal(await cache.write(key, 'é 1:2 "\n"', HOUR, 7), true, 'write must give true');
@@ -222,32 +201,25 @@ export function describeSharedCache(
       }
     });
 
-    addOptional(
-      order,
-      'keeps the later of two writes, however they arrive',
-      async (cache, peer) => {
-        const key = randomUUID();
-        // As in production, orders are times in microseconds, with 16 digits.
-        const now = (await cache.read(key)).now;
-        assert.equal(await cache.write(key, 'second', HOUR, now + 1), true);
-        assert.equal(await peer.write(key, 'first', HOUR, now), false, 'an earlier one must lose');
-        assert.equal(await peer.write(key, 'same', HOUR, now + 1), false, 'an equal one must lose');
-        assert.equal((await peer.read(key)).value, 'second');
-        assert.equal(await peer.write(key, 'third', HOUR, now + 2), true);
-        assert.equal((await cache.read(key)).value, 'third');
-      },
-    );
+    addOrder('keeps the later of two writes, however they arrive', async (cache, peer, key) => {
+      // As in production, orders are times in microseconds, with 16 digits.
+      const { now } = await cache.read(key);
+      assert.equal(await cache.write(key, 'second', HOUR, now + 1), true);
+      assert.equal(await peer.write(key, 'first', HOUR, now), false, 'an earlier one must lose');
+      assert.equal(await peer.write(key, 'same', HOUR, now + 1), false, 'an equal one must lose');
+      assert.equal((await peer.read(key)).value, 'second');
+      assert.equal(await peer.write(key, 'third', HOUR, now + 2), true);
+      assert.equal((await cache.read(key)).value, 'third');
+    });
 
-    addOptional(order, 'deletes what was written, whatever its order', async (cache, peer) => {
-      const key = randomUUID();
+    addOrder('deletes what was written, whatever its order', async (cache, peer, key) => {
       await cache.write(key, 'value', HOUR, 7);
       await peer.delete(key);
       assert.equal((await cache.read(key)).value, undefined, 'the deleted key');
       assert.equal(await cache.write(key, 'earlier', HOUR, 6), true, 'its order is forgotten too');
     });
 
-    addOptional(order, 'decides in one step between 50 writes at once', async (cache, peer) => {
-      const key = randomUUID();
+    addOrder('decides in one step between 50 writes at once', async (cache, peer, key) => {
       const orders = Array.from({ length: 50 }, (_, i) => i + 1);
       const shuffled = orders.toSorted((a, b) => ((a * 7919) % 53) - ((b * 7919) % 53));
       const write = (each: number, i: number) =>
@@ -257,23 +229,15 @@ export function describeSharedCache(
       assert.deepEqual([row.value, row.order], ['50', 50]);
     });
 
-    addOptional(
-      order,
-      'gives all processes one time, which never goes back',
-      async (cache, peer) => {
-        const key = randomUUID();
-        const times: number[] = [];
-        for (let i = 0; i < 5; i++) times.push((await (i % 2 ? cache : peer).read(key)).now);
-        const sorted = times.toSorted((a, b) => a - b);
-        assert.deepEqual(times, sorted, '"now" must not go back');
-        assert.ok(times.every(Number.isSafeInteger), '"now" must be whole microseconds');
-      },
-    );
+    addOrder('gives all processes one time, which never goes back', async (cache, peer, key) => {
+      const times: number[] = [];
+      for (let i = 0; i < 5; i++) times.push((await (i % 2 ? cache : peer).read(key)).now);
+      const sorted = times.toSorted((a, b) => a - b);
+      assert.deepEqual(times, sorted, '"now" must not go back');
+      assert.ok(times.every(Number.isSafeInteger), '"now" must be whole microseconds');
+    });
   });
 }
-
-/** The keys of received invalidations; undefined stands for all keys. */
-type Keys = (string | undefined)[];
 
 /** Asserts that a lock was given. @returns the function that releases it. */
 function requireRelease(

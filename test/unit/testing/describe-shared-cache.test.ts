@@ -97,14 +97,14 @@ it.each<[string, Overrides]>([
 
 it('the suite fails a cache that keeps its values from other processes', async () => {
   const failed = await failuresOf({}, false);
-  expect(failed).toContain('gives back what was set, here and in another process');
+  expect(failed).toContain('gives back the last value set, here and in another process');
 });
 
 /** What is broken, one test that must fail for it, and how it is broken. */
 const BROKEN: [string, string, Overrides][] = [
   [
     'gives undefined for an empty string',
-    'keeps an empty string and a long one',
+    'gives back the last value set, here and in another process',
     {
       async get(key: string) {
         return (await this.inner.get(key)) || undefined;
@@ -159,7 +159,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'publishes all keys as an empty one',
-    'publishes undefined, for all keys, as undefined (if it has subscribe and publish)',
+    'publishes a key, or all keys, to every process (if it has subscribe and publish)',
     {
       publish(key: string | undefined) {
         return this.inner.publish(key ?? '');
@@ -178,7 +178,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'has subscribe without publish',
-    'publishes a key to every process (if it has subscribe and publish)',
+    'publishes a key, or all keys, to every process (if it has subscribe and publish)',
     without('publish'),
   ],
   [

@@ -91,7 +91,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'keeps 255 characters only',
-    'keeps a long value with any characters',
+    'gives back exactly what was set',
     {
       set(userId: string, token: AccessToken) {
         return this.inner.set(userId, { ...token, value: token.value.slice(0, 255) });
@@ -130,7 +130,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'fails when there is nothing to delete',
-    'deletes nothing without an error',
+    'deletes a token, and can keep one again',
     {
       async delete(userId: string) {
         if (!this.rows.delete(userId)) throw new Error('nothing there');
@@ -180,7 +180,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'keeps an expired token',
-    'gives no token that had expired when it was set',
+    'drops a token for one that has expired',
     {
       async get(userId: string) {
         const token = this.rows.get(userId);
@@ -191,7 +191,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'keeps the old token when the new one has expired',
-    'drops the old token for an expired one',
+    'drops a token for one that has expired',
     {
       async set(userId: string, token: AccessToken) {
         if (token.expiresAt > this.clock()) await this.inner.set(userId, token);
@@ -200,7 +200,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'expires every token with the first one',
-    'expires with the token that was set last',
+    'forgets a token when it expires',
     {
       async set(userId: string, token: AccessToken) {
         if (!this.claims.has(userId)) this.claims.set(userId, token.expiresAt);
@@ -247,12 +247,12 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'grants each claim',
-    'grants the first claim, and no other (if it has claim)',
+    'grants the first claim of each name, and no other (if it has claim)',
     { claim: async () => true },
   ],
   [
     'grants no claim',
-    'grants the first claim, and no other (if it has claim)',
+    'grants the first claim of each name, and no other (if it has claim)',
     { claim: async () => false },
   ],
   [
@@ -269,7 +269,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'has one claim for all names',
-    'keeps names apart (if it has claim)',
+    'grants the first claim of each name, and no other (if it has claim)',
     {
       claim(_name: string, ttl: number) {
         return this.inner.claim('all', ttl);
