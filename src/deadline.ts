@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 /** Called when a deadline ends, with what the call rejects with. */
 type EndListener = (reason: unknown) => void;
 
@@ -142,6 +144,10 @@ export const within = <T>(
 
 /** Stores that limit the time of their calls themselves; their users add no second limit. */
 export const SELF_LIMITED = new WeakSet<object>();
+
+/** Waits, at most until the signal is aborted. Does not keep the process alive. */
+export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  sleep(milliseconds, undefined, { signal, ref: false }).catch(() => {});
 
 /** Runs `task` later, unless the returned function cancels it. Does not keep the process alive. */
 export function later(milliseconds: number, task: () => void): () => void {

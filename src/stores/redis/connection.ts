@@ -1,5 +1,5 @@
 import { type Deadline, DeadlineExceeded, TimeLimit, TooManyCalls } from '../../deadline.js';
-import { wrongOption } from '../../options.js';
+import { positiveOption, textOption, wrongOption } from '../../options.js';
 import { describeFailure, storeFailure } from '../store-failure.js';
 import { COMMON_METHODS, type RedisCommands } from './commands.js';
 import { type IoRedisClient, ioRedisCommands } from './io-redis.js';
@@ -12,9 +12,22 @@ import { type NodeRedisClient, nodeRedisCommands } from './node-redis.js';
  */
 export type RedisClient = NodeRedisClient | IoRedisClient;
 
+/** What all stores in Redis take. */
+export interface RedisStoreOptions {
+  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
+  client: RedisClient;
+  /** What the keys begin with. Default: `marketgate:` and the kind of store, as in `marketgate:token:`. */
+  prefix?: string | undefined;
+  /**
+   * The deadline of one call, in milliseconds. Default 1,500 for tokens and holders, which nothing can replace, and
+   * 50 for the others, because visitors wait for it.
+   */
+  timeout?: number | undefined;
+}
+
 /** How a {@link RedisConnection} treats its calls. */
-interface CallOptions {
-  /** The deadline of one call, with all its commands, in milliseconds. */
+interface Defaults {
+  readonly prefix: string;
   readonly timeout: number;
   /** Whether to wait, until the deadline, for a connection that was lost. */
   readonly waits: boolean;
@@ -30,18 +43,22 @@ interface CallOptions {
  */
 export class RedisConnection {
   readonly commands: RedisCommands;
+  readonly prefix: string;
   readonly #owner: string;
-  readonly #options: CallOptions;
+  readonly #timeout: number;
+  readonly #waits: boolean;
   readonly #limit: TimeLimit;
   #wasReady = false;
   #becomesReady: Promise<void> | undefined;
 
-  /** @throws TypeError when `client` is none. */
-  constructor(owner: string, client: unknown, options: CallOptions) {
-    this.commands = redisCommands(owner, client, options.timeout);
+  /** @throws TypeError that names the wrong option. */
+  constructor(owner: string, { client, prefix, timeout }: RedisStoreOptions, defaults: Defaults) {
+    this.prefix = textOption(owner, 'prefix', prefix ?? defaults.prefix);
+    this.#timeout = positiveOption(owner, 'timeout', timeout, defaults.timeout, 'milliseconds');
+    this.commands = redisCommands(owner, client, this.#timeout);
     this.#owner = owner;
-    this.#options = options;
-    this.#limit = new TimeLimit(options.timeout);
+    this.#waits = defaults.waits;
+    this.#limit = new TimeLimit(this.#timeout);
   }
 
   /**
@@ -60,7 +77,7 @@ export class RedisConnection {
         return work(this.commands, deadline);
       });
     } catch (error) {
-      const problem = describeRedisFailure(error, this.#options.timeout);
+      const problem = describeRedisFailure(error, this.#timeout);
       throw storeFailure(`${this.#owner}.${method}`, problem);
     }
   }
@@ -68,7 +85,7 @@ export class RedisConnection {
   async #ready(deadline: Deadline): Promise<void> {
     if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
     // A first connection is always waited for, or apps would fail at start.
-    if (this.#wasReady && !this.#options.waits) throw new NotConnected('the connection is lost');
+    if (this.#wasReady && !this.#waits) throw new NotConnected('the connection is lost');
     this.commands.wake();
     while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
     if (deadline.ended || this.commands.state !== 'ready') {
@@ -79,10 +96,9 @@ export class RedisConnection {
   /** One listener for all calls that wait, because emitters warn about many. */
   #nextReady(): Promise<void> {
     this.#becomesReady ??= new Promise<void>((resolve) => {
-      this.commands.onceReady(() => {
-        this.#becomesReady = undefined;
-        resolve();
-      });
+      this.commands.onceReady(resolve);
+    }).finally(() => {
+      this.#becomesReady = undefined;
     });
     return this.#becomesReady;
   }

@@ -1,23 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
 import { SELF_LIMITED, within } from '../../deadline.js';
-import { knownOptions, positiveOption, textOption } from '../../options.js';
+import { knownOptions } from '../../options.js';
 import type { RedisCommands } from './commands.js';
-import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
+import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
 import { encodeInvalidation, Subscription } from './subscription.js';
-
-/** Options of {@link RedisCache}. */
-export interface RedisCacheOptions {
-  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
-  client: RedisClient;
-  /** What the keys and the channel of this cache begin with. Default `marketgate:cache:`. */
-  prefix?: string | undefined;
-  /**
-   * The deadline of one call in milliseconds, also of those that `KeyApi` makes. Default 50: a visitor waits
-   * for it, and when the cache does not answer in time, the service is asked.
-   */
-  timeout?: number | undefined;
-}
 
 const OWNER = 'RedisCache';
 
@@ -48,27 +35,21 @@ const FIRST_CONNECTION = 1000;
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
-  readonly #prefix: string;
 
   /** @throws TypeError that names the wrong option. */
-  constructor(options: RedisCacheOptions) {
+  constructor(options: RedisStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
-    this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:cache:');
-    const timeout = positiveOption(OWNER, 'timeout', given.timeout, 50, 'milliseconds');
-    this.#redis = new RedisConnection(OWNER, given.client, { timeout, waits: false });
+    const defaults = { prefix: 'marketgate:cache:', timeout: 50, waits: false };
+    this.#redis = new RedisConnection(OWNER, given, defaults);
     SELF_LIMITED.add(this);
   }
 
-  /** @throws MarketgateError `store_unavailable`. */
   async get(key: string): Promise<string | undefined> {
     const value = await this.#redis.call('get', (redis) => redis.get(this.#key('value', key)));
     return typeof value === 'string' ? value : undefined;
   }
 
-  /**
-   * @throws TypeError when `value` is no string, or `ttl` no finite number.
-   * @throws MarketgateError `store_unavailable`.
-   */
+  /** @throws TypeError when `value` is no string, or `ttl` no finite number. */
   async set(key: string, value: string, ttl: number): Promise<void> {
     checkValue('set', value);
     const life = lifeOf('set', ttl);
@@ -76,18 +57,13 @@ export class RedisCache implements SharedCache {
     await this.#redis.call('set', (redis) => redis.set(this.#key('value', key), value, life));
   }
 
-  /** @throws MarketgateError `store_unavailable`. */
   async delete(key: string): Promise<void> {
     await this.#redis.call('delete', (redis) =>
       Promise.all([redis.delete(this.#key('value', key)), redis.delete(this.#key('row', key))]),
     );
   }
 
-  /**
-   * The row that {@link write} has stored, with its order.
-   *
-   * @throws MarketgateError `store_unavailable`.
-   */
+  /** The row that {@link write} has stored, with its order. */
   async read(key: string): Promise<SharedRow> {
     const name = this.#key('row', key);
     const reply = await this.#redis.call('read', (redis) => redis.run(READ, name, []));
@@ -105,7 +81,6 @@ export class RedisCache implements SharedCache {
    * Stores a row, unless one of the same or a later order is there.
    *
    * @throws TypeError when `value` is no string, or `ttl` or `order` no finite number.
-   * @throws MarketgateError `store_unavailable`.
    */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
     checkValue('write', value);
@@ -124,7 +99,6 @@ export class RedisCache implements SharedCache {
    * dies. Releasing it later has no effect. Releasing it rejects when Redis cannot be asked.
    *
    * @throws TypeError when `ttl` is no positive number.
-   * @throws MarketgateError `store_unavailable`.
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const life = lifeOf('lock', ttl);
@@ -162,22 +136,21 @@ export class RedisCache implements SharedCache {
       throw new TypeError(`${OWNER}.subscribe: "onInvalidate" must be a function`);
     }
     const { commands } = this.#redis;
-    const channel = `${this.#prefix}invalidate`;
+    const channel = `${this.#redis.prefix}invalidate`;
     const subscription = new Subscription(commands, channel, onInvalidate, onListening);
     await within(FIRST_CONNECTION, () => subscription.listening).catch(() => {});
     return async () => subscription.close();
   }
 
-  /** @throws MarketgateError `store_unavailable`. */
   async publish(key: string | undefined): Promise<void> {
     const message = encodeInvalidation(key);
-    const channel = `${this.#prefix}invalidate`;
+    const channel = `${this.#redis.prefix}invalidate`;
     await this.#redis.call('publish', (redis) => redis.publish(channel, message));
   }
 
   /** Each kind begins with its own word, so that no key makes one look like another. */
   #key(kind: 'value' | 'row' | 'lock', key: string): string {
-    return `${this.#prefix}${kind}:${key}`;
+    return `${this.#redis.prefix}${kind}:${key}`;
   }
 }
 

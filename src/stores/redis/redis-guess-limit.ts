@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
-import { knownOptions, positiveOption, textOption } from '../../options.js';
+import { knownOptions } from '../../options.js';
 import {
   checkGuessLimitOptions,
   type GuessLimit,
@@ -10,20 +10,10 @@ import {
   TOTAL,
 } from '../guess-limit.js';
 import type { RedisCommands } from './commands.js';
-import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
+import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
 
-/** Options of {@link RedisGuessLimit}. */
-export interface RedisGuessLimitOptions extends GuessLimitOptions {
-  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
-  client: RedisClient;
-  /**
-   * What the keys begin with. Limits with the same prefix and `windowMs` count together. Default
-   * `marketgate:guess:`.
-   */
-  prefix?: string | undefined;
-  /** The deadline of one call, in milliseconds. Default 50. */
-  timeout?: number | undefined;
-}
+/** Options of {@link RedisGuessLimit}. Limits with the same `prefix` and `windowMs` count together. */
+export interface RedisGuessLimitOptions extends GuessLimitOptions, RedisStoreOptions {}
 
 const OWNER = 'RedisGuessLimit';
 
@@ -65,7 +55,6 @@ export class RedisGuessLimit implements GuessLimit {
   readonly windowMs: number;
   /** The client key of a request. */
   readonly keyGenerator: (req: Request) => string;
-  readonly #prefix: string;
   readonly #redis: RedisConnection;
 
   /** @throws TypeError that names the wrong option. */
@@ -76,12 +65,8 @@ export class RedisGuessLimit implements GuessLimit {
     this.limit = limit;
     this.windowMs = wholeMilliseconds(windowMs);
     this.keyGenerator = keyGenerator;
-    // Windows of different length are counted separately, because a key has one life only.
-    this.#prefix = `${textOption(OWNER, 'prefix', prefix ?? 'marketgate:guess:')}${this.windowMs}:`;
-    this.#redis = new RedisConnection(OWNER, client, {
-      timeout: positiveOption(OWNER, 'timeout', timeout, 50, 'milliseconds'),
-      waits: false,
-    });
+    const defaults = { prefix: 'marketgate:guess:', timeout: 50, waits: false };
+    this.#redis = new RedisConnection(OWNER, { client, prefix, timeout }, defaults);
   }
 
   /** Takes one attempt of a client, if there is one left in the fleet. */
@@ -124,7 +109,8 @@ export class RedisGuessLimit implements GuessLimit {
     most: number,
     refunds: (() => Promise<void>)[],
   ): Promise<{ count: number; life: number }> {
-    const key = this.#prefix + name;
+    // Windows of different length are counted separately, because a key has one life only.
+    const key = `${this.#redis.prefix}${this.windowMs}:${name}`;
     return this.#redis.call('reserve', async (redis, deadline) => {
       const reply = await redis.run(TAKE, key, [String(this.windowMs), String(most)]);
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];

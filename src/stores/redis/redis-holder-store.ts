@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { SELF_LIMITED } from '../../deadline.js';
-import { knownOptions, positiveOption, secretOption, textOption } from '../../options.js';
+import { knownOptions, secretOption } from '../../options.js';
 import {
   checkHolder,
   checkMax,
@@ -8,21 +8,15 @@ import {
   type HolderStore,
   heldCode,
 } from '../holder-store.js';
-import { type RedisClient, RedisConnection } from './connection.js';
+import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisHolderStore}. */
-export interface RedisHolderStoreOptions {
-  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
-  client: RedisClient;
+export interface RedisHolderStoreOptions extends RedisStoreOptions {
   /**
    * The secret of the HMACs that codes are stored as, of at least 32 characters. With another one, all codes are
    * free again.
    */
   secret: string;
-  /** What the keys of this store begin with. Default `marketgate:holder:`. */
-  prefix?: string | undefined;
-  /** The deadline of one call, in milliseconds. Default 1,500. */
-  timeout?: number | undefined;
 }
 
 const OWNER = 'RedisHolderStore';
@@ -50,23 +44,20 @@ const HOLDERS = `return redis.call('SMEMBERS', KEYS[1])`;
  */
 export class RedisHolderStore implements HolderStore {
   readonly #redis: RedisConnection;
-  readonly #prefix: string;
   readonly #secret: string;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisHolderStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
-    this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:holder:');
-    const timeout = positiveOption(OWNER, 'timeout', given.timeout, 1500, 'milliseconds');
-    this.#redis = new RedisConnection(OWNER, given.client, { timeout, waits: true });
+    const defaults = { prefix: 'marketgate:holder:', timeout: 1500, waits: true };
+    this.#redis = new RedisConnection(OWNER, given, defaults);
     SELF_LIMITED.add(this);
   }
 
   /**
-   * @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is no positive whole number.
-   * @throws MarketgateError `store_unavailable` when Redis did not answer. The account can hold the code all the
-   * same; its next call then gives true.
+   * @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is no positive whole number. After
+   * `store_unavailable`, the account can hold the code all the same.
    */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     checkHolder(`${OWNER}.take`, holder);
@@ -78,7 +69,6 @@ export class RedisHolderStore implements HolderStore {
    * Other processes let an account that was released in for up to 5 seconds more.
    *
    * @throws TypeError for a blank `code` or an empty `holder`.
-   * @throws MarketgateError `store_unavailable` when Redis did not do it.
    */
   async release(code: string, holder?: string): Promise<void> {
     if (holder !== undefined) checkHolder(`${OWNER}.release`, holder);
@@ -87,10 +77,7 @@ export class RedisHolderStore implements HolderStore {
     );
   }
 
-  /**
-   * @throws TypeError for a blank `code`.
-   * @throws MarketgateError `store_unavailable` when Redis cannot be asked.
-   */
+  /** @throws TypeError for a blank `code`. */
   async holders(code: string): Promise<string[]> {
     const reply = await this.#run('holders', HOLDERS, code, []);
     return Array.isArray(reply) ? reply.map(String) : [];
@@ -104,6 +91,6 @@ export class RedisHolderStore implements HolderStore {
   ): Promise<unknown> {
     const text = `marketgate holder ${heldCode(`${OWNER}.${method}`, code)}`;
     const name = createHmac('sha256', this.#secret).update(text).digest('base64url');
-    return this.#redis.call(method, (redis) => redis.run(script, this.#prefix + name, args));
+    return this.#redis.call(method, (redis) => redis.run(script, this.#redis.prefix + name, args));
   }
 }

@@ -2,19 +2,13 @@ import { createHash } from 'node:crypto';
 import { SELF_LIMITED } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
 import type { AccessToken } from '../../model/access-token.js';
-import { functionOption, knownOptions, positiveOption, textOption } from '../../options.js';
+import { functionOption, knownOptions } from '../../options.js';
 import type { TokenStore } from '../token-store.js';
 import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../token-store.js';
-import { type RedisClient, RedisConnection, wholeMilliseconds } from './connection.js';
+import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
-export interface RedisTokenStoreOptions {
-  /** The app's client of `redis`, `ioredis` or `iovalkey`, connected; it stays the app's own. */
-  client: RedisClient;
-  /** What the keys of this store begin with. Default `marketgate:token:`. */
-  prefix?: string | undefined;
-  /** The deadline of one call, in milliseconds. Default 1,500. */
-  timeout?: number | undefined;
+export interface RedisTokenStoreOptions extends RedisStoreOptions {
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
   clock?: (() => number) | undefined;
 }
@@ -37,22 +31,19 @@ const OWNER = 'RedisTokenStore';
  */
 export class RedisTokenStore implements TokenStore {
   readonly #redis: RedisConnection;
-  readonly #prefix: string;
   readonly #clock: () => number;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisTokenStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout', 'clock']);
-    this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:token:');
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    const timeout = positiveOption(OWNER, 'timeout', given.timeout, 1500, 'milliseconds');
-    this.#redis = new RedisConnection(OWNER, given.client, { timeout, waits: true });
+    const defaults = { prefix: 'marketgate:token:', timeout: 1500, waits: true };
+    this.#redis = new RedisConnection(OWNER, given, defaults);
     SELF_LIMITED.add(this);
   }
 
-  /** @throws MarketgateError `store_unavailable` when Redis cannot be asked. */
   async get(userId: string): Promise<AccessToken | undefined> {
-    const key = keyOf(this.#prefix, userId);
+    const key = keyOf(this.#redis.prefix, userId);
     const stored = (await this.#redis.call('get', (redis) => redis.get(key))) ?? undefined;
     if (stored === undefined) return undefined;
     const token = decodeToken(userId, stored);
@@ -64,34 +55,29 @@ export class RedisTokenStore implements TokenStore {
     return this.#clock() < token.expiresAt ? token : undefined;
   }
 
-  /**
-   * @throws TypeError when `token` is none.
-   * @throws MarketgateError `store_unavailable` when Redis did not take it.
-   */
+  /** @throws TypeError when `token` is none. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(OWNER, token);
     const life = wholeMilliseconds(token.expiresAt - this.#clock());
     if (life <= 0) return this.delete(userId);
-    const key = keyOf(this.#prefix, userId);
+    const key = keyOf(this.#redis.prefix, userId);
     const value = encodeToken(userId, token);
     await this.#redis.call('set', (redis) => redis.set(key, value, life));
   }
 
-  /** @throws MarketgateError `store_unavailable` when Redis did not do it. */
   async delete(userId: string): Promise<void> {
-    const key = keyOf(this.#prefix, userId);
+    const key = keyOf(this.#redis.prefix, userId);
     await this.#redis.call('delete', (redis) => redis.delete(key));
   }
 
   /**
-   * @throws TypeError when `ttl` is no positive number.
-   * @throws MarketgateError `store_unavailable` when Redis cannot be asked. The name can be
-   * claimed all the same, so the caller must not go on.
+   * @throws TypeError when `ttl` is no positive number. After `store_unavailable`, the name can be claimed all the
+   * same, so the caller must not go on.
    */
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
     // No user id has such a key, because ids with a colon are hashed.
-    const key = `${this.#prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
+    const key = `${this.#redis.prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
     const life = wholeMilliseconds(ttl);
     const reply = await this.#redis.call('claim', (redis) => redis.setIfAbsent(key, '1', life));
     return reply === 'OK';

@@ -1,4 +1,4 @@
-import { later, within } from '../../deadline.js';
+import { pause, within } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
 import type { RedisCommands } from './commands.js';
 
@@ -37,7 +37,6 @@ export class Subscription {
   readonly #closing = new AbortController();
   /** Whether a connection has ended or failed. */
   #canHaveMissed = false;
-  #resolveListening: () => void = () => {};
 
   /** Resolves when it listens for the first time, or is closed. Never rejects. */
   readonly listening: Promise<void>;
@@ -49,31 +48,28 @@ export class Subscription {
     onListening: (isListening: boolean) => void = () => {},
     times: Partial<SubscriptionTimes> = {},
   ) {
-    this.#onListening = onListening;
-    onListening(false);
     this.#commands = commands;
     this.#channel = channel;
     this.#onInvalidate = onInvalidate;
+    this.#onListening = onListening;
     this.#times = { ...TIMES, ...times };
-    this.listening = new Promise((resolve) => {
-      this.#resolveListening = resolve;
-    });
-    void this.#run();
+    onListening(false);
+    this.listening = new Promise((resolve) => void this.#run(resolve));
   }
 
   /** Ends the subscription and its connection. */
   close(): void {
     this.#closing.abort();
-    this.#resolveListening();
   }
 
-  async #run(): Promise<void> {
+  async #run(onceListening: () => void): Promise<void> {
     const { firstWait, longestWait } = this.#times;
     const { signal } = this.#closing;
+    signal.addEventListener('abort', onceListening, { once: true });
     let wait = firstWait;
     while (!signal.aborted) {
       // The reason is not reported: the app's own client reports the same trouble.
-      const hasListened = await this.#listen().catch(() => false);
+      const hasListened = await this.#listen(onceListening).catch(() => false);
       this.#canHaveMissed = true;
       wait = hasListened ? firstWait : Math.min(wait * 2, longestWait);
       // With jitter, so that not all processes reconnect at the same moment.
@@ -82,8 +78,9 @@ export class Subscription {
   }
 
   /** Listens on one connection until it ends. Rejects when it could not begin to. */
-  async #listen(): Promise<true> {
+  async #listen(onceListening: () => void): Promise<true> {
     const { patience, heartbeat } = this.#times;
+    const closing = this.#closing.signal;
     const lost = new AbortController();
     const onLost = (): void => lost.abort();
     const connection = await within(patience, () =>
@@ -93,15 +90,13 @@ export class Subscription {
       onLost();
       connection.close();
     };
-    const closing = this.#closing.signal;
-    if (closing.aborted) close();
-    else closing.addEventListener('abort', close, { once: true });
+    closing.addEventListener('abort', close, { once: true });
     try {
       if (closing.aborted) return true;
       await within(patience, () => connection.open(this.#channel));
       if (this.#canHaveMissed) this.#invalidate(undefined);
       this.#onListening(true);
-      this.#resolveListening();
+      onceListening();
       while (!lost.signal.aborted) {
         await pause(heartbeat, lost.signal);
         // Without pings, a connection that a firewall has dropped looks like a quiet one.
@@ -150,18 +145,4 @@ export function decodeInvalidation(message: string): { key: string | undefined }
   if (typeof v !== 'number') return undefined;
   if (v !== 1) return { key: undefined };
   return key === undefined || typeof key === 'string' ? { key } : undefined;
-}
-
-/** Waits, at most until the signal is aborted. Does not keep the process alive. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const cancel = later(milliseconds, end);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
-  });
 }

@@ -1,6 +1,8 @@
 import { inspect } from 'node:util';
 import { KeyApi, LoginApi, MarketplaceStrategy } from 'marketgate';
+import { RedisHolderStore } from 'marketgate/redis';
 import { describe, expect, it } from 'vitest';
+import { FakeNodeRedis } from '../stores/redis-fakes.js';
 
 const LONG = 'a-secret-of-32-characters-0123456';
 const loginApi = new LoginApi({
@@ -16,6 +18,8 @@ const MAKERS: Record<string, (secret: unknown) => unknown> = {
       apiKey: 'key',
       cache: { secret: secret as string, scope: 'shop' },
     }),
+  secret: (secret) =>
+    new RedisHolderStore({ client: new FakeNodeRedis().asClient, secret: secret as string }),
   'loginAttempts.cookieSecret': (cookieSecret) =>
     new MarketplaceStrategy(
       { loginApi, loginAttempts: { cookieSecret: cookieSecret as string } },

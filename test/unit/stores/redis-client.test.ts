@@ -1,5 +1,11 @@
 import { Cluster, Redis } from 'ioredis';
-import { RedisCache, type RedisClient, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
+import {
+  RedisCache,
+  type RedisClient,
+  RedisGuessLimit,
+  RedisHolderStore,
+  RedisTokenStore,
+} from 'marketgate/redis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { describe, expect, it } from 'vitest';
 
@@ -7,6 +13,8 @@ const MAKERS = {
   RedisTokenStore: (client: RedisClient) => new RedisTokenStore({ client }),
   RedisCache: (client: RedisClient) => new RedisCache({ client }),
   RedisGuessLimit: (client: RedisClient) => new RedisGuessLimit({ client }),
+  RedisHolderStore: (client: RedisClient) =>
+    new RedisHolderStore({ client, secret: 'x'.repeat(32) }),
 };
 
 /** Nobody listens there, and nothing of this connects. */

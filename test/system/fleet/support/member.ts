@@ -10,8 +10,8 @@ import {
 } from 'marketgate';
 import {
   RedisCache,
-  type RedisCacheOptions,
   RedisGuessLimit,
+  type RedisStoreOptions,
   RedisTokenStore,
 } from 'marketgate/redis';
 import { Agent } from 'undici';
@@ -33,7 +33,7 @@ export interface Member {
 class LongLocks extends RedisCache {
   readonly #factor: number;
 
-  constructor(options: RedisCacheOptions, factor: number) {
+  constructor(options: RedisStoreOptions, factor: number) {
     super(options);
     this.#factor = factor;
   }
