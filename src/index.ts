@@ -88,7 +88,6 @@ export {
   type MarketplaceAuthenticateOptions,
   MarketplaceStrategy,
 } from './passport/marketplace-strategy.js';
-export type { MarketplaceProfile } from './passport/profile.js';
 export type { ConfirmOptions, MarketplaceStrategyOptions } from './passport/strategy-options.js';
 export type {
   AsyncVerify,
@@ -96,6 +95,7 @@ export type {
   ClassicVerifyWithParams,
   ClassicVerifyWithRequest,
   ClassicVerifyWithRequestAndParams,
+  MarketplaceProfile,
   TokenParams,
   VerifyDone,
   VerifyInput,

@@ -1,5 +1,5 @@
 import { SELF_LIMITED, TimeLimit, within } from '../deadline.js';
-import { Breaker, type CallEnd } from '../http/breaker.js';
+import { Breaker, type CallEnd } from '../http/gates.js';
 
 /**
  * A cache that the processes of a fleet share. Recognised by its shape: any object with these methods will

@@ -1,10 +1,10 @@
 import { Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { Breaker, type CallEnd, FAILURES } from './breaker.js';
+
 import type { ClientSettings } from './client-options.js';
+import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
 import { type JsonResponse, parseJson } from './response.js';
-import { parseRetryAfter, RetryAfterGate } from './retry-after.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
 /** A request, and how to parse its response. */

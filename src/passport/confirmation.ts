@@ -5,7 +5,7 @@ import { html, PAGE_POLICY, page } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
 import { ATTEMPT_LIFETIME, type LoginAttempt } from './login-attempts.js';
-import type { MarketplaceProfile } from './profile.js';
+import type { MarketplaceProfile } from './verify.js';
 
 /** What the "Continue as NAME?" page asks about. */
 export interface Confirmation {

@@ -24,19 +24,20 @@ import {
   sendPage,
 } from './confirmation.js';
 import { adaptLogIn, canRegenerate } from './log-in.js';
-import { type MarketplaceProfile, profileOf } from './profile.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
   strategySetup,
 } from './strategy-options.js';
-import type {
-  AnyClassic,
-  AnyClassicWithRequest,
-  AnyInline,
-  AnyInlineWithRequest,
-  AsyncVerify,
-  Verify,
+import {
+  type AnyClassic,
+  type AnyClassicWithRequest,
+  type AnyInline,
+  type AnyInlineWithRequest,
+  type AsyncVerify,
+  type MarketplaceProfile,
+  profileOf,
+  type Verify,
 } from './verify.js';
 
 declare module 'passport' {

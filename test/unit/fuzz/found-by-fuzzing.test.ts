@@ -1,6 +1,6 @@
 import { LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { profileOf } from '../../../src/passport/profile.js';
+import { profileOf } from '../../../src/passport/verify.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text, type WireAnswer } from '../../support/service-in-memory.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { profileOf } from '../../../src/passport/profile.js';
+import { profileOf } from '../../../src/passport/verify.js';
 import { userInfo } from '../../support/wire.js';
 
 const SITE = 'https://market.example/x/';

@@ -1,0 +1,196 @@
+import { KeyApi, LoginApi } from 'marketgate';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Breaker, type CallEnd, parseRetryAfter } from '../../../src/http/gates.js';
+import { rejection } from '../../support/errors.js';
+import { json, page, ServiceInMemory, type WireAnswer } from '../../support/service-in-memory.js';
+import { page as htmlPage, startUpstream } from '../../support/upstream.js';
+import { account, CODE, KEY, success } from '../../support/wire.js';
+
+describe('a breaker', () => {
+  function open() {
+    const self = { now: 0 };
+    const breaker = new Breaker(() => self.now);
+    /** One call that ends so; the seconds after which to try again, when it is refused. */
+    const call = (end: CallEnd): number | undefined => {
+      let isProbe: boolean;
+      try {
+        isProbe = breaker.enter('GET /x');
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'service_unavailable' });
+        return (error as { retryAfter: number }).retryAfter;
+      }
+      breaker.leave(isProbe, end);
+      return undefined;
+    };
+    const fail = (times: number) => Array.from({ length: times }, () => call('failed'));
+    return { self, breaker, call, fail };
+  }
+
+  it('opens after five failures in a row, and refuses at once', () => {
+    const { breaker, fail } = open();
+    expect(fail(7)).toEqual([undefined, undefined, undefined, undefined, undefined, 2, 2]);
+    expect(breaker.isOpen).toBe(true);
+    expect(() => breaker.enter('GET /x')).toThrow(
+      'GET /x: not sent, because the service has failed 5 times in a row; it will be tried again in about 2 s',
+    );
+  });
+
+  it('rests for longer each time, up to half a minute', () => {
+    const { self, call, fail } = open();
+    fail(5);
+    const rests = Array.from({ length: 6 }, () => {
+      const rest = call('failed') ?? 0;
+      self.now += rest * 1000 - 1;
+      expect(call('failed')).toBe(1);
+      self.now += 1;
+      expect(call('failed')).toBeUndefined();
+      return rest;
+    });
+    expect(rests).toEqual([2, 4, 8, 16, 30, 30]);
+  });
+
+  it('lets one probe through after the rest; another when the caller of that one left', () => {
+    const { self, breaker, call, fail } = open();
+    fail(5);
+    self.now += 2000;
+    expect(breaker.enter('GET /x')).toBe(true);
+    expect(call('answered')).toBe(1);
+    breaker.leave(true, 'unknown');
+    expect(breaker.enter('GET /x')).toBe(true);
+    breaker.leave(true, 'answered');
+    expect(breaker.isOpen).toBe(false);
+    // The next outage begins with a short rest again.
+    expect(fail(6).at(-1)).toBe(2);
+  });
+
+  it('stays closed where answers, or calls whose caller left, come between failures', () => {
+    const { breaker, call, fail } = open();
+    for (let i = 0; i < 3; i++) {
+      fail(4);
+      call('answered');
+    }
+    fail(4);
+    call('unknown');
+    expect(breaker.isOpen).toBe(false);
+    fail(1);
+    expect(breaker.isOpen).toBe(true);
+  });
+});
+
+it('pages and refusals are answers: they come at once, and say what is wrong', async () => {
+  const upstream = await startUpstream((_request, res) => htmlPage(res, 404));
+  const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
+  onTestFinished(() => keyApi.close());
+  for (let i = 0; i < 8; i++) {
+    expect((await rejection(keyApi.getAccount())).code).toBe('unexpected_response');
+  }
+  expect(upstream.requests).toHaveLength(8);
+});
+
+it('the login has a breaker of its own, which a clock that is set back does not keep open', async () => {
+  let now = 1_800_000_000_000;
+  const upstream = await startUpstream((_request, res) => htmlPage(res, 500));
+  const loginApi = new LoginApi({
+    ...{ authUrl: upstream.url, appId: 'a', appSecret: 's', clock: () => now },
+  });
+  onTestFinished(() => loginApi.close());
+  for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
+  expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
+  expect(upstream.requests).toHaveLength(5);
+  now -= 365 * 24 * 3_600_000;
+  await rejection(loginApi.exchange('k10'));
+  expect(upstream.requests).toHaveLength(6);
+});
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+
+describe('Retry-After', () => {
+  it.each([
+    ['120', 120],
+    ['0', 0],
+    [' 7 ', 7],
+    ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
+    ['Thursday, 01-Jan-26 00:00:10 GMT', 10],
+    ['Thu, 01 Jan 2026 00:00:00 GMT', 0],
+    ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
+  ])('reads %j as %d seconds', (header, seconds) => {
+    expect(parseRetryAfter(header, NOW)).toBe(seconds);
+  });
+
+  it.each([
+    undefined,
+    '',
+    ' ',
+    '-5',
+    '1.5',
+    'soon',
+    '99999999999999999999',
+    'Thu, 99 Jan',
+    '2026-01-01',
+  ])('takes %j for none', (header) => {
+    expect(parseRetryAfter(header, NOW)).toBeUndefined();
+  });
+});
+
+describe('a service that asks to be left alone', () => {
+  /** A client whose first answer is this one, and a clock that the test moves. */
+  function open(first: WireAnswer) {
+    const self = { now: NOW };
+    const service = new ServiceInMemory((_request, n) =>
+      n === 0 ? first : json(success({ data: account })),
+    );
+    const clock = () => self.now;
+    const baseUrl = 'https://market.example';
+    const options = { apiKey: KEY, dispatcher: service, cache: false, clock } as const;
+    const keyApi = new KeyApi({ baseUrl, ...options });
+    return { self, service, keyApi };
+  }
+
+  it.each<[string, number, object, number]>([
+    ['429 with seconds', 429, { 'retry-after': '30' }, 30],
+    ['429 with a date', 429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30],
+    ['503 with seconds', 503, { 'retry-after': '60' }, 60],
+    ['429 without the header', 429, {}, 5],
+    ['429 with years', 429, { 'retry-after': '999999999' }, 3600],
+  ])(
+    'by %s gets no request meanwhile, not even a retry',
+    async (_name, status, headers, seconds) => {
+      const { self, service, keyApi } = open(page(status, headers));
+      const refused = (retryAfter: number) => ({ code: 'service_unavailable', retryAfter });
+      expect(await rejection(keyApi.getAccount())).toMatchObject(refused(seconds));
+      self.now += 1500;
+      const error = await rejection(keyApi.validatePurchase(CODE));
+      expect(error).toMatchObject(refused(seconds - 1));
+      expect(error.message).toContain('the service asked to be left alone for another');
+      self.now += (seconds - 2) * 1000;
+      await rejection(keyApi.getAccount());
+      expect(service.requests).toHaveLength(1);
+      self.now += 500;
+      expect((await keyApi.getAccount()).username).toBe('adanorth');
+    },
+  );
+
+  it.each([500, 503])('not by HTTP %d without the header: that is retried', async (status) => {
+    const { keyApi } = open(page(status));
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  });
+
+  // What has passed since is unknown, so the service is asked; it can ask to be left alone again.
+  it.each([
+    ['half an hour', 1_800_000],
+    ['a year', 365 * 24 * 3_600_000],
+  ])('is left alone no longer when the clock was set back by %s', async (_name, step) => {
+    const { self, keyApi } = open(page(429, { 'retry-after': '60' }));
+    await rejection(keyApi.getAccount());
+    self.now += 61_000 - step;
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  });
+
+  it('is left alone when the clock was corrected by less than a second', async () => {
+    const { self, service, keyApi } = open(page(429, { 'retry-after': '60' }));
+    await rejection(keyApi.getAccount());
+    self.now -= 500;
+    await rejection(keyApi.getAccount());
+    expect(service.requests).toHaveLength(1);
+  });
+});
