@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, it } from 'vitest';
 
-const README = fileURLToPath(new URL('../../README.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../examples/guides/why.md', import.meta.url));
 
 /** How far a number of the README may be off before it is untrue: releases of others move it. */
 const TOLERANCE = 0.15;
@@ -41,7 +41,7 @@ function bytesOf(folder: string): number {
   return bytes;
 }
 
-it('the README tells the size and the number of packages as they are', () => {
+it('the page tells the size and the number of packages as they are', () => {
   const all = withDependencies(['marketgate', 'express', 'passport']);
   const megabytes = (folders: Iterable<string>): number =>
     [...folders].reduce((sum, folder) => sum + bytesOf(join(modules, '..', folder)), 0) / 1e6;
@@ -54,7 +54,7 @@ it('the README tells the size and the number of packages as they are', () => {
   };
 
   const [, text = ''] =
-    /<!-- size -->\n([\s\S]*?)<!-- \/size -->/.exec(readFileSync(README, 'utf8')) ?? [];
+    /<!-- size -->\n([\s\S]*?)<!-- \/size -->/.exec(readFileSync(PAGE, 'utf8')) ?? [];
   const told = [...text.matchAll(/\d+(?:\.\d+)?/g)]
     .map(Number)
     // "Express 5" is no measure.

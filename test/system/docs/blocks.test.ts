@@ -9,7 +9,7 @@ const blocks = PAGES.flatMap((page) =>
 );
 
 /** Output and data, which are not run. */
-const SHOWN: ReadonlySet<string> = new Set(['text', 'json']);
+const SHOWN: ReadonlySet<string> = new Set(['text', 'json', 'dockerfile', 'yaml']);
 
 describe('the code blocks of the documentation', () => {
   it('are programs, commands, data or output', () => {
@@ -29,7 +29,7 @@ describe('the code blocks of the documentation', () => {
     }
   });
 
-  it('compile against the package', { timeout: 60_000 }, () => {
+  it('compile against the package', { timeout: 120_000 }, () => {
     const folders = PAGES.filter((page) => filesOf(readPage(page)).size > 0).map((page) =>
       writePage(page, 'compile'),
     );

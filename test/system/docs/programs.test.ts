@@ -6,6 +6,7 @@ import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
 import { GUIDE_CHECKS } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
+import { SHOP_CHECKS } from './checks/shops.js';
 import { filesOf } from './support/blocks.js';
 import { PAGES, ROOT, readPage } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
@@ -14,7 +15,7 @@ import { programOf, writePrograms } from './support/workspace.js';
 /** A test file for vitest, and how many tests it has. */
 const UNDER_VITEST = { name: 'examples/guides/testing.md: app.vitest.test.js', tests: 3 };
 
-const CHECKS: Checks = { ...README_CHECKS, ...GUIDE_CHECKS };
+const CHECKS: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
 const programs = PAGES.flatMap((page) =>
   [...filesOf(readPage(page)).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );

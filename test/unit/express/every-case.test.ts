@@ -6,11 +6,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { openShop, type Shop } from '../../support/shop.js';
 
 /**
- * The README's table of what a visitor gets, read from the README and tried cell by cell: a promise
+ * The table of the guide on outages, read from it and tried cell by cell: a promise
  * that is not kept fails here.
  */
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-const table = /<!-- cases -->\n([\s\S]*?)<!-- \/cases -->/.exec(readme)?.[1] ?? '';
+const page = readFileSync(
+  new URL('../../../examples/guides/outages.md', import.meta.url),
+  'utf8',
+);
+const table = /<!-- cases -->\n([\s\S]*?)<!-- \/cases -->/.exec(page)?.[1] ?? '';
 const rows = table
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| the service'))

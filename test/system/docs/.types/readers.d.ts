@@ -12,7 +12,12 @@ declare global {
   namespace Express {
     interface User {
       id: string;
-      name?: string;
+      name?: string | undefined;
+      marketplaceId?: string | null;
+    }
+    interface Request {
+      /** From `passport.authorize`. */
+      account?: User;
     }
   }
 

@@ -16,6 +16,8 @@ export interface Check {
 /** By the page's path and the file's name, as in `README.md: shop.js`. */
 export type Checks = Readonly<Record<string, Check>>;
 
+/** Codes of the sandbox's default seed never change. */
+export const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
 export const WRONG = '00000000-0000-4000-8000-000000000000';
 
 /** A guarded route lets a customer in, and nobody else. */
@@ -28,6 +30,16 @@ export async function expectGuard(running: Running, path: string, opened = 200):
   expect(await ask()).toBe('purchase_required');
   expect(await ask(WRONG)).toBe('purchase_code_invalid');
   expect(await ask(running.code('supported'))).toBe(opened);
+}
+
+/** Sends JSON, and reads the answer's. */
+export async function postJson(url: string, body: object) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
 /** A proxy that opens tunnels (CONNECT), and does not end well when nobody asked for one. */

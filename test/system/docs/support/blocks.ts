@@ -3,6 +3,7 @@
  *
  * - `<!-- file: shop.js -->`: the block is the next part of that file. Blocks of one file are one
  *   program, in the order of the page. Without it: `main.js` (or `.ts`).
+ * - `<!-- into: shop.js -->`: the same, but above its error handler, as readers are told to add it.
  * - `<!-- with: shop.js -->`: the commands of the block are for that program, while it runs.
  * - `<!-- not run: why -->`: the block is left out, for a reason.
  * - `<!-- hidden: shop.js` … `-->`: code of that file that the page does not show.
@@ -14,6 +15,8 @@ export interface Block {
   readonly text: string;
   /** The file that it is a part of; for languages that are programs. */
   readonly file: string | undefined;
+  /** Whether it goes above the file's error handler. */
+  readonly isInserted: boolean;
   /** The program that must run meanwhile; for commands. */
   readonly with: string | undefined;
   /** Why it is not run; `undefined` when it is. */
@@ -24,8 +27,9 @@ export interface Block {
 /** What is compiled and run. */
 export const PROGRAM_LANGUAGES: ReadonlySet<string> = new Set(['js', 'ts']);
 
+const ERROR_HANDLER = /^app\.use\(errorHandler/m;
 const FENCE = /^( *)```(.*)$/;
-const NOTE = /^ *<!-- (file|with|not run): (.+?) -->$/;
+const NOTE = /^ *<!-- (file|into|with|not run): (.+?) -->$/;
 const HIDDEN = /^<!-- hidden: (\S+)$/;
 
 /** @throws Error that names the line, for what cannot be read: a block must not be lost by a typing mistake. */
@@ -59,13 +63,15 @@ export function blocksOf(page: string): Block[] {
         line: from + 1,
         language,
         text,
-        file: hidden?.[1] ?? (isProgram ? (notes.file ?? `main.${language}`) : undefined),
+        file:
+          hidden?.[1] ?? (isProgram ? (notes.file ?? notes.into ?? `main.${language}`) : undefined),
+        isInserted: notes.into !== undefined,
         with: notes.with,
         notRun: notes['not run'],
         isHidden: hidden !== null,
       });
       notes = {};
-    } else if (/^ *<!-- ?(file|with|not run|hidden)/.test(line)) {
+    } else if (/^ *<!-- ?(file|into|with|not run|hidden)/.test(line)) {
       throw wrong('a comment about a block that cannot be read');
     } else if (Object.keys(notes).length > 0 && line !== '') {
       throw wrong('a comment about a block, and no block follows');
@@ -77,10 +83,16 @@ export function blocksOf(page: string): Block[] {
 /** The files that the blocks of a page make up, by name. */
 export function filesOf(page: string): Map<string, string> {
   const files = new Map<string, string>();
-  for (const { file, text, notRun } of blocksOf(page)) {
+  for (const { file, text, notRun, isInserted } of blocksOf(page)) {
     if (file === undefined || notRun !== undefined) continue;
     const before = files.get(file);
-    files.set(file, `${before === undefined ? '' : `${before}\n`}${text}\n`);
+    if (!isInserted) files.set(file, `${before === undefined ? '' : `${before}\n`}${text}\n`);
+    else if (before?.match(ERROR_HANDLER)) {
+      files.set(
+        file,
+        before.replace(ERROR_HANDLER, (handler) => `${text}\n\n${handler}`),
+      );
+    } else throw new Error(`${file}: there is no error handler above which to insert`);
   }
   return files;
 }

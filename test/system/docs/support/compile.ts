@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from './pages.js';
+import { DECORATORS } from './workspace.js';
 
 // In a folder with a dot, so that it is no part of the repository's own types.
 const READERS_TYPES = join(ROOT, 'test/system/docs/.types/readers.d.ts');
@@ -10,11 +11,12 @@ const READERS_TYPES = join(ROOT, 'test/system/docs/.types/readers.d.ts');
 export function compile(folders: readonly string[]): string[] {
   const files = folders.flatMap((folder) =>
     readdirSync(folder)
-      .filter((name) => /\.(c?js|ts)$/.test(name))
+      .filter((name) => /\.([cm]?js|ts)$/.test(name))
       .map((name) => join(folder, name)),
   );
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const parsed = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const options = { ...parsed.options, ...DECORATORS };
   const host = sharingHost(options);
   const isTypeScript = (file: string): boolean => file.endsWith('.ts');
   return [

@@ -19,6 +19,8 @@ export interface Running {
   readonly output: () => string;
   /** Asks the program. */
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>;
+  /** The file that runs. */
+  readonly file: string;
   /** Its variables, without those of the sandbox. */
   readonly env: Readonly<Record<string, string>>;
   /** The seeded code of a kind. */
@@ -28,16 +30,19 @@ export interface Running {
 /** How a program is run, with the variables of the sandbox. */
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** Variables with values of the sandbox's data. */
+  readonly seeded?: (data: Sandbox['data']) => Record<string, string>;
   readonly args?: readonly string[];
 }
 
 /** Runs a file against a new sandbox during `check`. */
 export async function runBlock(
   file: string,
-  { env = {}, args = [] }: RunOptions,
+  { env: given = {}, seeded, args = [] }: RunOptions,
   check: (running: Running) => Promise<void>,
 ): Promise<void> {
   const sandbox = createSandbox();
+  const env = { ...given, ...seeded?.(sandbox.data) };
   const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
   const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
     cwd: dirname(file),
@@ -56,7 +61,7 @@ export async function runBlock(
     },
   });
   try {
-    await check(runningOf(child, sandbox, env));
+    await check({ ...runningOf(child, sandbox, env), file });
   } finally {
     if (child.exitCode === null) {
       const ended = once(child, 'exit');
@@ -71,7 +76,7 @@ function runningOf(
   child: ChildProcess,
   sandbox: Sandbox,
   env: Readonly<Record<string, string>>,
-): Running {
+): Omit<Running, 'file'> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox } from 'marketgate/sandbox';
 import { inject } from 'vitest';
-import { ROOT } from './pages.js';
 import { PRELOAD, runBlock } from './run-block.js';
 
 /** A command of a page, and what stands behind it: `# 402 purchase_required`. */
@@ -30,8 +31,10 @@ const npx = () => {
 
 /** Runs a command as a shell would, against a sandbox. Gives what it printed. */
 export async function runCommand(line: string, env: Record<string, string>): Promise<string> {
+  // The sandbox saves a file.
+  const cwd = mkdtempSync(join(tmpdir(), 'marketgate-shell-'));
   const child = spawn('bash', ['-c', `${npx()}\n${line}`], {
-    cwd: ROOT,
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1', ...env },
   });
@@ -46,6 +49,7 @@ export async function runCommand(line: string, env: Record<string, string>): Pro
     });
   }
   const [code, signal] = await once(child, 'close');
+  rmSync(cwd, { recursive: true });
   if (code !== 0 && !isStopped)
     throw new Error(`"${line}" ended with ${code ?? signal}:\n${output}`);
   return output;

@@ -5,6 +5,9 @@ import { inject } from 'vitest';
 import { filesOf } from './blocks.js';
 import { readPage } from './pages.js';
 
+/** As NestJS needs them. */
+export const DECORATORS = { experimentalDecorators: true, emitDecoratorMetadata: true };
+
 /** Writes the files of a page into a folder next to the built package. Returns the folder. */
 export function writePage(page: string, purpose: string): string {
   const folder = join(inject('builtPackage'), 'docs', purpose, page.replace(/\W+/g, '-'));
@@ -20,7 +23,11 @@ export function writePrograms(page: string, purpose: string): string {
   for (const [name, text] of filesOf(readPage(page))) {
     if (!name.endsWith('.ts')) continue;
     const { outputText } = ts.transpileModule(text, {
-      compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext },
+      compilerOptions: {
+        ...DECORATORS,
+        target: ts.ScriptTarget.ES2023,
+        module: ts.ModuleKind.ESNext,
+      },
     });
     writeFileSync(join(folder, programOf(name)), outputText);
   }
