@@ -16,7 +16,8 @@ const app = createApp({
   secret: randomBytes(32).toString('hex'),
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
+  if (error) throw error; // such as a port that is taken
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   sandbox.redirectUrl = `${origin}/callback`;
   console.log(`Your files are at ${origin}/; the marketplace is a sandbox at ${baseUrl}/`);

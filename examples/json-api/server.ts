@@ -12,7 +12,8 @@ const app = createApp({
   cookieSecret: process.env.COOKIE_SECRET ?? randomBytes(32).toString('hex'),
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
+  if (error) throw error; // such as a port that is taken
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   sandbox.redirectUrl = `${origin}/callback`;
   console.log(`The API is at ${origin}/api/items, the login at ${origin}/login`);

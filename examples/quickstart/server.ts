@@ -56,7 +56,8 @@ app.get(
 );
 
 app.use(errorHandler({ loginPath: '/login' }));
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
+  if (error) throw error; // such as a port that is taken
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   sandbox.redirectUrl = `${origin}/callback`;
   const [code] = sandbox.codes;

@@ -11,7 +11,8 @@ const app = createApp({
   secret: randomBytes(32).toString('hex'),
 });
 
-const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
+  if (error) throw error; // such as a port that is taken
   console.log(`The shop is at http://localhost:${(server.address() as AddressInfo).port}/`);
   for (const { code, item_id } of sandbox.codes.slice(0, 3))
     console.log(`${code}  /items/${item_id}`);

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
@@ -35,6 +35,35 @@ describe('the list of packed files', () => {
     const stray =
       /\.map$|^src\/(?!errors\/pages\/)|(^|\/)(tests?|coverage)\/|\.(test|spec)\.|\.config\./;
     expect(packedFiles.filter((file) => stray.test(file))).toEqual([]);
+  });
+});
+
+describe('the pages in the tarball', () => {
+  const pages = packedFiles.filter((file) => file.endsWith('.md'));
+
+  /** The links of a page to files that are not packed. */
+  async function deadLinks(page: string): Promise<string[]> {
+    const all = await readFile(join(installed, page), 'utf8');
+    const text = all.replace(/^ *```[\s\S]*?^ *```/gm, '');
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)|(?:href|src)="([^"]+)"/g)].map(
+      ([, markdown, html]) => (markdown ?? html ?? '').replace(/#.*/, ''),
+    );
+    return links.filter(
+      (link) =>
+        link !== '' &&
+        !/^(?:[a-z]+:|\/)/.test(link) &&
+        !packedFiles.includes(posix.join(posix.dirname(page), link)),
+    );
+  }
+
+  it('are those that the README leads to', () => {
+    expect(pages).toEqual(
+      expect.arrayContaining(['README.md', 'SECURITY.md', 'examples/guides/reference.md']),
+    );
+  });
+
+  it.each(pages)('%s has no dead link', async (page) => {
+    expect(await deadLinks(page)).toEqual([]);
   });
 });
 
