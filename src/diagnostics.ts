@@ -1,6 +1,24 @@
 import { channel } from 'node:diagnostics_channel';
 import type { MarketgateErrorCode } from './errors.js';
 
+/**
+ * Names of query parameters, fields and headers whose values are secrets. The package's own messages contain
+ * none of them, but instrumentations of HTTP record URLs, headers and bodies: redact these values in their
+ * spans, events and log lines. Letter case does not count. Add the names that your own code sources read.
+ */
+export const SECRET_NAMES: readonly string[] = Object.freeze([
+  'api_key',
+  'app_secret',
+  'auth_key',
+  'access_token',
+  'purchase_code',
+  'x-purchase-code',
+  // Logins, and attempts to log in.
+  'cookie',
+  'cookies',
+  'set-cookie',
+]);
+
 /** Message of `marketgate:request`: one request to the service has ended. A retry is a separate request. */
 export interface RequestMessage {
   /** The HTTP method. */

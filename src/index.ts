@@ -19,14 +19,15 @@ export {
   type ValidationEncoding,
 } from './clients/key-api.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
-export type {
-  CodesInvalidMessage,
-  DriftMessage,
-  GuardMessage,
-  LoginMessage,
-  LookupMessage,
-  RequestMessage,
-  StoreDriftMessage,
+export {
+  type CodesInvalidMessage,
+  type DriftMessage,
+  type GuardMessage,
+  type LoginMessage,
+  type LookupMessage,
+  type RequestMessage,
+  SECRET_NAMES,
+  type StoreDriftMessage,
 } from './diagnostics.js';
 export {
   isMarketgateError,

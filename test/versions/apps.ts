@@ -1,13 +1,29 @@
-import { cp } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { blocksOf } from '../system/docs/support/blocks.js';
 import { type App, BUNDLES, type Bundle, NODES, RUNTIMES } from './axes.js';
 import { type Matrix, makeProject, nodeProgram, type Outcome, run, versionOf } from './project.js';
 import type { Table } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** A project with the programs of `apps/` and what they need. */
+/** The guides whose programs the matrix tries, also those that other tests cannot run. */
+const GUIDES = ['watching.md'];
+
+/** Writes the files of the guides. */
+async function writeGuides(folder: string): Promise<void> {
+  await mkdir(folder);
+  for (const guide of GUIDES) {
+    const page = await readFile(here(`../../examples/guides/${guide}`), 'utf8');
+    for (const { file, text } of blocksOf(page)) {
+      if (file !== undefined) await writeFile(join(folder, file), `${text}\n`, { flag: 'a' });
+    }
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+}
+
+/** A project with the programs of `apps/` and of the guides, and what they need. */
 async function appProject(
   { workplace, tarball }: Matrix,
   name: string,
@@ -16,6 +32,7 @@ async function appProject(
   const base = { marketgate: tarball, express: '^5', passport: '^0.7' };
   const project = await makeProject(workplace, name, { ...base, ...packages });
   await cp(here('./apps'), join(project, 'apps'), { recursive: true });
+  await writeGuides(join(project, 'guide'));
   return project;
 }
 

@@ -172,6 +172,26 @@ export const SESSIONS: readonly App[] = [
   },
 ];
 
+/** What records requests, with the recipes of the guide that leave no secret in it. */
+export const RECORDERS: readonly App[] = [
+  { name: 'pino-http', program: 'observed-pino.mjs', packages: { 'pino-http': ANY } },
+  ...['9', '10', '11'].map((version) => ({
+    name: `Sentry ${version}`,
+    program: 'observed-sentry.mjs',
+    packages: { '@sentry/node': `^${version}` },
+  })),
+  {
+    name: 'OpenTelemetry, undici and http',
+    program: 'observed-otel.mjs',
+    packages: {
+      ...{ '@opentelemetry/instrumentation-undici': ANY },
+      ...{ '@opentelemetry/instrumentation-http': ANY, '@opentelemetry/instrumentation': ANY },
+      ...{ '@opentelemetry/api': ANY, '@opentelemetry/sdk-trace-base': ANY },
+      ...{ '@opentelemetry/sdk-trace-node': ANY },
+    },
+  },
+];
+
 /** A bundler. */
 export interface Bundle {
   readonly name: string;

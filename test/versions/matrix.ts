@@ -10,6 +10,7 @@ import {
   FLOORS,
   FRAMEWORKS,
   NODES,
+  RECORDERS,
   RESOLUTIONS,
   SESSIONS,
   SETUPS,
@@ -182,6 +183,7 @@ try {
   const all = {
     frameworks: () => appsTable(matrix, 'In a framework: guard, outage and login', FRAMEWORKS),
     sessions: () => appsTable(matrix, 'With a session', SESSIONS),
+    recorders: () => appsTable(matrix, 'No secret in traces and logs', RECORDERS),
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     bare: () => bareTable(workplace, tarball),

@@ -232,6 +232,13 @@ export const GUIDE_CHECKS: Checks = {
       });
     },
   },
+  // These two check themselves; see the hidden blocks.
+  'examples/guides/watching.md: redact.js': {
+    check: async (running) => void expect(await running.printed()).toBe(''),
+  },
+  'examples/guides/watching.md: spans.js': {
+    check: async (running) => void expect(await running.printed()).toBe(''),
+  },
   'examples/guides/watching.md: prometheus.js': {
     async check(running) {
       await expectGuard(running, '/downloads', 204);

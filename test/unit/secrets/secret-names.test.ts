@@ -1,0 +1,51 @@
+import { KeyApi, LoginApi, requirePurchase, SECRET_NAMES } from 'marketgate';
+import { expect, it, onTestFinished } from 'vitest';
+import { json, type SeenRequest, startUpstream } from '../../support/upstream.js';
+import { account, CODE, KEY, success } from '../../support/wire.js';
+
+/** The names of a request, in its query and in its form or JSON body. */
+function namesOf({ query, body, headers }: SeenRequest): string[] {
+  const isJson = headers['content-type']?.includes('json');
+  const fields = isJson ? Object.keys(JSON.parse(body)) : [...new URLSearchParams(body).keys()];
+  return [...query.keys(), ...fields];
+}
+
+it('every name under which the clients send something is secret, or known not to be', async () => {
+  const upstream = await startUpstream((_request, res) => json(res, success({ data: account })));
+  const { url } = upstream;
+  for (const validationEncoding of ['form', 'json', 'query'] as const) {
+    const keyApi = new KeyApi({ baseUrl: url, apiKey: KEY, validationEncoding, retries: 0 });
+    onTestFinished(() => keyApi.close());
+    const calls = [keyApi.getAccount(), keyApi.listItems(), keyApi.getItem(1)];
+    await Promise.allSettled([...calls, keyApi.validatePurchase(CODE)]);
+  }
+  for (const authorizeMethod of ['post', 'get'] as const) {
+    const app = { authUrl: url, appId: 'app', appSecret: 'secret', retries: 0 };
+    const loginApi = new LoginApi({ ...app, authorizeMethod });
+    onTestFinished(() => loginApi.close());
+    await Promise.allSettled([loginApi.exchange('auth-key-1'), loginApi.getUser('a-token')]);
+  }
+  const names = new Set(upstream.requests.flatMap(namesOf));
+  expect([...names].filter((name) => !SECRET_NAMES.includes(name)).sort()).toEqual([
+    'app_id',
+    'item_id',
+  ]);
+  expect(names.size).toBe(7);
+});
+
+it('the header that a guard reads by default is secret', async () => {
+  const headers = new Set<string>();
+  const set = (_name: string, value: string): void => void headers.add(value.toLowerCase());
+  const res = { setHeader: set, getHeader: () => undefined, once() {}, off() {} };
+  const keyApi = { validatePurchase: async () => ({ purchase_code: CODE }) as never };
+  await new Promise<void>((next) => {
+    requirePurchase(keyApi, { guessLimit: false })(
+      { headers: { 'x-purchase-code': CODE } } as never,
+      res as never,
+      () => next(),
+    );
+  });
+  const vary = [...headers].filter((value) => value !== 'private');
+  expect(vary).toHaveLength(1);
+  expect(SECRET_NAMES).toEqual(expect.arrayContaining(vary));
+});
