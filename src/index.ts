@@ -1,12 +1,13 @@
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
 export type { GuessLimitOption } from './check/guess-gate.js';
-export type { HolderId, HolderOptions } from './check/holder.js';
 export {
   type CheckPurchaseOptions,
   checkPurchase,
   type Decision,
   type Denial,
+  type HolderId,
+  type HolderOptions,
   type PurchaseCheckOptions,
   type PurchaseConditions,
   type PurchaseValidator,

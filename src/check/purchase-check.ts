@@ -2,11 +2,16 @@ import type { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
-import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
+import {
+  normalizePurchaseCode,
+  PURCHASE_CODE,
+  type Purchase,
+  purchaseKey,
+} from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
+import { GuardedHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
-import { type HolderId, type HolderOptions, holderCheck } from './holder.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
@@ -27,8 +32,30 @@ export interface PurchaseConditions<About = undefined> {
   accept?: ((purchase: Purchase, about: About) => boolean | Promise<boolean>) | undefined;
 }
 
+/** The id of an account; `undefined`, `null` or a blank one when nobody is logged in. */
+export type HolderId = string | number | bigint | null | undefined;
+
+/** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
+export interface HolderOptions<Id> {
+  /** Stores which accounts hold which codes, as in `new RedisHolderStore({ client, secret })`. */
+  store: HolderStore;
+  /**
+   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`; in
+   * {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`.
+   */
+  id: Id;
+  /** How many accounts can hold one code, for seats or sites. Default 1. */
+  max?: number | undefined;
+}
+
 /** What the guards and {@link checkPurchase} have in common. */
-export interface PurchaseCheckOptions<About = undefined> extends PurchaseConditions<About> {
+export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
+  extends PurchaseConditions<About> {
+  /**
+   * The account must hold the code, or become one of its first `max` holders, after all other conditions.
+   * `purchase_held` refuses other accounts, and `login_required` visitors without an account.
+   */
+  holder?: HolderOptions<Id> | undefined;
   /**
    * How many failed attempts a client can make: codes that the service does not know. Outages, repeats
    * that the cache answers, and valid codes do not count. Over the limit, the check gives
@@ -76,11 +103,6 @@ export type Decision =
 
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
-  /**
-   * The account must hold the code, or become one of its first `max` holders, after all other conditions. The
-   * `id` is that of the account, as in `{ store, id: user.id }`. `purchase_held` refuses other accounts.
-   */
-  holder?: HolderOptions<HolderId> | undefined;
   /**
    * The client key that `guessLimit` counts by, such as an address or the id of a user. Required unless
    * `guessLimit` is `false`. An IPv6 address counts with its whole /56.
@@ -149,6 +171,15 @@ export type PurchaseCheck<About> = (
   withSignal: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
 ) => MaybeLater<CheckResult>;
 
+export const isPromise = <T>(value: MaybeLater<T>): value is Promise<T> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
+/** Calls `next` with the value: at once, if it is there. */
+export const chain = <T, U>(
+  value: MaybeLater<T>,
+  next: (value: T) => MaybeLater<U>,
+): MaybeLater<U> => (isPromise(value) ? value.then(next) : next(value));
+
 /**
  * Makes the check of a guard.
  * @param clientOf gives the client key. Called only when the cache has no answer.
@@ -157,15 +188,16 @@ export type PurchaseCheck<About> = (
 export function purchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<About> & { holder?: AnyHolderOptions<About> | undefined },
+  options: PurchaseCheckOptions<About, HolderId | ((about: About) => HolderId)>,
   clientOf: (about: About, gate: GuessGate) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
-  const { itemsFor, checkPurchased } = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const itemsFor = itemsOption(owner, options.item);
+  const checkPurchased = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const hold = 'holder' in options ? holderOption(owner, options.holder) : undefined;
   const { fresh } = options;
   if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
-  const hold = 'holder' in options ? holdValid(owner, options.holder) : undefined;
 
   return (given, about, withSignal) => {
     if (isAbsent(given)) return absent();
@@ -181,11 +213,8 @@ export function purchaseCheck<About>(
     const decide = (purchase: Purchase | null): MaybeLater<CheckResult> => {
       if (purchase === null) return unknownCode();
       const result = checkPurchased(purchase, items, about);
-      if (hold === undefined) return result;
       // Last, so that a refused purchase is held by nobody.
-      return isPromise(result)
-        ? result.then((later) => hold(later, code, about))
-        : hold(result, code, about);
+      return hold ? chain(result, (checked) => hold(checked, code, about)) : result;
     };
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known);
@@ -214,9 +243,6 @@ export function purchaseCheck<About>(
   };
 }
 
-export const isPromise = <T>(value: MaybeLater<T>): value is Promise<T> =>
-  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
-
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
@@ -239,34 +265,7 @@ function deny(code: MarketgateErrorCode, message: string, purchase?: Purchase): 
   return { verdict: 'invalid', denial };
 }
 
-const HOLDER_MESSAGES = {
-  login_required: 'the purchase code is valid, but nobody is logged in who could hold it',
-  purchase_held: 'the purchase code is valid, but held by another account',
-} as const;
-
-type AnyHolderOptions<About> = HolderOptions<HolderId | ((about: About) => HolderId)>;
-
-/** Makes the function that lets the account hold the code of a valid purchase, or refuses it. */
-function holdValid<About>(owner: string, option: AnyHolderOptions<About> | undefined) {
-  const hold = holderCheck(owner, option);
-  return (result: CheckResult, code: string, about: About): MaybeLater<CheckResult> => {
-    if (result.verdict !== 'valid') return result;
-    const resultOf = (holding: Awaited<ReturnType<typeof hold>>): CheckResult => {
-      if (holding === true) return result;
-      if (typeof holding === 'string') {
-        return deny(holding, HOLDER_MESSAGES[holding], result.purchase);
-      }
-      return { verdict: 'unknown', error: holding, isOutage: true };
-    };
-    const holding = hold(code, about);
-    return isPromise(holding) ? holding.then(resultOf) : resultOf(holding);
-  };
-}
-
-/**
- * Checks the options. Gives a function for the items of a request, and one that checks a valid purchase
- * against the conditions.
- */
+/** Checks the options. Gives the function that checks a valid purchase against the conditions. */
 function checkConditions<About>(
   owner: string,
   conditions: PurchaseConditions<About>,
@@ -282,11 +281,11 @@ function checkConditions<About>(
   const supported = flagOption(owner, 'supported', conditions.supported);
   const accept = functionOption(owner, 'accept', conditions.accept);
 
-  function checkPurchased(
+  return (
     purchase: Purchase,
     items: readonly number[] | undefined,
     about: About,
-  ): MaybeLater<CheckResult> {
+  ): MaybeLater<CheckResult> => {
     const refuse = (code: MarketgateErrorCode, message: string): CheckResult =>
       deny(code, `the purchase code is valid, but ${message}`, purchase);
     if (items !== undefined && !items.includes(purchase.item.id)) {
@@ -310,14 +309,12 @@ function checkConditions<About>(
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
-    const resultOf = (accepted: boolean): CheckResult =>
+    return chain(accept(purchase, about), (accepted) =>
       accepted === true
         ? { verdict: 'valid', purchase }
-        : refuse('purchase_not_accepted', '"accept" refused it');
-    const accepted = accept(purchase, about);
-    return isPromise(accepted) ? accepted.then(resultOf) : resultOf(accepted);
-  }
-  return { itemsFor: itemsOption(owner, conditions.item), checkPurchased };
+        : refuse('purchase_not_accepted', '"accept" refused it'),
+    );
+  };
 }
 
 /** Whether support runs at the time `now`. */
@@ -365,4 +362,43 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
     throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
   }
   return types as string[];
+}
+
+/** Gives the function that lets an account hold the code of a valid purchase, or refuses it. */
+function holderOption<About>(
+  owner: string,
+  option: HolderOptions<HolderId | ((about: About) => HolderId)> | undefined,
+): (result: CheckResult, code: string, about: About) => MaybeLater<CheckResult> {
+  const what = '{ store, id, max }; leave it out for no such condition';
+  const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
+  const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
+  const { id, max = 1 } = given;
+  const holders = new GuardedHolderStore(owner, 'holder.store', given.store);
+  if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
+  if (!Number.isSafeInteger(max) || max < 1) {
+    throw wrongOption(owner, 'holder.max', 'must be a whole number, 1 or more');
+  }
+  return (result, code, about) => {
+    if (result.verdict !== 'valid') return result;
+    const refuse = (refusal: MarketgateErrorCode, message: string): CheckResult =>
+      deny(refusal, `the purchase code is valid, but ${message}`, result.purchase);
+    const holder = holderName(owner, typeof id === 'function' ? id(about) : id);
+    if (holder === undefined) {
+      return refuse('login_required', 'nobody is logged in who could hold it');
+    }
+    const key = purchaseKey(code);
+    if (holders.isKnown(key, holder)) return result;
+    return holders.take(key, holder, max).then(
+      (isHeld) => (isHeld ? result : refuse('purchase_held', 'held by another account')),
+      (error: MarketgateError) => ({ verdict: 'unknown', error, isOutage: true }),
+    );
+  };
+}
+
+/** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
+function holderName(owner: string, id: unknown): string | undefined {
+  if (id === undefined || id === null) return undefined;
+  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
+  if (typeof id === 'string') return id.trim() === '' ? undefined : id;
+  throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { HolderId, HolderOptions } from '../check/holder.js';
 import {
   CHECK_OPTION_NAMES,
   type CheckResult,
+  chain,
   type Denial,
+  type HolderId,
   isAbsent,
   isPromise,
   type PurchaseCheckOptions,
@@ -26,18 +27,13 @@ import { abortOnLeave, loader } from './load.js';
 import { queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
-export interface LoadPurchaseOptions extends PurchaseCheckOptions<Request> {
+export interface LoadPurchaseOptions
+  extends PurchaseCheckOptions<Request, (req: Request) => HolderId> {
   /**
    * Where the purchase code is read from. Default: the header `x-purchase-code`, then the body's field
    * `purchase_code`.
    */
   code?: CodeSource | undefined;
-  /**
-   * One code, one customer, as in `{ store, id: (req) => req.user?.id, max: 1 }`: the account must hold the code,
-   * or become one of its first `max` holders, after all other conditions. `purchase_held` refuses other accounts,
-   * and `login_required` visitors without an account.
-   */
-  holder?: HolderOptions<(req: Request) => HolderId> | undefined;
 }
 
 /** Options of {@link requirePurchase}. */
@@ -171,10 +167,7 @@ function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPur
   }
   const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
     const withSignal: Parameters<typeof check>[2] = (request) => abortOnLeave(res, request);
-    const code = source(req);
-    return isPromise(code)
-      ? code.then((later) => check(later, req, withSignal))
-      : check(code, req, withSignal);
+    return chain(source(req), (code) => check(code, req, withSignal));
   };
   // Who holds the code is usually known by a session.
   const headers = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
@@ -297,19 +290,10 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
       'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
     );
   }
-  const pick = (req: Request, from: number): unknown => {
-    for (const [i, source] of sources.entries()) {
-      if (i < from) continue;
-      const code = source(req);
-      if (isPromise(code)) {
-        return code.then((later) => (isAbsent(later) ? pick(req, i + 1) : later));
-      }
-      if (!isAbsent(code)) return code;
-    }
-    return undefined;
-  };
+  const pick = (req: Request, [first, ...others]: CodeSource[]): unknown =>
+    first && chain(first(req), (code) => (isAbsent(code) ? pick(req, others) : code));
   return readsHeaders(
-    (req) => pick(req, 0),
+    (req) => pick(req, sources),
     sources.flatMap((source) => headersOf.get(source) ?? []),
   );
 }

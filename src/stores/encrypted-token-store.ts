@@ -21,7 +21,6 @@ export interface EncryptedTokenStoreOptions {
 }
 
 const OWNER = 'EncryptedTokenStore';
-const KEY_BYTES = 32;
 
 /**
  * Wraps a {@link TokenStore}. Read access to it reveals no token, and write access is not enough to give one
@@ -99,25 +98,16 @@ const nameOf = (userId: string): string => `marketgate token ${userId}`;
 
 /** @throws TypeError that names the option and the place of the wrong key, never the key. */
 function readKeys(option: unknown): readonly [KeyObject, ...KeyObject[]] {
-  if (!Array.isArray(option)) {
-    throw wrongOption(OWNER, 'keys', 'must be an array of keys, the one that writes first');
-  }
-  const [first, ...others] = option.map((key: unknown, at) => readKey(`keys[${at}]`, key));
-  if (first === undefined) throw wrongOption(OWNER, 'keys', 'must hold at least one key');
-  return [first, ...others];
+  const keys = Array.isArray(option) ? option : [];
+  const [first, ...others] = keys.map((key: unknown, at) => readKey(`keys[${at}]`, key));
+  if (first !== undefined) return [first, ...others];
+  throw wrongOption(OWNER, 'keys', 'must be an array of keys, the one that writes first');
 }
 
 function readKey(name: string, key: unknown): KeyObject {
   // `Buffer.from` skips what is not base64, and would make a key of a text with a typing error.
-  if (typeof key === 'string' && !/^[A-Za-z0-9+/_-]+={0,2}$/.test(key)) {
-    throw wrongOption(OWNER, name, `must be base64 or base64url of ${KEY_BYTES} bytes`);
-  }
-  const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : key;
-  if (!(bytes instanceof Uint8Array)) {
-    throw wrongOption(OWNER, name, `must be ${KEY_BYTES} bytes as a Buffer, or as base64 text`);
-  }
-  if (bytes.byteLength !== KEY_BYTES) {
-    throw wrongOption(OWNER, name, `must be ${KEY_BYTES} bytes long, and is ${bytes.byteLength}`);
-  }
-  return createSecretKey(bytes);
+  const isBase64 = typeof key === 'string' && /^[A-Za-z0-9+/_-]{43}=?$/.test(key);
+  const bytes = isBase64 ? Buffer.from(key, 'base64') : key;
+  if (bytes instanceof Uint8Array && bytes.byteLength === 32) return createSecretKey(bytes);
+  throw wrongOption(OWNER, name, 'must be 32 bytes as a Buffer, or as base64 or base64url text');
 }

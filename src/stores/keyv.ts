@@ -5,21 +5,11 @@ import { describeFailure, storeFailure } from './store-failure.js';
 import type { TokenStore } from './token-store.js';
 import { checkToken, decodeToken, encodeToken, keyOf } from './token-store.js';
 
-/** Reports its errors by an event, as Keyv and its storage adapters do. */
-export interface KeyvEmitter {
-  /** Adds a listener. */
-  on?(event: 'error', listener: (error: unknown) => void): unknown;
-  /** Removes it. */
-  off?(event: 'error', listener: (error: unknown) => void): unknown;
-  /** All of them. */
-  listeners?(event: 'error'): readonly unknown[];
-}
-
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
  * the package nor its types need a particular version, or any.
  */
-export interface KeyvLike extends KeyvEmitter {
+export interface KeyvLike {
   /** What is stored under a key. */
   get(key: string): Promise<unknown>;
   /** The same with its expiry; absent before Keyv 5.5. */
@@ -28,6 +18,12 @@ export interface KeyvLike extends KeyvEmitter {
   set(key: string, value: string, ttl?: number): Promise<unknown>;
   /** Deletes a key. */
   delete(key: string): Promise<unknown>;
+  /** Adds a listener of errors. */
+  on?(event: 'error', listener: (error: unknown) => void): unknown;
+  /** Removes it. */
+  off?(event: 'error', listener: (error: unknown) => void): unknown;
+  /** All of them. */
+  listeners?(event: 'error'): readonly unknown[];
 }
 
 /** Options of {@link KeyvTokenStore}. */
@@ -46,15 +42,14 @@ export interface KeyvTokenStoreOptions {
 
 const OWNER = 'KeyvTokenStore';
 
-/** The errors during a call, whether thrown or reported by an event. */
-interface CallErrors {
-  /** Whether the backend failed, perhaps in another call: an event does not say which. */
-  hasFailed: boolean;
-  /** The first such error. */
-  error: unknown;
-  /** Whether a stored row could not be parsed: the backend works, and the row is not ours. */
-  isGarbled: boolean;
+/** An error during a call. One reported by an event can be that of another call: an event does not say which. */
+interface CallError {
+  readonly error: unknown;
+  readonly isThrown: boolean;
 }
+
+/** In place of a row that could not be parsed: the backend works, and the row is not ours. */
+const GARBLED = Symbol('a row that is no JSON');
 
 /**
  * A {@link TokenStore} on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
@@ -76,7 +71,7 @@ export class KeyvTokenStore implements TokenStore {
   readonly #prefix: string;
   readonly #clock: () => number;
   /** The errors of each call in progress. */
-  readonly #calls = new Set<CallErrors>();
+  readonly #calls = new Set<CallError[]>();
   /** What has this store's listener while calls are in progress. One each, because emitters warn about many. */
   readonly #listenedTo = new Set<Emitter>();
 
@@ -88,21 +83,17 @@ export class KeyvTokenStore implements TokenStore {
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
   }
 
-  /** @throws MarketgateError `store_unavailable` when the backend cannot be asked. */
   async get(userId: string): Promise<AccessToken | undefined> {
-    const { stored, isGarbled } = await this.#read('get', keyOf(this.#prefix, userId));
+    const stored = await this.#read('get', keyOf(this.#prefix, userId));
     const token = decodeToken(userId, stored);
-    if (token === undefined && (isGarbled || stored !== undefined)) {
+    if (token === undefined && stored !== undefined) {
       reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
     }
     // Keyv's own clock can differ, and an adapter can lack expiry.
     return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
   }
 
-  /**
-   * @throws TypeError when `token` is none.
-   * @throws MarketgateError `store_unavailable` when the backend did not take it.
-   */
+  /** @throws TypeError when `token` is none. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(OWNER, token);
     const ttl = Math.ceil(token.expiresAt - this.#clock());
@@ -114,78 +105,69 @@ export class KeyvTokenStore implements TokenStore {
     if (result === false) throw storeFailure(`${OWNER}.set`, 'was refused by Keyv');
   }
 
-  /** @throws MarketgateError `store_unavailable` when the backend did not do it. */
   async delete(userId: string): Promise<void> {
     const key = keyOf(this.#prefix, userId);
     if ((await this.#write('delete', () => this.#keyv.delete(key))) !== false) return;
     // `false` means that there was nothing, or that it failed: a read shows which.
-    const { stored, isGarbled } = await this.#read('delete', key);
-    if (isGarbled || stored !== undefined) {
-      throw storeFailure(`${OWNER}.delete`, 'was refused by Keyv');
-    }
+    if ((await this.#read('delete', key)) === undefined) return;
+    throw storeFailure(`${OWNER}.delete`, 'was refused by Keyv');
   }
 
-  async #read(method: string, key: string): Promise<{ stored: unknown; isGarbled: boolean }> {
-    const { result, hasFailed, error, isGarbled } = await this.#watch(async () => {
+  async #read(method: string, key: string): Promise<unknown> {
+    const { result, errors } = await this.#watch(async () => {
       if (this.#keyv.getRaw === undefined) return this.#keyv.get(key);
       return ((await this.#keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
     });
-    const stored = result ?? undefined;
     // A value counts even when something failed. No value does not, because the read can be what failed.
-    if (stored === undefined && hasFailed) {
-      throw storeFailure(`${OWNER}.${method}`, describeFailure(error));
-    }
-    return { stored, isGarbled };
+    if (result !== undefined && result !== null) return result;
+    const failed = errors.find(({ error }) => !isSyntaxError(error));
+    if (failed) throw storeFailure(`${OWNER}.${method}`, describeFailure(failed.error));
+    return errors.length > 0 ? GARBLED : undefined;
   }
 
   async #write(method: string, call: () => Promise<unknown>): Promise<unknown> {
-    const { result, hasThrown, hasFailed, error } = await this.#watch(call);
-    // An adapter that swallows its failure makes Keyv answer `true`.
-    if (!hasThrown && !hasFailed) return result;
-    throw storeFailure(`${OWNER}.${method}`, describeFailure(error));
+    const { result, errors } = await this.#watch(call);
+    // Also by an event: an adapter that swallows its failure makes Keyv answer `true`.
+    const failed = errors.find(({ error, isThrown }) => isThrown || !isSyntaxError(error));
+    if (failed) throw storeFailure(`${OWNER}.${method}`, describeFailure(failed.error));
+    return result;
   }
 
-  /** Makes a call, and notes what it throws and the `error` events until it ends. */
+  /** Makes a call. Gives its result, and the errors that were thrown or reported until it ended. */
   async #watch(
     call: () => Promise<unknown>,
-  ): Promise<CallErrors & { result: unknown; hasThrown: boolean }> {
-    const errors: CallErrors = { hasFailed: false, error: undefined, isGarbled: false };
+  ): Promise<{ result?: unknown; errors: readonly CallError[] }> {
+    const errors: CallError[] = [];
     this.#calls.add(errors);
     for (const emitter of emittersOf(this.#keyv)) {
       if (!this.#listenedTo.has(emitter)) emitter.on('error', this.#onError);
       this.#listenedTo.add(emitter);
     }
-    let result: unknown;
-    let hasThrown = false;
     try {
-      result = await call();
+      return { result: await call(), errors };
     } catch (error) {
-      hasThrown = true;
-      note(errors, error);
+      errors.push({ error, isThrown: true });
+      return { errors };
+    } finally {
+      this.#calls.delete(errors);
+      if (this.#calls.size === 0) {
+        for (const emitter of this.#listenedTo) emitter.off('error', this.#onError);
+        this.#listenedTo.clear();
+      }
     }
-    this.#calls.delete(errors);
-    if (this.#calls.size === 0) {
-      for (const emitter of this.#listenedTo) emitter.off('error', this.#onError);
-      this.#listenedTo.clear();
-    }
-    return { ...errors, result, hasThrown };
   }
 
   readonly #onError = (error: unknown): void => {
-    for (const errors of this.#calls) note(errors, error);
+    for (const errors of this.#calls) errors.push({ error, isThrown: false });
   };
 }
 
-function note(errors: CallErrors, error: unknown): void {
-  // Keyv's `JSON.parse` of the row failed, so the backend did answer. Compared by name, because under jest the
-  // global `SyntaxError` is not the one of `JSON.parse`.
-  if ((error as { name?: unknown } | null | undefined)?.name === 'SyntaxError') {
-    errors.isGarbled = true;
-  } else if (!errors.hasFailed) {
-    errors.hasFailed = true;
-    errors.error = error;
-  }
-}
+/**
+ * Whether Keyv's `JSON.parse` of a row failed, so that the backend did answer. Compared by name, because under jest
+ * the global `SyntaxError` is not the one of `JSON.parse`.
+ */
+const isSyntaxError = (error: unknown): boolean =>
+  (error as { name?: unknown } | null | undefined)?.name === 'SyntaxError';
 
 /** Members of some versions only. */
 interface Traits {
@@ -212,7 +194,7 @@ function checkKeyv(value: unknown): KeyvLike {
   return keyv;
 }
 
-type Emitter = Required<Pick<KeyvEmitter, 'on' | 'off'>>;
+type Emitter = Required<Pick<KeyvLike, 'on' | 'off'>>;
 
 /**
  * The emitters of errors that Keyv hides: the storage adapter (some catch their own), and the Keyv. A Keyv 6
@@ -222,7 +204,7 @@ function emittersOf(keyv: KeyvLike): Emitter[] {
   const { store, throwOnEmptyListeners } = keyv as Traits;
   const throwsAnyway = throwOnEmptyListeners === true && keyv.listeners?.('error').length === 0;
   return (throwsAnyway ? [store] : [keyv, store]).filter((value): value is Emitter => {
-    const emitter = value as KeyvEmitter | null | undefined;
+    const emitter = value as Partial<KeyvLike> | null | undefined;
     return typeof emitter?.on === 'function' && typeof emitter.off === 'function';
   });
 }

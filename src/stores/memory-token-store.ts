@@ -32,8 +32,6 @@ export class MemoryTokenStore implements TokenStore {
   readonly #maxClaims: number;
   /** When each claim expires, the oldest claim first. */
   readonly #claims = new Map<string, number>();
-  /** No claim expires earlier: until then, a search for expired ones finds none. */
-  #nextExpiry = Number.POSITIVE_INFINITY;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: MemoryTokenStoreOptions = {}) {
@@ -68,22 +66,13 @@ export class MemoryTokenStore implements TokenStore {
     if ((this.#claims.get(name) ?? now) > now) return false;
     // Deleted first, so that the map stays in the order of the claims.
     this.#claims.delete(name);
-    if (this.#claims.size >= this.#maxClaims) this.#makeRoom(now);
-    this.#claims.set(name, now + ttl);
-    this.#nextExpiry = Math.min(this.#nextExpiry, now + ttl);
-    return true;
-  }
-
-  #makeRoom(now: number): void {
-    if (this.#nextExpiry <= now) {
-      this.#nextExpiry = Number.POSITIVE_INFINITY;
-      for (const [name, expiry] of this.#claims) {
-        if (expiry <= now) this.#claims.delete(name);
-        else this.#nextExpiry = Math.min(this.#nextExpiry, expiry);
-      }
+    if (this.#claims.size >= this.#maxClaims) {
+      for (const [each, expiry] of this.#claims) if (expiry <= now) this.#claims.delete(each);
     }
     const [oldest = ''] = this.#claims.keys();
     if (this.#claims.size >= this.#maxClaims) this.#claims.delete(oldest);
+    this.#claims.set(name, now + ttl);
+    return true;
   }
 }
 

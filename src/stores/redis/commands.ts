@@ -13,9 +13,7 @@ export type RedisState =
  */
 export interface RedisCommands {
   readonly state: RedisState;
-  /** Opens a client that opens itself only with its first command. */
-  wake(): void;
-  /** Calls the listener once, when the state can have changed to `ready`. */
+  /** Calls the listener once, when the state can have changed to `ready`. Opens a client that waits to be used. */
   onceReady(listener: () => void): void;
   get(key: string): Promise<unknown>;
   set(key: string, value: string, milliseconds: number): Promise<unknown>;

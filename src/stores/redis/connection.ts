@@ -86,7 +86,6 @@ export class RedisConnection {
     if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
     // A first connection is always waited for, or apps would fail at start.
     if (this.#wasReady && !this.#waits) throw new NotConnected('the connection is lost');
-    this.commands.wake();
     while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
     if (deadline.ended || this.commands.state !== 'ready') {
       throw new NotConnected('the client is not connected');

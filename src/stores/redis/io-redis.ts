@@ -52,8 +52,10 @@ export function ioRedisCommands(given: unknown): RedisCommands {
       if (client.status === 'ready') return 'ready';
       return client.status === 'end' ? 'closed' : 'waiting';
     },
-    wake,
-    onceReady: (listener) => void client.once('ready', listener),
+    onceReady(listener) {
+      client.once('ready', listener);
+      wake();
+    },
     get: (key) => client.get(key),
     set: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds),
     setIfAbsent: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds, 'NX'),

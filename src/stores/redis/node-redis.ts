@@ -61,7 +61,6 @@ export function nodeRedisCommands(given: unknown, timeout: number): RedisCommand
       if (!client.isOpen) return 'closed';
       return client.isReady === false ? 'waiting' : 'ready';
     },
-    wake() {},
     onceReady: (listener) => void client.once(isCluster ? 'connect' : 'ready', listener),
     get: (key) => sender.get(key),
     set: (key, value, milliseconds) => sender.set(key, value, { PX: milliseconds }),

@@ -153,12 +153,12 @@ describe('the state of a client', () => {
     const commands = redisCommands('test', client, 5);
     for (const status of ['ready', 'reconnecting', 'end']) {
       client.status = status;
-      commands.wake();
+      commands.onceReady(() => {});
     }
     expect(client.connect).not.toHaveBeenCalled();
     client.status = 'wait';
     client.connect.mockRejectedValue(new Error('refused'));
-    commands.wake();
+    commands.onceReady(() => {});
     expect(client.connect).toHaveBeenCalledOnce();
   });
 });

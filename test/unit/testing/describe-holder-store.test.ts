@@ -103,7 +103,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'drops holders when max is lowered',
-    'keeps all holders when max is lowered',
+    'gives a code to as many holders as max',
     {
       async take(code, holder, max) {
         for (const each of (await this.inner.holders(code)).slice(max)) {
@@ -154,7 +154,7 @@ const BROKEN: [string, string, Overrides][] = [
   ],
   [
     'has one record for all codes',
-    'takes many codes at once',
+    'takes and releases many codes at once',
     {
       holders() {
         return this.inner.holders('all of them');
