@@ -1,16 +1,7 @@
 import { type Deadline, DeadlineExceeded, TimeLimit, TooManyCalls } from '../../deadline.js';
-import { positiveOption, textOption, wrongOption } from '../../options.js';
+import { positiveOption, textOption } from '../../options.js';
 import { describeFailure, storeFailure } from '../store-failure.js';
-import { COMMON_METHODS, type RedisCommands } from './commands.js';
-import { type IoRedisClient, ioRedisCommands } from './io-redis.js';
-import { type NodeRedisClient, nodeRedisCommands } from './node-redis.js';
-
-/**
- * The client that the app has made and connected. The package neither closes it nor changes its settings. The
- * app must listen to its `error` events, as both libraries require: otherwise Node ends the process with the
- * first lost connection.
- */
-export type RedisClient = NodeRedisClient | IoRedisClient;
+import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 
 /** What all stores in Redis take. */
 export interface RedisStoreOptions {
@@ -101,38 +92,6 @@ export class RedisConnection {
     });
     return this.#becomesReady;
   }
-}
-
-const WANTED =
-  'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
-
-type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unknown } };
-
-/**
- * The commands of a client of either library, which is recognised by its shape. Any other client is refused
- * here, because it would fail only with the first customer.
- *
- * @param timeout - the deadline of a command, in milliseconds.
- * @throws TypeError that names the option and says what to pass.
- */
-export function redisCommands(owner: string, value: unknown, timeout: number): RedisCommands {
-  const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null;
-  const client = (isObject ? value : {}) as Traits;
-  const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
-  const wrong = (problem: string) => wrongOption(owner, 'client', `${WANTED}${problem}`);
-  if (has('then')) throw wrong('; this is a Promise of one: await it');
-  if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
-  if (has('internal_send_command')) throw wrong('; this is of redis 3 or earlier');
-  if (client.options?.legacyMode === true) throw wrong('; this one is in legacyMode');
-  if (has('execute')) throw wrong('; this is a pool of node-redis');
-  if (has('customCommand')) throw wrong('; this is of valkey-glide, whose commands differ');
-  if (has(...COMMON_METHODS, 'pTTL') && typeof client.isOpen === 'boolean') {
-    return nodeRedisCommands(value, timeout);
-  }
-  if (has(...COMMON_METHODS, 'defineCommand', 'pttl') && typeof client.status === 'string') {
-    return ioRedisCommands(value);
-  }
-  throw wrong('');
 }
 
 /** The client cannot be used now. The message says why, and nothing else. */

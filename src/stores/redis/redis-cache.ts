@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
 import { SELF_LIMITED, within } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
-import type { RedisCommands } from './commands.js';
+import type { RedisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
 import { encodeInvalidation, Subscription } from './subscription.js';
 

@@ -9,7 +9,7 @@ import {
   type Reservation,
   TOTAL,
 } from '../guess-limit.js';
-import type { RedisCommands } from './commands.js';
+import type { RedisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
 
 /** Options of {@link RedisGuessLimit}. Limits with the same `prefix` and `windowMs` count together. */

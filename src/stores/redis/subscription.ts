@@ -1,6 +1,6 @@
 import { pause, within } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
-import type { RedisCommands } from './commands.js';
+import type { RedisCommands } from './clients.js';
 
 /** The times of a {@link Subscription}, in milliseconds. */
 export interface SubscriptionTimes {

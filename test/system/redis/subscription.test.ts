@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache } from 'marketgate/redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { redisCommands } from '../../../src/stores/redis/connection.js';
+import { redisCommands } from '../../../src/stores/redis/clients.js';
 import { Subscription } from '../../../src/stores/redis/subscription.js';
 import {
   CLIENT_KINDS,

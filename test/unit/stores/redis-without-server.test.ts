@@ -3,11 +3,8 @@ import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guessGate } from '../../../src/check/guess-gate.js';
 import { DeadlineExceeded, TooManyCalls } from '../../../src/deadline.js';
-import {
-  describeRedisFailure,
-  NotConnected,
-  redisCommands,
-} from '../../../src/stores/redis/connection.js';
+import { redisCommands } from '../../../src/stores/redis/clients.js';
+import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/connection.js';
 import { decodeInvalidation } from '../../../src/stores/redis/subscription.js';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
