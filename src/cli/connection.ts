@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { TLSSocket } from 'node:tls';
+import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { networkFailure } from '../http/failure.js';
 
 /** `warning`: it works, but needs attention. `skipped`: it is not set up, or an earlier check failed. */
@@ -21,57 +21,39 @@ const DAY = 86_400_000;
 /** How long before its end a certificate should be renewed. Automatic renewal is usually earlier. */
 const RENEWAL_PERIOD = 14 * DAY;
 
-const EXTRA = 'NODE_EXTRA_CA_CERTS can name a file with the certificates to trust';
-const SELF_SIGNED = `self-signed; ${EXTRA}`;
-const UNKNOWN_ISSUER = `by an issuer that is not known here, or its chain is incomplete; ${EXTRA}`;
+/** The codes of Node.js for a certificate that is not trusted. */
+const DISTRUST = /^CERT_|SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|ALTNAME/;
 
-/** Why a certificate is not trusted, and what to do, by OpenSSL's code. */
-const DISTRUST: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'expired; its owner must renew it',
-  CERT_NOT_YET_VALID: "not valid yet; check this machine's clock",
-  ERR_TLS_CERT_ALTNAME_INVALID: 'for another host; check the address',
-  DEPTH_ZERO_SELF_SIGNED_CERT: SELF_SIGNED,
-  SELF_SIGNED_CERT_IN_CHAIN: SELF_SIGNED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
-  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
-};
-
-/** The head of a response, and what the server's certificate says. */
+/** The head of a response, and the server's certificate. */
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  readonly validTo: number;
-  readonly issuer: string;
+  readonly certificate?: PeerCertificate | undefined;
+  /** Why the certificate is not trusted. Nothing was sent then. */
+  readonly distrust?: string;
 }
 
 /**
- * Requests a page. Follows no redirect, and reads only the head, because a body can be endless. Nothing is sent
- * to a server whose certificate is not trusted; then the answer is the reason.
- *
+ * Requests a page. Follows no redirect, and reads only the head, because a body can be endless.
  * @throws Problem
  */
-export const ask = (url: string, timeout: number): Promise<Answer | string> =>
+export const ask = (url: string, timeout: number): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeout);
     const request = url.startsWith('https:') ? requestHttps : requestHttp;
     const options = { signal, agent: false, rejectUnauthorized: true };
     const asked = request(url, options, (response) => {
       const { socket, statusCode: status = 0, headers } = response;
-      const peer = socket instanceof TLSSocket ? socket.getPeerCertificate() : undefined;
-      const issuer = String(peer?.issuer?.O ?? peer?.issuer?.CN ?? 'an unnamed issuer');
+      const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : undefined;
       response.destroy();
-      resolve({ status, headers, validTo: Date.parse(peer?.valid_to ?? ''), issuer });
+      resolve({ status, headers, certificate });
     });
     asked.on('error', (error: NodeJS.ErrnoException) => {
       const { code = '' } = error;
-      const distrust = DISTRUST[code];
-      if (distrust !== undefined) return resolve(distrust);
       const isPlain = code === 'EPROTO' || code.startsWith('ERR_SSL_');
-      const failure = isPlain
-        ? 'it does not speak TLS on this port'
-        : describeNetworkFailure(error);
-      reject(new Problem(signal.aborted ? noAnswer(timeout) : failure));
+      const words = isPlain ? 'it does not speak TLS on this port' : describeNetworkFailure(error);
+      if (DISTRUST.test(code)) resolve({ status: 0, headers: {}, distrust: words });
+      else reject(new Problem(signal.aborted ? noAnswer(timeout) : words));
     });
     asked.end();
   });
@@ -89,14 +71,13 @@ export function describeNetworkFailure(error: unknown): string {
  * @param prefix goes before the names of the checks.
  */
 export function connectionChecks(url: string, timeout: number, prefix = ''): Checks {
-  let answer: Answer | string = '';
+  let answer: Answer;
   return {
     [`${prefix}reachable`]: async () => {
       answer = await ask(url, timeout).catch((error: Error) => {
         throw new Problem(`${error.message}; check the address, the network and the firewall`);
       });
-      if (typeof answer === 'string') return ['ok', 'accepts connections'];
-      return ['ok', `answers (HTTP ${answer.status})`];
+      return ['ok', answer.status ? `answers (HTTP ${answer.status})` : 'accepts connections'];
     },
     [`${prefix}https`]: () => {
       if (url.startsWith('https:')) return ['ok', 'requests are encrypted'];
@@ -105,9 +86,12 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
         : ['warning', 'plain http: the secrets can be read on the way'];
     },
     [`${prefix}certificate`]: () => {
-      if (typeof answer === 'string') throw new Problem(answer);
-      const { validTo, issuer } = answer;
-      if (Number.isNaN(validTo)) return ['skipped', 'there is none without https'];
+      const { certificate, distrust } = answer;
+      const advice = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
+      if (distrust) throw new Problem(`${distrust}; ${advice}`);
+      if (!certificate) return ['skipped', 'there is none without https'];
+      const validTo = Date.parse(certificate.valid_to);
+      const issuer = certificate.issuer.O ?? certificate.issuer.CN;
       const left = validTo - Date.now();
       const day = new Date(validTo).toISOString().slice(0, 10);
       const until = `valid until ${day} (${Math.floor(left / DAY)} days), by ${issuer}`;
@@ -115,8 +99,7 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
       return ['warning', `${until}; it must be renewed soon`];
     },
     [`${prefix}clock`]: () => {
-      const date = typeof answer === 'string' ? undefined : answer.headers.date;
-      const skew = Date.parse(date ?? '') - Date.now();
+      const skew = Date.parse(answer.headers.date ?? '') - Date.now();
       if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
       if (Math.abs(skew) < LARGEST_SKEW) return ['ok', 'agrees with the service'];
       const seconds = Math.round(Math.abs(skew) / 1000);

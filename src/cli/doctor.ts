@@ -15,6 +15,8 @@ import {
 import { colorsOf, type Io, printable, table } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
+type Client = KeyApi | LoginApi;
+
 /**
  * `marketgate doctor`: checks the settings, the key API, the login API and Redis, in that order.
  * @returns the exit code: 0 when nothing is wrong, else 1.
@@ -32,7 +34,9 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   };
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
-  for (const checks of [keyApiChecks(settings), loginChecks(settings), redisChecks(settings)]) {
+  const clients: Client[] = [];
+  const all = [keyApiChecks, loginChecks, redisChecks].map((make) => make(settings, clients));
+  for (const checks of all) {
     let isStopped = false;
     for (const [name, check] of Object.entries(checks)) {
       try {
@@ -48,45 +52,32 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
       }
     }
   }
+  await Promise.all(clients.map((client) => client.close()));
   const isOk = findings.every(({ status }) => status !== 'wrong');
   if (json) io.out(JSON.stringify({ ok: isOk, findings }, null, 2));
   return isOk ? 0 : 1;
 }
 
-/** Uses a client and closes it. */
-async function using<C extends { close(): Promise<void> }, T>(
-  client: C,
-  use: (client: C) => T | Promise<T>,
-): Promise<T> {
-  try {
-    return await use(client);
-  } finally {
-    await client.close();
-  }
-}
-
 /** The key API: its address, the connection, the key, the items. */
-function keyApiChecks(settings: Settings): Checks {
+function keyApiChecks(settings: Settings, clients: Client[]): Checks {
   const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
-  const options = { baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 } as const;
+  let keyApi: KeyApi;
   return {
-    'key API': async () => {
+    'key API': () => {
       const missing = missingSettings(settings, 'baseUrl', 'apiKey');
-      if (missing !== undefined) throw new Problem(missing);
-      await using(new KeyApi(options), () => undefined);
+      if (missing) throw new Problem(missing);
+      keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
+      clients.push(keyApi);
       return addressOf(baseUrl, settings);
     },
     ...connectionChecks(baseUrl, timeout),
     api_key: async () => {
-      const { username, name } = await using(new KeyApi(options), (keyApi) => keyApi.getAccount());
+      const { username, name } = await keyApi.getAccount();
       return ['ok', `accepted; the account of ${name.full_name || username}`];
     },
     items: async () => {
-      const { length } = await using(new KeyApi(options), (keyApi) => keyApi.listItems());
-      return [
-        'ok',
-        length === 0 ? 'readable; the service says there are none' : `readable; ${length}`,
-      ];
+      const { length } = await keyApi.listItems();
+      return ['ok', `readable; ${length || 'the service says there are none'}`];
     },
   };
 }
@@ -97,46 +88,34 @@ async function addressOf(url: string, settings: Settings): Promise<Finding> {
   if (!settings.isProduction) return ['ok', host];
   const page = `${url.replace(/\/+$/, '')}/sandbox/console`;
   // Later checks report what is wrong with the address.
-  const answer = await ask(page, settings.timeout).catch(() => '');
-  if (typeof answer === 'string' || answer.headers[SANDBOX_HEADER] === undefined)
-    return ['ok', host];
+  const answer = await ask(page, settings.timeout).catch(() => undefined);
+  if (answer?.headers[SANDBOX_HEADER] === undefined) return ['ok', host];
   const advice = 'its keys and codes are public; set the address of the real service';
   throw new Problem(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
 }
 
-/** An auth_key that no service issues. The refusal shows whether the service knows the app. */
-const NO_AUTH_KEY = 'marketgate-doctor';
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
 
 /** The login API: its address, the connection if its origin is another one, the login page, the app. */
-function loginChecks(settings: Settings): Checks {
-  const {
-    authUrl = '',
-    appId = '',
-    appSecret = '',
-    baseUrl = '',
-    allowInsecure,
-    timeout,
-  } = settings;
+function loginChecks(settings: Settings, clients: Client[]): Checks {
+  const { authUrl = '', appId = '', appSecret = '', allowInsecure, timeout } = settings;
   if (`${authUrl}${appId}${appSecret}` === '') {
     return { login: () => ['skipped', 'not set up: fine for a site without login'] };
   }
-  const options = { authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 };
-  const isSameOrigin =
-    URL.canParse(authUrl) &&
-    URL.canParse(baseUrl) &&
-    new URL(authUrl).origin === new URL(baseUrl).origin;
+  const isElsewhere = originOf(authUrl) !== originOf(settings.baseUrl ?? '');
+  let loginApi: LoginApi;
   return {
-    login: async () => {
+    login: () => {
       const missing = missingSettings(settings, 'authUrl', 'appId', 'appSecret');
-      if (missing !== undefined) throw new Problem(missing);
-      await using(new LoginApi(options), () => undefined);
+      if (missing) throw new Problem(missing);
+      loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
+      clients.push(loginApi);
       return addressOf(authUrl, settings);
     },
-    ...(!isSameOrigin && connectionChecks(authUrl, timeout, 'login ')),
+    ...(isElsewhere && connectionChecks(authUrl, timeout, 'login ')),
     'login page': async () => {
-      const url = await using(new LoginApi(options), (loginApi) => loginApi.loginUrl());
-      const page = await ask(url, timeout);
-      if (typeof page === 'string') throw new Problem(`its certificate is ${page}`);
+      const page = await ask(loginApi.loginUrl(), timeout);
+      if (page.distrust) throw new Problem(page.distrust);
       const said = `answers (HTTP ${page.status})`;
       if (page.status >= 500) throw new Problem(`${said}; the service is in trouble`);
       // A redirect leads to the page where the visitor logs in.
@@ -149,11 +128,9 @@ function loginChecks(settings: Settings): Checks {
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
     },
     app: async () => {
-      const exchange = using(new LoginApi(options), (loginApi) => loginApi.exchange(NO_AUTH_KEY));
-      const error: unknown = await exchange.then(
-        () => undefined,
-        (reason) => reason,
-      );
+      // No service issues this auth_key. The refusal shows whether the service knows the app.
+      const exchange = loginApi.exchange('marketgate-doctor').then(() => undefined);
+      const error: unknown = await exchange.catch((reason) => reason);
       if (isMarketgateError(error) && error.code === 'auth_key_rejected') return ['ok', 'known'];
       throw error ?? new Problem('the service accepts a made-up auth_key; check the address');
     },

@@ -3,8 +3,8 @@ import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
 import { colorsOf, type Io, table, UsageError } from './io.js';
 
-/** Where the pages are, seen from the built file or from this one. */
-const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
+/** Where the pages are: next to the built files, or in the source tree. */
+const FOLDERS = ['./errors/', '../errors/pages/'];
 
 /** Every code that has a page, with its HTTP status, or "warning". */
 const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
@@ -22,9 +22,8 @@ export function explain(code: string | undefined, io: Io): string {
     return `${table(rows)}\n\nnpx marketgate explain CODE tells more about one.`;
   }
   if (!Object.hasOwn(KINDS, code)) {
-    throw new UsageError(
-      `explain: there is no code of this name. The codes are\n  ${Object.keys(KINDS).join('\n  ')}`,
-    );
+    const codes = Object.keys(KINDS).join('\n  ');
+    throw new UsageError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
   const { bold, cyan } = colorsOf(io);
   return pageOf(code)

@@ -14,6 +14,16 @@ export interface Io {
   readonly color: boolean;
 }
 
+/** What the commands use of their process. */
+export interface RunOptions {
+  readonly io: Io;
+  readonly environment: NodeJS.ProcessEnv;
+  /** The working directory: its `.env` is read unless `--env-file` names another. */
+  readonly cwd: string;
+  /** Called before the sandbox starts. Resolves when the sandbox must stop. */
+  readonly untilStopped: () => Promise<void>;
+}
+
 export const processIo: Io = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
@@ -21,9 +31,15 @@ export const processIo: Io = {
   color: pc.isColorSupported && process.stdout.isTTY === true,
 };
 
-/** A setting is missing, or an argument is wrong: exit code 2. */
+/** The command cannot do what was asked, mostly because an argument is wrong or a setting is missing. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }
 
 /** Reads the file that a flag names. An error is without its content, which can hold secrets. */
@@ -43,14 +59,8 @@ export const colorsOf = ({ color }: Io): ReturnType<typeof pc.createColors> =>
 export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number): number =>
     Math.max(...rows.map((row) => (column < row.length - 1 ? (row[column]?.length ?? 0) : 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widthOf(column)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widthOf(column))));
+  return lines.map((cells) => cells.join('  ').trimEnd()).join('\n');
 }
 
 /** Replaces control characters, with which text of the service could move a terminal's cursor. */

@@ -2,17 +2,12 @@ import { Command, CommanderError } from 'commander';
 import { VERSION } from '../http/transport.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
-import { type Io, UsageError } from './io.js';
+import { type RunOptions, UsageError } from './io.js';
 import { addSandboxCommand } from './sandbox.js';
-import { type ProcessInfo, readSettings, type SettingFlags, VARIABLES } from './settings.js';
+import { readSettings, type SettingFlags, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
 
-/** What {@link run} uses of its process. */
-export interface RunOptions extends ProcessInfo {
-  readonly io: Io;
-  /** Called before the sandbox starts. Resolves when the sandbox must stop. */
-  readonly untilStopped: () => Promise<void>;
-}
+type Flags = SettingFlags & { readonly json?: boolean };
 
 /** Runs `marketgate …`. @returns the exit code, 2 for wrong usage. */
 export async function run(args: readonly string[], options: RunOptions): Promise<number> {
@@ -31,12 +26,12 @@ export async function run(args: readonly string[], options: RunOptions): Promise
       `\nSettings come from flags, from the environment, or from ./.env:\n  ${Object.values(VARIABLES).join('\n  ')}\nGive secrets in the environment or in .env: other users of the machine can see flags.`,
     );
 
-  addSandboxCommand(program, options, (code) => {
-    exitCode = code;
-  });
+  addSandboxCommand(program, options);
 
-  const withSettings = (command: Command): Command =>
-    command
+  const command = (name: string, about: string): Command =>
+    program
+      .command(name)
+      .description(about)
       .option('--env-file <path>', 'a file with these variables (default: ./.env where it exists)')
       .option('--base-url <url>', `instead of ${VARIABLES.baseUrl}`)
       .option('--auth-url <url>', `instead of ${VARIABLES.authUrl}`)
@@ -45,29 +40,25 @@ export async function run(args: readonly string[], options: RunOptions): Promise
       .option('--timeout <ms>', 'milliseconds that one answer may take (default: 10000)')
       .option('--json', 'print JSON');
 
-  withSettings(program.command('doctor'))
-    .description(
-      'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong',
-    )
-    .action(async (flags: SettingFlags & { json?: boolean }) => {
-      exitCode = await doctor(readSettings(flags, options), flags.json === true, io);
-    });
-
-  withSettings(
-    program.command('verify').argument('<code>', 'a purchase code; - reads it from stdin'),
+  command(
+    'doctor',
+    'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong',
+  ).action(async ({ json = false, ...flags }: Flags) => {
+    exitCode = await doctor(readSettings(flags, options), json, io);
+  });
+  command(
+    'verify',
+    'ask the service about a purchase code; exit code 0: valid, 1: not valid, 2: unknown',
   )
-    .description(
-      'ask the service about a purchase code; exit code 0: valid, 1: not valid, 2: unknown',
-    )
-    .action(async (code: string, flags: SettingFlags & { json?: boolean }) => {
-      exitCode = await verify(code, readSettings(flags, options), flags.json === true, io);
+    .argument('<code>', 'a purchase code; - reads it from stdin')
+    .action(async (code: string, { json = false, ...flags }: Flags) => {
+      exitCode = await verify(code, readSettings(flags, options), json, io);
     });
-
   program
     .command('explain')
     .argument('[code]', 'the code of an error or a warning; without it, all codes are listed')
     .description('explain an error or a warning: what happened, why, and what to do')
-    .action((code: string | undefined) => io.out(explain(code, io)));
+    .action((code?: string) => io.out(explain(code, io)));
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -76,6 +67,6 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof UsageError) && !(error instanceof TypeError)) throw error;
     io.err(error.message);
-    return 2;
+    return error instanceof UsageError ? error.exitCode : 2;
   }
 }

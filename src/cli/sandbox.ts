@@ -1,13 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
-import type { Switch, SwitchState } from '../sandbox/switches.js';
+import type { SwitchState } from '../sandbox/switches.js';
 import { describeNetworkFailure, noAnswer } from './connection.js';
-import { colorsOf, type Io, printable, readFile, table, UsageError } from './io.js';
+import {
+  colorsOf,
+  type Io,
+  printable,
+  type RunOptions,
+  readFile,
+  table,
+  UsageError,
+} from './io.js';
 import { VARIABLES } from './settings.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -20,40 +27,16 @@ Examples:
   marketgate sandbox --dialect nulls,localised=de --fault latency=300
   marketgate sandbox --fault 'rateLimit={"retryAfter":5,"form":"http-date"}'
   marketgate sandbox set errorRate=1 only=key-api      while it runs, in another terminal
-  marketgate sandbox set faults.rateLimit=5            both boards have a switch of this name
-  marketgate sandbox show
-  marketgate sandbox reset`;
+  marketgate sandbox set faults.rateLimit=5            both boards have a switch of this name`;
 
-interface SandboxFlags {
-  readonly port: string;
-  readonly host: string;
-  readonly redirectUrl?: string;
-  readonly saveEnv?: string;
-  readonly state?: string;
-  readonly seed?: string;
-  readonly dialect?: readonly string[];
-  readonly fault?: readonly string[];
-  readonly consoleHost?: readonly string[];
-}
+type Flags = Record<'port' | 'host', string> &
+  Partial<Record<'redirectUrl' | 'saveEnv' | 'state' | 'seed', string>> &
+  Partial<Record<'dialect' | 'fault' | 'consoleHost', string[]>>;
 
-interface ControlFlags {
-  readonly url: string;
-  readonly json?: boolean;
-}
-
-/** What the command uses of its process. */
-interface SandboxCommandOptions {
-  readonly io: Io;
-  readonly environment: NodeJS.ProcessEnv;
-  readonly untilStopped: () => Promise<void>;
-}
+type Control = { readonly url: string; readonly json?: boolean };
 
 /** Adds `marketgate sandbox`, and its commands for a sandbox that is running. */
-export function addSandboxCommand(
-  program: Command,
-  options: SandboxCommandOptions,
-  setExitCode: (exitCode: number) => void,
-): void {
+export function addSandboxCommand(program: Command, options: RunOptions): void {
   const { io, untilStopped } = options;
   const sandbox = program
     .command('sandbox')
@@ -68,7 +51,7 @@ export function addSandboxCommand(
     .option('--fault <switch...>', `what goes wrong: ${SWITCH}`)
     .option('--console-host <name...>', 'host names that may open the console, behind a proxy')
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: SandboxFlags) => {
+    .action(async (flags: Flags) => {
       // Called first, so that Ctrl+C also works during the start.
       const stopped = untilStopped();
       const started = await startSandbox(flags, options);
@@ -82,103 +65,76 @@ export function addSandboxCommand(
       .description(about)
       .option('--url <url>', 'where the sandbox runs', DEFAULT_URL)
       .option('--json', 'print all switches as JSON');
-  const change = async (flags: ControlFlags, changes: object): Promise<void> =>
-    setExitCode(await changeRunning(flags, changes, io));
 
   control('set', 'set faults and dialect of a running sandbox')
     .argument('<switch...>', SWITCH)
-    .action((given: string[], flags: ControlFlags) => change(flags, readSwitches(given)));
-  control('show', 'show which switches of a running sandbox are on').action((flags: ControlFlags) =>
-    change(flags, {}),
+    .action((given: string[], flags: Control) => changeRunning(flags, readSwitches(given), io));
+  control('show', 'show which switches of a running sandbox are on').action((flags: Control) =>
+    changeRunning(flags, {}, io),
   );
   control('reset', 'reset switches of a running sandbox')
     .argument('[switch...]', 'names; without any, all')
-    .action(async (given: string[], flags: ControlFlags) => {
+    .action(async (given: string[], flags: Control) => {
       const names = Object.keys(given.length > 0 ? readSwitches(given) : await allSwitches());
-      await change(flags, Object.fromEntries(names.map((name) => [name, null])));
+      await changeRunning(flags, Object.fromEntries(names.map((name) => [name, null])), io);
     });
   sandbox
     .command('switches')
     .description('list every fault and every difference of dialect, with the values it takes')
     .action(async () => {
-      const rows = Object.entries(await allSwitches()).map(([name, entry]) => [
-        name,
-        JSON.stringify(entry.initial ?? null),
-        `${entry.about} (${entry.expected})`,
-      ]);
+      const rows = Object.entries(await allSwitches()).map(
+        ([name, { initial, about, expected }]) => {
+          return [name, JSON.stringify(initial), `${about} (${expected})`];
+        },
+      );
       io.out(table(rows));
     });
 }
 
-/** Every switch that a sandbox has, by its full name. Imported late, because few commands need them. */
-async function allSwitches(): Promise<Record<string, Switch>> {
-  const [{ FAULTS }, { DIALECT }] = await Promise.all([
-    import('../sandbox/faults.js'),
-    import('../sandbox/dialect.js'),
-  ]);
-  return Object.fromEntries([
-    ...Object.entries(FAULTS).map(([name, entry]) => [`faults.${name}`, entry]),
-    ...Object.entries(DIALECT).map(([name, entry]) => [`dialect.${name}`, entry]),
-  ]);
+/** Every switch that a sandbox has, by its full name. Imported late, because few commands need Express. */
+async function allSwitches(): Promise<Record<string, SwitchState>> {
+  const { createContext } = await import('../sandbox/context.js');
+  const { describeSwitches } = await import('../sandbox/switches.js');
+  return describeSwitches(createContext({}).boards);
 }
+
 /** Starts a sandbox and prints its settings and codes. The caller closes it. */
-async function startSandbox(
-  flags: SandboxFlags,
-  { io, environment }: SandboxCommandOptions,
-): Promise<Sandbox> {
-  const port = Number(flags.port);
-  if (flags.port.trim() === '' || !Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new UsageError('--port must be a whole number from 0 to 65535');
-  }
+async function startSandbox(flags: Flags, { io, environment }: RunOptions): Promise<Sandbox> {
+  const { port, host, state, redirectUrl, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
-    ...(flags.redirectUrl !== undefined && { redirectUrl: flags.redirectUrl }),
+    state,
+    redirectUrl,
+    consoleHosts,
+    seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
     onRequest: ({ at, method, path, status, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
       io.out(`${time} ${method} ${path} ${status || 'no answer'} ${Math.round(durationMs)} ms`);
     },
-    ...(flags.seed !== undefined && { seed: readFile('--seed', flags.seed, JSON.parse) }),
-    ...(flags.state !== undefined && { state: flags.state }),
-    ...(flags.consoleHost !== undefined && { consoleHosts: flags.consoleHost }),
   });
   // Not as an option: a redirect URL of the state or the seed comes first.
   sandbox.redirectUrl ??= DEFAULT_REDIRECT;
   setSwitches(sandbox.dialect, 'dialect.', flags.dialect);
   setSwitches(sandbox.faults, 'faults.', flags.fault);
-  const listening = await sandbox.listen(port, flags.host).catch((error: unknown) => {
-    throw listenFailure(error, port, flags.host);
+  const listening = await sandbox.listen(Number(port || Number.NaN), host).catch(({ code }) => {
+    const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
+    const advice = 'choose another with --port, or 0 for any';
+    throw new UsageError(`Port ${port} of ${host} ${problem}; ${advice}`);
   });
   const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
   printStart(sandbox, listening.baseUrl, values, io);
   if (flags.saveEnv !== undefined) saveEnv(flags.saveEnv, values, io);
-  if (!isLoopback(flags.host)) {
-    io.err(
-      `Warning: the sandbox listens on ${flags.host}. Anybody who reaches this machine can log in there as anybody, read its keys and change its data; 127.0.0.1 is for you alone.`,
-    );
+  if (host !== 'localhost' && host !== '::1' && !/^127\.[\d.]+$/.test(host)) {
+    const danger = 'can log in there as anybody, read its keys and change its data';
+    io.err(`Warning: the sandbox listens on ${host}. Anybody who reaches this machine ${danger}.`);
   }
   if (environment.NODE_ENV === 'production') {
-    io.err(
-      'Warning: NODE_ENV is production. The sandbox is for development and tests: its codes and keys are public, and it lets anybody in.',
-    );
+    const danger = 'its codes and keys are public, and it lets anybody in';
+    io.err(`Warning: NODE_ENV is production. The sandbox is for development: ${danger}.`);
   }
   return sandbox;
-}
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-
-function listenFailure(error: unknown, port: number, host: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    return new UsageError(`Port ${port} is taken; choose another with --port, or 0 for any`);
-  }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new UsageError(`--host: ${host} is no address of this machine`);
-  }
-  if (code === 'EACCES') return new UsageError(`Port ${port} may not be used; choose another`);
-  return error;
 }
 
 type Variables = readonly (readonly [name: string, value: string])[];
@@ -186,12 +142,9 @@ type Variables = readonly (readonly [name: string, value: string])[];
 function printStart(sandbox: Sandbox, baseUrl: string, values: Variables, io: Io): void {
   const { bold, cyan, dim } = colorsOf(io);
   const url = baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
-  const codes = sandbox.codes.map(({ code, kind, item_id, description }) => [
-    code,
-    kind,
-    String(item_id),
-    description,
-  ]);
+  const codes = sandbox.codes.map(({ code, kind, item_id, description }) => {
+    return [code, kind, String(item_id), description];
+  });
   io.out(`${bold('The sandbox runs at')} ${cyan(baseUrl)}
 ${bold('Its console is at')}   ${cyan(`${baseUrl}/sandbox/console`)}
 
@@ -216,11 +169,9 @@ function saveEnv(path: string, values: Variables, io: Io): void {
     appendFileSync(path, gap + lines, { mode: 0o600 });
     io.out(`\nSaved to ${path}: ${added.map(([name]) => name).join(', ') || 'nothing new'}`);
     const kept = values.filter(([name, value]) => present[name] && present[name] !== value);
-    if (kept.length === 0) return;
     const names = kept.map(([name]) => name).join(', ');
-    io.err(
-      `Warning: ${path} keeps other values of ${names}; remove these lines to use the sandbox.`,
-    );
+    const advice = 'remove these lines to use the sandbox';
+    if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
     throw new UsageError(`--save-env: ${path} cannot be written (${code ?? name})`);
@@ -232,11 +183,11 @@ const BETWEEN_SWITCHES = /,(?=[A-Za-z][\w.]*(?:[=,]|$))/;
 
 /** Reads `name`, `name=value` and `board.name=value`. A name alone turns the switch on. */
 function readSwitches(given: readonly string[] = []): Record<string, unknown> {
-  const texts = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
+  const switches = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
   return Object.fromEntries(
-    texts.map((text) => {
-      const [, name = '', value] = /^([^=]*)=?(.*)$/s.exec(text) ?? [];
-      return [name, text.includes('=') ? parseValue(value ?? '') : true];
+    switches.map((text) => {
+      const [name = '', ...rest] = text.split('=');
+      return [name, rest.length === 0 ? true : parseValue(rest.join('='))];
     }),
   );
 }
@@ -257,45 +208,32 @@ function setSwitches(board: object, prefix: string, given?: readonly string[]): 
   }
 }
 
-/**
- * Changes switches of a running sandbox, then prints those that are on.
- * @returns the exit code: 1 where no sandbox answers.
- */
-async function changeRunning(flags: ControlFlags, changes: object, io: Io): Promise<number> {
-  const { url, json } = flags;
+/** Changes switches of a running sandbox, then prints those that are on. Exit code 1 where none answers. */
+async function changeRunning({ url, json }: Control, changes: object, io: Io): Promise<void> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new UsageError('--url must be the http address of a sandbox');
   }
   const { origin } = new URL(url);
   const signal = AbortSignal.timeout(5000);
-  let response: Response;
-  let answer: Record<string, SwitchState>;
-  try {
-    response = await fetch(`${origin}/sandbox/console/switches`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(changes),
-      redirect: 'manual',
-      signal,
-    });
-    if (!response.headers.has(SANDBOX_HEADER)) throw new SyntaxError();
-    answer = (await response.json()) as typeof answer;
-  } catch (error) {
-    const failure = signal.aborted ? noAnswer(5000) : describeNetworkFailure(error);
-    const problem = error instanceof SyntaxError ? 'something else answers' : failure;
-    io.err(`no sandbox at ${origin}: ${problem}; start one with "marketgate sandbox"`);
-    return 1;
+  const response = await fetch(`${origin}/sandbox/console/switches`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(changes),
+    redirect: 'manual',
+    signal,
+  }).catch((error: unknown) => (signal.aborted ? noAnswer(5000) : describeNetworkFailure(error)));
+  if (typeof response === 'string' || !response.headers.has(SANDBOX_HEADER)) {
+    const problem = typeof response === 'string' ? response : 'something else answers';
+    const advice = 'start one with "marketgate sandbox"';
+    throw new UsageError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
   }
+  const answer = (await response.json()) as Record<string, SwitchState>;
   if (!response.ok) throw new UsageError(printable(String(answer.message)));
   const states = Object.entries(answer);
   const text = (value: unknown): string => JSON.stringify(value);
-  if (json) {
-    const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
-    io.out(JSON.stringify(values, null, 2));
-    return 0;
-  }
   const on = states.filter(([, { value, initial }]) => text(value) !== text(initial));
   const rows = on.map(([name, { value, about }]) => [name, text(value), about]);
-  io.out(rows.length > 0 ? table(rows) : colorsOf(io).dim('No switch is on.'));
-  return 0;
+  const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
+  if (json) io.out(JSON.stringify(values, null, 2));
+  else io.out(rows.length > 0 ? table(rows) : colorsOf(io).dim('No switch is on.'));
 }

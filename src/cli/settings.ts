@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { readFile, UsageError } from './io.js';
+import { type RunOptions, readFile, UsageError } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
 export const VARIABLES = {
@@ -13,8 +13,10 @@ export const VARIABLES = {
   redisUrl: 'REDIS_URL',
 } as const;
 
+type Name = keyof typeof VARIABLES;
+
 /** Where the service is and what identifies the app to it. */
-export interface Settings extends Partial<Record<keyof typeof VARIABLES, string | undefined>> {
+export interface Settings extends Partial<Record<Name, string | undefined>> {
   readonly allowInsecure: boolean;
   /** Milliseconds that one answer can take. */
   readonly timeout: number;
@@ -34,47 +36,35 @@ export interface SettingFlags {
   readonly envFile?: string;
 }
 
-/** The environment and directory that the process was started in. */
-export interface ProcessInfo {
-  readonly environment: NodeJS.ProcessEnv;
-  /** The working directory: its `.env` is read unless `--env-file` names another. */
-  readonly cwd: string;
-}
-
 /**
  * Reads each setting from the flags, else from the environment, else from the file. A blank variable counts
  * as absent.
  * @throws UsageError that names the flag.
  */
-export function readSettings(flags: SettingFlags, { environment, cwd }: ProcessInfo): Settings {
-  const timeout = Number(flags.timeout ?? 10_000);
-  if (!Number.isInteger(timeout) || timeout < 1) {
+export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
+  const { timeout = 10_000, allowInsecure = false, envFile, ...given } = flags;
+  if (!Number.isInteger(Number(timeout)) || Number(timeout) < 1) {
     throw new UsageError('--timeout must be a whole number of milliseconds');
   }
   const dotEnv = join(cwd, '.env');
-  const file = flags.envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
+  const file = envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
   const fromFile = file === undefined ? {} : readFile('--env-file', file, parseEnv);
-  const given: Readonly<Record<string, unknown>> = { ...flags };
   const settings = Object.entries(VARIABLES).map(([name, variable]) => [
     name,
-    given[name] || environment[variable]?.trim() || fromFile[variable]?.trim() || undefined,
+    Reflect.get(given, name) || environment[variable]?.trim() || fromFile[variable]?.trim(),
   ]);
   return {
-    ...Object.fromEntries(settings),
-    allowInsecure: flags.allowInsecure === true,
-    timeout,
+    ...Object.fromEntries(settings.filter(([, value]) => value)),
+    allowInsecure,
+    timeout: Number(timeout),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
     file,
   };
 }
 
 /** Says which of these settings are missing and how to set them. `undefined` when none is. */
-export function missingSettings(
-  settings: Settings,
-  ...names: (keyof typeof VARIABLES)[]
-): string | undefined {
+export function missingSettings(settings: Settings, ...names: Name[]): string | undefined {
   const missing = names.filter((name) => settings[name] === undefined);
-  if (missing.length === 0) return undefined;
   const variables = missing.map((name) => VARIABLES[name]).join(' and ');
-  return `set ${variables}, or name a file that does with --env-file`;
+  return variables && `set ${variables}, or name a file that does with --env-file`;
 }

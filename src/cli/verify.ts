@@ -6,10 +6,6 @@ import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/pu
 import { colorsOf, type Io, printable, table, UsageError } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
-const VALID = 0;
-const INVALID = 1;
-const UNKNOWN = 2;
-
 /**
  * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, which
  * other users of the machine cannot see.
@@ -23,7 +19,7 @@ export async function verify(
 ): Promise<number> {
   const missing = missingSettings(settings, 'baseUrl', 'apiKey');
   const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
-  if (missing !== undefined) throw new UsageError(`verify: ${missing}`);
+  if (missing) throw new UsageError(`verify: ${missing}`);
   const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
   if (!PURCHASE_CODE.test(code)) {
     throw new UsageError(
@@ -33,26 +29,19 @@ export async function verify(
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });
   try {
     const purchase = await keyApi.validatePurchase(code);
-    if (json) {
-      const shown = { valid: purchase !== null, purchase: purchase && withoutCode(purchase) };
-      io.out(JSON.stringify(shown, null, 2));
-    } else {
-      io.out(purchase === null ? refusal(io) : facts(purchase, io));
-    }
-    return purchase === null ? INVALID : VALID;
+    // Without the code, because output is often logged.
+    const shown = purchase && { ...purchase, purchase_code: undefined };
+    if (json) io.out(JSON.stringify({ valid: purchase !== null, purchase: shown }, null, 2));
+    else io.out(purchase === null ? refusal(io) : facts(purchase, io));
+    return purchase === null ? 1 : 0;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
     if (json) io.out(JSON.stringify({ valid: null, error: error.toJSON() }, null, 2));
     else io.err(`Could not find out (${error.code}): ${error.message}`);
-    return UNKNOWN;
+    return 2;
   } finally {
     await keyApi.close();
   }
-}
-
-/** Leaves out the code, because output is often logged. */
-function withoutCode({ purchase_code: _, ...rest }: Purchase): Omit<Purchase, 'purchase_code'> {
-  return rest;
 }
 
 const refusal = (io: Io): string =>
@@ -60,14 +49,14 @@ const refusal = (io: Io): string =>
 
 function facts(purchase: Purchase, io: Io): string {
   const { item, license_type, price, currency, date, downloaded } = purchase;
-  const rows = [
-    ['item', `${item.id}${item.name ? ` ${item.name}` : ''}`],
-    ['license_type', license_type],
-    ['price', price === undefined ? undefined : `${price} ${currency ?? ''}`],
-    ['date', date],
-    ['support', supportOf(purchase)],
-    ['downloaded', downloaded === undefined ? undefined : downloaded ? 'yes' : 'no'],
-  ].flatMap(([name = '', value]) => (value === undefined ? [] : [[name, printable(value)]]));
+  const rows = Object.entries({
+    item: `${item.id} ${item.name ?? ''}`,
+    license_type,
+    price: price === undefined ? undefined : `${price} ${currency ?? ''}`,
+    date,
+    support: supportOf(purchase),
+    downloaded: downloaded === undefined ? undefined : downloaded ? 'yes' : 'no',
+  }).flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]));
   return `${colorsOf(io).green('Valid.')}\n${table(rows)}`;
 }
 

@@ -6,7 +6,7 @@ import { sendRefusal } from './key-api/answers.js';
 import { keyApiRouter } from './key-api/router.js';
 import { sendLoginJson } from './login-api/answers.js';
 import { loginApiRouter } from './login-api/router.js';
-import { initial } from './media/generator.js';
+import { picture } from './media/generator.js';
 import { mediaRouter } from './media/router.js';
 import { homePage, itemPage } from './pages/catalogue.js';
 import { sendPage, troublePage } from './pages/page.js';
@@ -45,7 +45,7 @@ export function createApp(context: SandboxContext): Express {
   const app = express();
   app.disable('x-powered-by');
   // Every browser asks for it, so it is not recorded.
-  app.get('/favicon.ico', (_req, res) => void res.type('svg').send(initial('sandbox')));
+  app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   app.use(context.record.arrivals);
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { createClock, type SandboxClock } from './clock.js';
-import { ConsoleHosts } from './console/guard.js';
+import { createClock } from './clock.js';
+import { hostnameOf } from './console/guard.js';
 import { LiveEvents } from './console/live-events.js';
 import { buildSeed } from './data/build-seed.js';
 import { SandboxData } from './data/sandbox-data.js';
 import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { createDialect, DIALECT, type SandboxDialect } from './dialect.js';
-import { createFaults, FAULTS, type SandboxFaults } from './faults.js';
+import { createFaults, FAULTS } from './faults.js';
 import { BrowserSessions } from './login-api/browser-sessions.js';
-import { LoginCredentials } from './login-api/login-credentials.js';
-import { RequestRecord, type SandboxRequest } from './record.js';
-import { keepState } from './state.js';
+import { createCredentials } from './login-api/login-credentials.js';
+import { createRecord, type SandboxRequest } from './record.js';
 import type { Boards } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
@@ -55,58 +54,47 @@ const optionsSchema = z
   .partial();
 
 /** The parts of one sandbox. */
-export interface SandboxContext {
-  readonly clock: SandboxClock;
-  readonly dialect: SandboxDialect;
-  readonly faults: SandboxFaults;
-  readonly boards: Boards;
-  /** What `data` reads and changes. */
-  readonly seed: SandboxSeed;
-  readonly data: SandboxData;
-  readonly credentials: LoginCredentials;
-  readonly sessions: BrowserSessions;
-  readonly record: RequestRecord;
-  readonly live: LiveEvents;
-  readonly hosts: ConsoleHosts;
-  /** Something changed that a state file holds. */
-  readonly changed: () => void;
-}
+export type SandboxContext = ReturnType<typeof createContext>;
 
 /**
  * Makes the parts of one sandbox. Every change of any of them is an event for open consoles.
  *
  * @throws TypeError that names what is wrong with the options.
  */
-export function createContext(options: SandboxOptions): SandboxContext {
+export function createContext(options: SandboxOptions) {
   parsed(optionsSchema, options, 'createSandbox');
   const live = new LiveEvents();
-  let save = () => {};
+  /** Writes the state file, if there is one. */
+  const state = { save: () => {} };
+  /** Something changed that a state file holds. */
   const changed = () => {
-    save();
+    state.save();
     live.changed();
   };
   const clock = createClock(options.clock ?? Date.now, live.changed);
   const dialect = createDialect(options.dialect, changed);
   const faults = createFaults(changed);
-  const credentials = new LoginCredentials(clock, dialect, live.changed);
+  const credentials = createCredentials(clock, dialect, live.changed);
   const seed = buildSeed(options.seed, clock.now());
-  const context: SandboxContext = {
+  const boards: Boards = {
+    faults: { settings: faults, switches: FAULTS },
+    dialect: { settings: dialect, switches: DIALECT },
+  };
+  return {
     clock,
     dialect,
     faults,
-    boards: {
-      faults: { settings: faults, switches: FAULTS },
-      dialect: { settings: dialect, switches: DIALECT },
-    },
+    boards,
+    /** What `data` reads and changes. */
     seed,
-    data: new SandboxData(seed, clock, (token) => credentials.revokeToken(token), changed),
+    data: new SandboxData(seed, clock, credentials.revokeToken, changed),
     credentials,
     sessions: new BrowserSessions(clock),
-    record: new RequestRecord(clock, live.changed, options.onRequest),
+    record: createRecord(clock, live.changed, options.onRequest),
     live,
-    hosts: new ConsoleHosts(options.consoleHosts),
+    /** The names under which the console answers, besides the safe ones. */
+    hosts: new Set(options.consoleHosts?.map(hostnameOf)),
     changed,
+    state,
   };
-  if (options.state !== undefined) save = keepState(context, options.state);
-  return context;
 }

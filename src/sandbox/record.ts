@@ -52,42 +52,33 @@ const copyOf = (request: SandboxRequest): SandboxRequest => ({
   params: { ...request.params },
 });
 
-/** The requests that one sandbox got, newest last, the oldest dropped beyond 1,000. */
-export class RequestRecord {
-  readonly #clock: SandboxClock;
-  readonly #changed: () => void;
-  readonly #ended: (request: SandboxRequest) => void;
-  readonly #requests: SandboxRequest[] = [];
-  readonly #byRequest = new WeakMap<Request, SandboxRequest>();
+export type RequestRecord = ReturnType<typeof createRecord>;
 
-  /** @param onRequest is called with each request when its answer has ended. */
-  constructor(
-    clock: SandboxClock,
-    onChange: () => void = () => {},
-    onRequest: (request: SandboxRequest) => void = () => {},
-  ) {
-    this.#clock = clock;
-    this.#changed = onChange;
-    this.#ended = onRequest;
-  }
-
-  list(): SandboxRequest[] {
-    return this.#requests.map(copyOf);
-  }
-
-  clear(): void {
-    this.#requests.length = 0;
-    this.#changed();
-  }
+/**
+ * Records the requests that one sandbox gets, newest last, the oldest dropped beyond 1,000.
+ *
+ * @param onRequest is called with each request when its answer has ended.
+ */
+export function createRecord(
+  clock: SandboxClock,
+  onChange: () => void,
+  onRequest: (request: SandboxRequest) => void = () => {},
+) {
+  const requests: SandboxRequest[] = [];
+  const byRequest = new WeakMap<Request, SandboxRequest>();
+  const note = ({ params }: SandboxRequest, parameters: Parameters): void => {
+    for (const [name, value] of parameters) params[redacted(name)] = redactedValue(name, value);
+    onChange();
+  };
 
   /** Notes every request as it comes in, except those of the console. */
-  readonly arrivals: RequestHandler = (req, res, next) => {
+  const arrivals: RequestHandler = (req, res, next) => {
     // The console shows the record, and its forms carry secrets.
     if (/^\/sandbox\/console(\/|$)/i.test(req.path)) return next();
     const startedAt = performance.now();
     let endedAt: number | undefined;
     const request: SandboxRequest = {
-      at: this.#clock.now(),
+      at: clock.now(),
       method: req.method,
       path: req.path.split('/').map(redacted).join('/'),
       interface: interfaceOf(req.path),
@@ -100,26 +91,27 @@ export class RequestRecord {
         return Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10;
       },
     };
-    this.#byRequest.set(req, request);
-    this.#requests.push(request);
-    if (this.#requests.length > MAX_RECORDS) this.#requests.shift();
+    byRequest.set(req, request);
+    requests.push(request);
+    if (requests.length > MAX_RECORDS) requests.shift();
     res.once('close', () => {
       endedAt = performance.now();
-      this.#changed();
-      this.#ended(copyOf(request));
+      onChange();
+      onRequest(copyOf(request));
     });
-    this.#note(request, queryParameters(req));
+    note(request, queryParameters(req));
     next();
   };
 
-  readonly bodies: RequestHandler = (req, _res, next) => {
-    const request = this.#byRequest.get(req);
-    if (request) this.#note(request, bodyParameters(req));
+  const bodies: RequestHandler = (req, _res, next) => {
+    const request = byRequest.get(req);
+    if (request) note(request, bodyParameters(req));
     next();
   };
 
-  #note({ params }: SandboxRequest, parameters: Parameters): void {
-    for (const [name, value] of parameters) params[redacted(name)] = redactedValue(name, value);
-    this.#changed();
-  }
+  const clear = (): void => {
+    requests.length = 0;
+    onChange();
+  };
+  return { arrivals, bodies, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { SandboxClock } from './clock.js';
+import type { SandboxContext } from './context.js';
 import { buildSeed } from './data/build-seed.js';
 import type { SandboxSeed } from './data/schema.js';
-import { type Boards, changeSwitches, describeSwitches } from './switches.js';
+import { changeSwitches, describeSwitches } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
 export interface SandboxSnapshot {
@@ -12,15 +12,8 @@ export interface SandboxSnapshot {
   readonly switches: Readonly<Record<string, unknown>>;
 }
 
-/** The parts of a sandbox that a snapshot holds, and its clock. */
-interface StateContext {
-  readonly clock: SandboxClock;
-  readonly boards: Boards;
-  readonly seed: SandboxSeed;
-}
-
 /** The data and the switches as they are now. */
-export function snapshotOf({ seed, boards }: StateContext): SandboxSnapshot {
+export function snapshotOf({ seed, boards }: SandboxContext): SandboxSnapshot {
   const states = Object.entries(describeSwitches(boards));
   const switches = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
   return structuredClone({ seed, switches });
@@ -32,23 +25,23 @@ export function snapshotOf({ seed, boards }: StateContext): SandboxSnapshot {
  *
  * @throws TypeError that names what is wrong; nothing is changed then.
  */
-export function restoreSnapshot(context: StateContext, snapshot: SandboxSnapshot): void {
+export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapshot): void {
   if (typeof snapshot !== 'object' || snapshot === null || !('seed' in snapshot)) {
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, context.clock.now());
   changeSwitches(context.boards, snapshot.switches);
   Object.assign(context.seed, seed);
+  context.changed();
 }
 
 /**
- * Reads a state file, if it exists, writes it, and gives a function that writes it again. Written at once and
- * as a whole, so that nothing is lost however the process ends; only its owner can read it, because it holds
- * keys.
+ * Reads a state file, if it exists, and writes it now and at every change: at once and as a whole, so that
+ * nothing is lost however the process ends. Only its owner can read it, because it holds keys.
  *
  * @throws TypeError when the file cannot be read or written.
  */
-export function keepState(context: StateContext, file: string): () => void {
+export function keepState(context: SandboxContext, file: string): void {
   if (existsSync(file)) {
     let snapshot: SandboxSnapshot;
     try {
@@ -58,16 +51,15 @@ export function keepState(context: StateContext, file: string): () => void {
     }
     restoreSnapshot(context, snapshot);
   }
-  const save = () => {
+  context.state.save = () => {
     const fresh = `${file}.new`;
     writeFileSync(fresh, `${JSON.stringify(snapshotOf(context), null, 2)}\n`, { mode: 0o600 });
     renameSync(fresh, file);
   };
   try {
-    save();
+    context.state.save();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new TypeError(`state: ${file} cannot be written (${code})`);
   }
-  return save;
 }

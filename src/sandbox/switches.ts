@@ -118,15 +118,16 @@ export interface SwitchState {
   readonly value: unknown;
   readonly initial: unknown;
   readonly about: string;
+  readonly expected: string;
 }
 
 /** Every switch by its full name, such as `faults.latency`. */
 export const describeSwitches = (boards: Boards): Record<string, SwitchState> =>
   Object.fromEntries(
     Object.entries(boards).flatMap(([board, { settings, switches }]) =>
-      Object.entries(switches).map(([name, { about, initial = null }]) => {
+      Object.entries(switches).map(([name, { about, expected, initial = null }]) => {
         const value: unknown = Reflect.get(settings, name) ?? null;
-        return [`${board}.${name}`, { value, initial, about }];
+        return [`${board}.${name}`, { value, initial, about, expected }];
       }),
     ),
   );

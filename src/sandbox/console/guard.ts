@@ -6,35 +6,19 @@ import { originOf, Refused } from '../request.js';
 export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
 /** The host of a `Host` header, or of an address to listen on: no port, no brackets, small letters. */
-function hostnameOf(host: string): string {
+export function hostnameOf(host: string): string {
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
 }
 
 /**
- * The names that the console answers under. Another website can point a name of its own at this machine
+ * Whether the console answers under a name. Another website can point a name of its own at this machine
  * (DNS rebinding), and then its pages and the console share an origin: neither CORS nor Sec-Fetch-Site can
  * tell them apart, only the Host header can. Nobody can do that with an address, with localhost, or with a
  * name without a dot, which no public DNS resolves.
  */
-export class ConsoleHosts {
-  readonly #names: Set<string>;
-
-  constructor(names: readonly string[] = []) {
-    this.#names = new Set(names.map(hostnameOf));
-  }
-
-  add(host: string): void {
-    this.#names.add(hostnameOf(host));
-  }
-
-  allows(host: string | undefined): boolean {
-    const name = hostnameOf(host ?? '');
-    if (name === '') return false;
-    if (isIP(name) !== 0 || !name.includes('.') || name.endsWith('.localhost')) return true;
-    return this.#names.has(name);
-  }
-}
+const isSafe = (name: string): boolean =>
+  isIP(name) !== 0 || !name.includes('.') || name.endsWith('.localhost');
 
 /** A link from anywhere can lead to the console: that shows it to its developer alone. */
 const isVisit = (req: Request): boolean =>
@@ -54,15 +38,16 @@ function isOwn(req: Request): boolean {
 
 /** Keeps other websites in the developer's browser from reading and from driving the console. */
 export const ownSiteOnly =
-  (hosts: ConsoleHosts): RequestHandler =>
+  (hosts: ReadonlySet<string>): RequestHandler =>
   (req, res, next) => {
     res.setHeader(SANDBOX_HEADER, 'true');
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     res.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-    if (!hosts.allows(req.headers.host)) {
-      const names =
-        'an IP address, localhost and the names it was given (consoleHosts, --console-host)';
-      return next(new Refused(403, `The console answers under ${names}, but not under this one.`));
+    const name = hostnameOf(req.headers.host ?? '');
+    if (name !== '' && (isSafe(name) || hosts.has(name))) {
+      return next(isOwn(req) ? undefined : new Refused(403, 'Another site asked for this.'));
     }
-    next(isOwn(req) ? undefined : new Refused(403, 'Another site asked for this.'));
+    const names =
+      'an IP address, localhost and the names it was given (consoleHosts, --console-host)';
+    next(new Refused(403, `The console answers under ${names}, but not under this one.`));
   };

@@ -4,7 +4,7 @@ import { type Html, html, trusted } from '../../html.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/codes.js';
-import type { SeedApp, SeedPurchase, SeedUser, SeedWorkspace } from '../data/schema.js';
+import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../pages/login-pages.js';
 import type { SandboxRequest } from '../record.js';
 import type { Boards, Switch } from '../switches.js';
@@ -12,9 +12,6 @@ import type { Boards, Switch } from '../switches.js';
 export const CONSOLE = '/sandbox/console';
 
 const STYLE = readFileSync(new URL('./browser/console.css', import.meta.url), 'utf8');
-
-const MAX_REQUESTS = 100;
-const MAX_TOKENS = 50;
 
 const SECTIONS = ['Requests', 'Purchases', 'Users', 'Credentials', 'Clock', 'Faults', 'Dialect'];
 
@@ -67,21 +64,21 @@ ${content}</section>`;
 
 /** A button that copies. `of` says in words what it copies. */
 const copyButton = (text: string, of: string, label = 'Copy'): Html =>
-  html`<button type="button" class="quiet" data-copy="${text}" aria-label="${label} ${of}">${label}</button>`;
+  html`<button type="button" data-copy="${text}" aria-label="${label} ${of}">${label}</button>`;
 
 /** A button that is a form: it posts one field to the console. */
 const action = (path: string, name: string, value: string, label: string, of: string, tone = '') =>
-  html`<form method="post" action="${CONSOLE}/${path}"><button class="quiet${tone}" name="${name}" value="${value}" aria-label="${label}${of}">${label}</button></form>`;
+  html`<form method="post" action="${CONSOLE}/${path}"><button class="${tone}" name="${name}" value="${value}" aria-label="${label}${of}">${label}</button></form>`;
 
 function requestRow(request: SandboxRequest): Html {
   const { status, method, path, params, durationMs } = request;
   const time = new Date(request.at).toISOString();
   const tone = status >= 500 ? ' bad' : status >= 400 ? ' warn' : status === 0 ? ' plain' : '';
   return html`<tr data-interface="${request.interface}">
-<td class="muted nowrap"><time datetime="${time}">${time.slice(11, 19)}</time></td>
+<td class="muted"><time datetime="${time}">${time.slice(11, 19)}</time></td>
 <td><span class="badge${tone}">${status || 'open'}</span></td>
-<td class="what"><code><b>${method}</b> ${path}</code></td>
-<td class="small params">${Object.entries(params).map(
+<td><code><b>${method}</b> ${path}</code></td>
+<td>${Object.entries(params).map(
     ([name, value]) => html`<span class="param"><b>${name}</b> ${value}</span> `,
   )}</td>
 <td class="muted number">${durationMs} ms</td></tr>`;
@@ -92,76 +89,59 @@ function requestsSection({ record }: SandboxContext): Html {
   const none = html`<tr class="empty"><td colspan="5">Nothing has been asked yet. Requests of your app show up here as they come in.</td></tr>`;
   return section(
     'Requests',
-    html`<form method="post" action="${CONSOLE}/clear"><button class="quiet">Clear</button></form>`,
-    html`<div class="scroll tall" role="region" aria-label="Requests, newest first" tabindex="0"><table class="stack requests">
+    html`<form method="post" action="${CONSOLE}/clear"><button>Clear</button></form>`,
+    html`<div class="scroll" role="region" aria-label="Requests, newest first" tabindex="0"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">Status</th><th scope="col">Request</th><th scope="col">Parameters</th><th scope="col" class="number">Took</th></tr></thead>
-<tbody id="rows" data-live>${requests.length > 0 ? requests.slice(-MAX_REQUESTS).reverse().map(requestRow) : none}</tbody></table></div>`,
+<tbody id="rows" data-live>${requests.length > 0 ? requests.slice(-100).reverse().map(requestRow) : none}</tbody></table></div>`,
     html``,
   );
 }
 
 /** A code with what to expect of it, and what can still be done to it: nothing once it is refunded. */
-function purchaseRow(
-  code: SandboxCode,
-  { void: reason, supported_until }: SeedPurchase,
-  now: number,
-) {
-  const { description, kind, item_name } = code;
-  const tone = description.includes('with support')
-    ? ''
-    : description.startsWith('Valid')
-      ? ' warn'
-      : ' bad';
-  const isSupported = supported_until !== undefined && Date.parse(supported_until) > now;
+function purchaseRow({ code, kind, item_id, item_name, license_type, description }: SandboxCode) {
+  const [isVoid, isSupported] = [/^Was/.test(description), /with support/.test(description)];
+  const tone = isSupported ? '' : description.startsWith('Valid') ? ' warn' : ' bad';
   const of = `: ${item_name}, ${kind}`;
-  const button = (path: string, label: string, style?: string) =>
-    action(path, 'purchase_code', code.code, label, of, style);
-  return html`<tr><td><code class="code">${code.code}</code><br><span class="badge${tone}">${kind}</span></td>
-<td>${item_name} <span class="muted small">${code.item_id}, ${code.license_type}</span><br><span class="muted">${description}</span></td>
-<td><div class="row-actions">${copyButton(code.code, `the code${of}`)}
-${!reason && isSupported && button('expire', 'End support')}
-${!reason && button('refund', 'Refund', ' danger')}</div></td></tr>`;
+  return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${kind}</span></td>
+<td>${item_name} <span class="muted">${item_id}, ${license_type}</span><br><span class="muted">${description}</span></td>
+<td><div class="row-actions">${copyButton(code, `the code${of}`)}
+${isSupported && action('expire', 'purchase_code', code, 'End support', of)}
+${!isVoid && action('refund', 'purchase_code', code, 'Refund', of, 'danger')}</div></td></tr>`;
 }
 
-function purchasesSection({ data, clock }: SandboxContext): Html {
-  const now = clock.now();
-  const codes = listCodes(data, now);
-  const rows = data.purchases
-    .map((purchase, index) => ({ purchase, code: codes[index] as SandboxCode }))
-    .sort((a, b) => Date.parse(b.purchase.date) - Date.parse(a.purchase.date));
-  return section(
+const purchasesSection = ({ data, clock }: SandboxContext): Html =>
+  section(
     'Purchases',
     undefined,
-    html`<form method="post" action="${CONSOLE}/purchases" class="fields" data-keep>
-<label class="field">Item<select name="item_id">${data.items.map(
+    html`<form method="post" action="${CONSOLE}/purchases" class="fields">
+<label>Item<select name="item_id">${data.items.map(
       (item) => html`<option value="${item.id}">${item.id} ${item.name}</option>`,
     )}</select></label>
-<label class="field">License<select name="license_type"><option>Regular</option><option>Extended</option></select></label>
-<label class="field">Support<select name="support"><option value="ahead">for half a year</option><option value="over">over</option><option value="none">none</option></select></label>
-<div class="field end"><button class="primary">Add a purchase</button></div>
+<label>License<select name="license_type"><option>Regular</option><option>Extended</option></select></label>
+<label>Support<select name="support"><option value="ahead">for half a year</option><option value="over">over</option><option value="none">none</option></select></label>
+<button class="primary">Add a purchase</button>
 </form>
-<div class="scroll" role="region" aria-label="Purchase codes, newest first" tabindex="0"><table class="stack">
+<div class="scroll" role="region" aria-label="Purchase codes, last added first" tabindex="0"><table>
 <thead><tr><th scope="col">Purchase code</th><th scope="col">Item, and what to expect</th><th scope="col"><span class="hide">Actions</span></th></tr></thead>
-<tbody>${rows.map(({ purchase, code }) => purchaseRow(code, purchase, now))}</tbody></table></div>`,
+<tbody>${listCodes(data, clock.now()).reverse().map(purchaseRow)}</tbody></table></div>`,
   );
-}
 
 const userEntry = (user: Readonly<SeedUser>): Html => html`<li class="who">
 <p><b>${displayName(user)}</b>${user.user_verified !== '1' && html` <span class="badge plain">not verified</span>`}<br>
-<span class="muted small"><code>${user.user_id}</code> ${user.user_email}</span></p>
+<span class="muted"><code>${user.user_id}</code> ${user.user_email}</span></p>
 ${copyButton(user.user_id, `the user_id of ${displayName(user)}`, 'Copy id')}</li>`;
 
 /** Who can log in, and who has: users and their access_tokens. */
 function usersSection({ data, credentials }: SandboxContext): Html {
-  const tokens = credentials.liveTokens().slice(0, MAX_TOKENS);
+  const tokens = credentials.liveTokens().slice(0, 50);
   const tokenEntry = ({ value, userId, appId, expiresAt }: (typeof tokens)[number]): Html => {
     const user = data.users.find(({ user_id }) => user_id === userId);
     const app = data.apps.find(({ app_id }) => app_id === appId);
     const name = user ? displayName(user) : `user ${userId}, who is gone`;
     return html`<li class="who"><p><b>${name}</b> <span class="muted">in ${app?.name ?? appId}</span><br>
-<span class="muted small"><code>${value.slice(0, 8)}…</code> until ${timestamp(expiresAt).slice(11, 19)} UTC</span></p>
+<span class="muted"><code>${value.slice(0, 8)}…</code> until ${timestamp(expiresAt).slice(11, 19)} UTC</span></p>
 ${copyButton(value, `the access_token of ${name}`)}
-${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}`, ' danger')}</li>`;
+${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}`, 'danger')}</li>`;
   };
   const none = html`<li class="muted">None is alive. One appears when a login of your app is complete.</li>`;
   return section(
@@ -174,26 +154,21 @@ ${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}
 }
 
 const fact = (name: string, value: string, of: string): Html =>
-  html`<dt>${name}</dt><dd><span class="copyable"><code>${value}</code>${copyButton(value, `the ${name} of ${of}`)}</span></dd>`;
+  html`<dt>${name}</dt><dd><code>${value}</code>${copyButton(value, `the ${name} of ${of}`)}</dd>`;
 
 const keyEntry = ({ id, api_key, name }: Readonly<SeedWorkspace>): Html => html`<div class="entry">
 <h3>${name.full_name} <span class="muted">workspace ${id}</span></h3>
-<dl class="facts">${api_key ? fact('apiKey', api_key, id) : html`<dt>apiKey</dt><dd><span class="badge bad">revoked</span></dd>`}</dl>
+<dl>${api_key ? fact('apiKey', api_key, id) : html`<dt>apiKey</dt><dd><span class="badge bad">revoked</span></dd>`}</dl>
 <div class="inline">${action('rotate', 'workspace', id, 'New key', ` for ${id}`)}
-${api_key && action('revoke', 'workspace', id, 'Revoke', ` the key of ${id}`, ' danger')}</div></div>`;
+${api_key && action('revoke', 'workspace', id, 'Revoke', ` the key of ${id}`, 'danger')}</div></div>`;
 
-const appEntry = ({
-  app_id,
-  app_secret,
-  name,
-  redirect_url,
-}: Readonly<SeedApp>): Html => html`<div class="entry">
+const appEntry = ({ name, ...app }: Readonly<SeedApp>): Html => html`<div class="entry">
 <h3>${name} <span class="muted">app</span></h3>
-<dl class="facts">${fact('appId', app_id, name)}${fact('appSecret', app_secret, name)}</dl>
-<form method="post" action="${CONSOLE}/redirect-url" class="inline" data-keep>
-<input type="hidden" name="app_id" value="${app_id}">
-<input name="redirect_url" type="url" aria-label="redirectUrl of ${name}" value="${redirect_url}" placeholder="redirect URL">
-<button class="quiet" aria-label="Register the redirect URL of ${name}">Register</button></form></div>`;
+<dl>${fact('appId', app.app_id, name)}${fact('appSecret', app.app_secret, name)}</dl>
+<form method="post" action="${CONSOLE}/redirect-url" class="inline">
+<input type="hidden" name="app_id" value="${app.app_id}">
+<input name="redirect_url" type="url" aria-label="redirectUrl of ${name}" value="${app.redirect_url}" placeholder="redirect URL">
+<button aria-label="Register the redirect URL of ${name}">Register</button></form></div>`;
 
 function credentialsSection({ data }: SandboxContext, origin: string): Html {
   const environment = `MARKETPLACE_BASE_URL=${origin}
@@ -209,35 +184,31 @@ ${data.workspaces.map(keyEntry)}${data.apps.map(appEntry)}`,
   );
 }
 
+const HOUR = 3_600_000;
 const STEPS = {
-  '+ 10 minutes': 600_000,
-  '+ 1 hour': 3_600_000,
-  '+ 1 day': 86_400_000,
-  '+ 30 days': 2_592_000_000,
-  '− 1 day': -86_400_000,
+  '+ 10 minutes': 1 / 6,
+  '+ 1 hour': 1,
+  '+ 1 day': 24,
+  '+ 30 days': 720,
+  '− 1 day': -24,
 };
 
 function clockSection({ clock }: SandboxContext): Html {
   const now = clock.now();
   return section(
     'Clock',
-    html`<form method="post" action="${CONSOLE}/clock"><button class="quiet" name="reset" value="1">Set right</button></form>`,
+    html`<form method="post" action="${CONSOLE}/clock"><button name="reset" value="1">Set right</button></form>`,
     html`<p class="time"><time data-now="${now}" datetime="${timestamp(now)}">${timestamp(now).replace('T', ' ').replace('Z', ' UTC')}</time></p>
-<p class="muted small">An access_token lives one hour. Support dates are compared with this clock.</p>
+<p class="muted">An access_token lives one hour. Support dates are compared with this clock.</p>
 <form method="post" action="${CONSOLE}/clock" class="inline">${Object.entries(STEPS).map(
-      ([label, step]) =>
-        html`<button class="quiet" name="advance" value="${step}">${label}</button>`,
+      ([label, step]) => html`<button name="advance" value="${step * HOUR}">${label}</button>`,
     )}</form>`,
   );
 }
 
-/** A value as the `value` of an option: JSON, where `null` is "not set". */
-const valueText = (value: unknown): string => JSON.stringify(value ?? null);
-
 function positionText(value: unknown): string {
-  if (value === undefined) return 'not set';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
-  return typeof value === 'string' ? value : valueText(value);
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }
 
 function control(name: string, { positions, unit }: Switch, value: unknown): Html {
@@ -253,26 +224,26 @@ function control(name: string, { positions, unit }: Switch, value: unknown): Htm
   const all = positions.some(isSet) ? positions : [...positions, value];
   return html`<select ${common}>${all.map(
     (position) =>
-      html`<option value="${valueText(position)}"${isSet(position) && trusted(' selected')}>${positionText(position)}</option>`,
+      html`<option value="${JSON.stringify(position ?? null)}"${isSet(position) && trusted(' selected')}>${positionText(position)}</option>`,
   )}</select>`;
 }
 
 /** All switches of a board. They act at once, through the script. */
 function switchesSection(board: keyof Boards, text: string, boards: Boards): Html {
   const { settings, switches } = boards[board];
+  let on = 0;
   const rows = Object.entries(switches).map(([key, entry]) => {
     const [name, value]: [string, unknown] = [`${board}.${key}`, Reflect.get(settings, key)];
-    return html`<li class="${value === entry.initial ? 'switch' : 'switch on'}">
-<label for="${name}"><code>${key}</code><span class="muted small">${entry.about}</span></label>
+    const isOn = value !== entry.initial;
+    if (isOn) on++;
+    return html`<li class="switch${isOn && ' on'}">
+<label for="${name}"><code>${key}</code><span class="muted">${entry.about}</span></label>
 <div class="control">${control(name, entry, value)}</div></li>`;
   });
-  const on = Object.entries(switches).filter(
-    ([key, { initial }]) => Reflect.get(settings, key) !== initial,
-  ).length;
   return section(
     board === 'faults' ? 'Faults' : 'Dialect',
     html`${on > 0 && html`<span class="badge warn">${on} on</span>`}${action('reset', 'board', board, 'Reset', ` the ${board}`)}`,
-    html`<p class="muted small">${text}</p>
+    html`<p class="muted">${text}</p>
 <ul class="switches">${rows}</ul>`,
   );
 }

@@ -26,45 +26,30 @@ user_id | user_name | user_email | user_firstname | user_lastname | user_gender 
 3005 | guest77 | guest77@post.example |  |  |  |  | 2025-02-11 | 0
 `;
 
+const WORKSPACES = `
+id | api_key | username | email | balance | currency | registered_at
+  firstname | lastname | heading | description | contact | social_links
+northlight | 7d1f0c9ab4e85236f09d7c1be24a6853a1c7f4e09b52d86e3f10a95c7b2e4d68 | northlight | ingrid@northlight.example | 4318.75 | USD | 2016-08-19T09:24:51Z
+  Ingrid | Halvorsen | Northlight Studio | Pictures, textures and footage made under a low sun. | hello@northlight.example | facebook=https://www.facebook.com/northlight.example, x=https://x.com/northlight_example, behance=https://www.behance.net/northlight-example
+tidewater | c25a8e17f3604bd9918e5d02a7f6c34b60d9e1872fab45c3705e18d9b4a26fc1 | tidewater | marcus@tidewater.example | 912 | EUR | 2020-02-18T07:42:08Z
+  Marcus | Bell | Tidewater Audio | Field recordings and small songs from the estuary. | studio@tidewater.example | soundcloud=https://soundcloud.com/tidewater-example
+`;
+
 /** Two workspaces, to show that each key reads its own account only. */
-const workspaces = (): SeedWorkspace[] => [
-  {
-    id: 'northlight',
-    api_key: '7d1f0c9ab4e85236f09d7c1be24a6853a1c7f4e09b52d86e3f10a95c7b2e4d68',
-    name: { firstname: 'Ingrid', lastname: 'Halvorsen', full_name: 'Ingrid Halvorsen' },
-    username: 'northlight',
-    email: 'ingrid@northlight.example',
-    balance: 4318.75,
-    currency: 'USD',
+const workspaces = (): SeedWorkspace[] =>
+  recordsOf<keyof SeedWorkspace | keyof SeedWorkspace['name'] | keyof SeedWorkspace['profile']>(
+    WORKSPACES,
+  ).map(({ firstname, lastname, heading, description, contact, social_links, ...account }) => ({
+    ...account,
+    name: { firstname, lastname, full_name: `${firstname} ${lastname}` },
+    balance: Number(account.balance),
     profile: {
-      heading: 'Northlight Studio',
-      description: 'Pictures, textures and footage made under a low sun.',
-      contact: { email: 'hello@northlight.example' },
-      social_links: {
-        facebook: 'https://www.facebook.com/northlight.example',
-        x: 'https://x.com/northlight_example',
-        behance: 'https://www.behance.net/northlight-example',
-      },
+      heading,
+      description,
+      contact: { email: contact },
+      social_links: Object.fromEntries(social_links.split(', ').map((link) => link.split('='))),
     },
-    registered_at: '2016-08-19T09:24:51Z',
-  },
-  {
-    id: 'tidewater',
-    api_key: 'c25a8e17f3604bd9918e5d02a7f6c34b60d9e1872fab45c3705e18d9b4a26fc1',
-    name: { firstname: 'Marcus', lastname: 'Bell', full_name: 'Marcus Bell' },
-    username: 'tidewater',
-    email: 'marcus@tidewater.example',
-    balance: 912,
-    currency: 'EUR',
-    profile: {
-      heading: 'Tidewater Audio',
-      description: 'Field recordings and small songs from the estuary.',
-      contact: { email: 'studio@tidewater.example' },
-      social_links: { soundcloud: 'https://soundcloud.com/tidewater-example' },
-    },
-    registered_at: '2020-02-18T07:42:08Z',
-  },
-];
+  }));
 
 /** Two apps, so that an auth_key of one can be tried with the other. Neither has a redirect URL yet. */
 const apps = (): SeedApp[] => [

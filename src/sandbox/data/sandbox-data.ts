@@ -26,7 +26,7 @@ export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_i
 const instant = (when: string | number | Date): string => timestamp(new Date(when).getTime());
 
 /** The record whose field has this value, or a TypeError. It does not repeat the value: a code is a secret. */
-function found<T>(
+export function found<T>(
   records: readonly T[],
   field: keyof T & string,
   value: unknown,
@@ -44,7 +44,8 @@ function found<T>(
 export class SandboxData {
   readonly #seed: SandboxSeed;
   readonly #clock: SandboxClock;
-  readonly #revoke: (accessToken: string) => void;
+  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
+  readonly revokeToken: (accessToken: string) => void;
   readonly #changed: () => void;
 
   constructor(
@@ -55,7 +56,7 @@ export class SandboxData {
   ) {
     this.#seed = seed;
     this.#clock = clock;
-    this.#revoke = revokeToken;
+    this.revokeToken = revokeToken;
     this.#changed = onChange;
   }
 
@@ -152,11 +153,6 @@ export class SandboxData {
     const app = found(this.#seed.apps, 'app_id', appId);
     app.redirect_url = parsed(redirectUrl.optional(), url, 'redirectUrl');
     this.#changed();
-  }
-
-  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
-  revokeToken(accessToken: string): void {
-    this.#revoke(accessToken);
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */

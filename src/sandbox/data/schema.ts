@@ -14,34 +14,20 @@ export const redirectUrl = z
 type RecordOf<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields>>;
 
 const user = {
-  /** A number in the default seed, as text. */
-  user_id: filled,
-  /** The name to log in with. */
-  user_name: filled,
-  /** An address; not verified. */
-  user_email: filled,
-  /** First name. */
-  user_firstname: text.optional(),
-  /** Last name. */
-  user_lastname: text.optional(),
-  /** Any word. */
-  user_gender: text.optional(),
-  /** `YYYY-MM-DD`. */
-  user_birthdate: day.optional(),
-  /** URL; by default a picture that the sandbox draws. */
-  user_picture: text.optional(),
-  /** URL; by default a picture that the sandbox draws. */
-  user_cover: text.optional(),
-  /** `YYYY-MM-DD`. */
-  user_registered: day,
-  /** `"1"` means verified. */
-  user_verified: text,
-  /** Any word. */
-  user_relationship: text.optional(),
-  /** Any text. */
-  user_biography: text.optional(),
-  /** URL. */
-  user_website: text.optional(),
+  /** A number in the default seed, as text. */ user_id: filled,
+  /** The name to log in with. */ user_name: filled,
+  /** An address; not verified. */ user_email: filled,
+  /** First name. */ user_firstname: text.optional(),
+  /** Last name. */ user_lastname: text.optional(),
+  /** Any word. */ user_gender: text.optional(),
+  /** `YYYY-MM-DD`. */ user_birthdate: day.optional(),
+  /** URL; by default a picture that the sandbox draws. */ user_picture: text.optional(),
+  /** URL; by default a picture that the sandbox draws. */ user_cover: text.optional(),
+  /** `YYYY-MM-DD`. */ user_registered: day,
+  /** `"1"` means verified. */ user_verified: text,
+  /** Any word. */ user_relationship: text.optional(),
+  /** Any text. */ user_biography: text.optional(),
+  /** URL. */ user_website: text.optional(),
 };
 
 /**
@@ -51,92 +37,63 @@ const user = {
 export interface SeedUser extends RecordOf<typeof user> {}
 
 const workspace = {
-  /** The sandbox's own name for it; items point here. Not on the wire. */
-  id: filled,
+  /** The sandbox's own name for it; items point here. Not on the wire. */ id: filled,
   /** The one key of the key API, 64 hex characters in the default seed. Absent: it was revoked. */
   api_key: filled.optional(),
   /** Who owns the account. */
   name: z.strictObject({
-    /** First name. */
-    firstname: text,
-    /** Last name. */
-    lastname: text,
-    /** Both, as shown. */
-    full_name: text,
+    /** First name. */ firstname: text,
+    /** Last name. */ lastname: text,
+    /** Both, as shown. */ full_name: text,
   }),
-  /** The name on the marketplace. */
-  username: filled,
-  /** Where the marketplace writes to. */
-  email: filled,
-  /** In units of `currency`. */
-  balance: z.number(),
-  /** A currency code, as in "USD". */
-  currency: filled,
+  /** The name on the marketplace. */ username: filled,
+  /** Where the marketplace writes to. */ email: filled,
+  /** In units of `currency`. */ balance: z.number(),
+  /** A currency code, as in "USD". */ currency: filled,
   /** What the account shows of itself. */
   profile: z.strictObject({
-    /** One line above the profile. */
-    heading: text,
-    /** Text of the profile. */
-    description: text,
-    /** An address under `email`. */
-    contact: z.record(z.literal('email'), text),
-    /** From the name of a network to a link. */
-    social_links: z.record(text, text),
+    /** One line above the profile. */ heading: text,
+    /** Text of the profile. */ description: text,
+    /** An address under `email`. */ contact: z.record(z.literal('email'), text),
+    /** From the name of a network to a link. */ social_links: z.record(text, text),
     /** URLs, `avatar` and `cover`; by default pictures that the sandbox draws. */
     media: z.partialRecord(z.enum(['avatar', 'cover']), text).optional(),
   }),
-  /** ISO 8601, UTC. */
-  registered_at: instant,
+  /** ISO 8601, UTC. */ registered_at: instant,
 };
 
 /** A workspace with its API key and the account that owns it (spec, "Account"). */
 export interface SeedWorkspace extends RecordOf<typeof workspace> {}
 
 const app = {
-  /** What the app calls itself, in public. */
-  app_id: filled,
-  /** What the app proves itself by. */
-  app_secret: filled,
-  /** Shown on the consent page. */
-  name: filled,
-  /** Where accepted logins go. Absent: a page asks for it. */
-  redirect_url: redirectUrl.optional(),
+  /** What the app calls itself, in public. */ app_id: filled,
+  /** What the app proves itself by. */ app_secret: filled,
+  /** Shown on the consent page. */ name: filled,
+  /** Where accepted logins go. Absent: a page asks for it. */ redirect_url: redirectUrl.optional(),
 };
 
 /** An app of the login API (spec, "App credentials"). */
 export interface SeedApp extends RecordOf<typeof app> {}
 
 const item = {
-  /** A positive integer. */
-  id: z.int().positive(),
-  /** The `id` of the workspace that sells it. Not on the wire. */
-  workspace: filled,
+  /** A positive integer. */ id: z.int().positive(),
+  /** The `id` of the workspace that sells it. Not on the wire. */ workspace: filled,
   /** Decides which of the media fields exist (spec, "media fields"). Not on the wire. */
   kind: z.enum(['image', 'video', 'audio']),
-  /** What it is sold as. */
-  name: filled,
-  /** What it is. */
-  description: text,
-  /** Name of its category. */
-  category: filled,
-  /** Name of the category below that. */
-  sub_category: text,
-  /** What comes with it. */
-  options: z.array(text),
+  /** What it is sold as. */ name: filled,
+  /** What it is. */ description: text,
+  /** Name of its category. */ category: filled,
+  /** Name of the category below that. */ sub_category: text,
+  /** What comes with it. */ options: z.array(text),
   /** Three numeric parts. */
   version: z.string().regex(/^\d+\.\d+\.\d+$/, 'expected three numeric parts, such as 1.0.0'),
-  /** By default the sandbox's own page of the item. */
-  demo_link: text.optional(),
-  /** Words to find it by. */
-  tags: z.array(text),
-  /** How many screenshots it has; 0 leaves the field out. */
-  screenshots: z.int().min(0).max(50),
+  /** By default the sandbox's own page of the item. */ demo_link: text.optional(),
+  /** Words to find it by. */ tags: z.array(text),
+  /** How many screenshots it has; 0 leaves the field out. */ screenshots: z.int().min(0).max(50),
   /** By licence, in units of `currency`. */
   price: z.record(z.enum(['regular', 'extended']), amount),
-  /** A currency code, as in "USD". */
-  currency: filled,
-  /** ISO 8601, UTC. */
-  published_at: instant,
+  /** A currency code, as in "USD". */ currency: filled,
+  /** ISO 8601, UTC. */ published_at: instant,
   /** Removed from the catalogue: only purchases still show it. Not on the wire. */
   deleted: z.boolean().optional(),
 };
@@ -145,24 +102,17 @@ const item = {
 export interface SeedItem extends RecordOf<typeof item> {}
 
 const purchase = {
-  /** A UUID in the default seed. */
-  purchase_code: filled,
+  /** A UUID in the default seed. */ purchase_code: filled,
   /** A label for tests and for the list of codes to try, such as `supported`. Not on the wire. */
   kind: filled,
-  /** The item it is for. */
-  item_id: z.int().positive(),
-  /** A label for the kind of licence, as in "Regular". */
-  license_type: text,
-  /** What was paid, in units of `currency`. */
-  price: amount,
-  /** A currency code, as in "USD". */
-  currency: filled,
+  /** The item it is for. */ item_id: z.int().positive(),
+  /** A label for the kind of licence, as in "Regular". */ license_type: text,
+  /** What was paid, in units of `currency`. */ price: amount,
+  /** A currency code, as in "USD". */ currency: filled,
   /** ISO 8601, UTC. Absent: support is disabled or the purchase is not supported. */
   supported_until: instant.optional(),
-  /** Whether it was downloaded from the marketplace. */
-  downloaded: z.boolean(),
-  /** ISO 8601, UTC. */
-  date: instant,
+  /** Whether it was downloaded from the marketplace. */ downloaded: z.boolean(),
+  /** ISO 8601, UTC. */ date: instant,
   /** Validation then answers "Invalid purchase code". Not on the wire. */
   void: z.enum(['refunded', 'cancelled']).optional(),
 };
@@ -174,16 +124,13 @@ export const purchaseSchema: z.ZodType<SeedPurchase> = z.strictObject(purchase);
 
 /** Everything that a sandbox starts with. */
 export interface SandboxSeed {
-  /** Who can log in. */
-  users: SeedUser[];
+  /** Who can log in. */ users: SeedUser[];
   /** Accounts with their keys; the first one's is the `apiKey` that `listen` gives. */
   workspaces: SeedWorkspace[];
   /** Apps that users can log in with; `listen` gives the credentials of the first. */
   apps: SeedApp[];
-  /** The catalogues of all workspaces. */
-  items: SeedItem[];
-  /** Codes, also refunded ones. */
-  purchases: SeedPurchase[];
+  /** The catalogues of all workspaces. */ items: SeedItem[];
+  /** Codes, also refunded ones. */ purchases: SeedPurchase[];
 }
 
 /** The parts of a seed that a caller can give, each complete in itself. */

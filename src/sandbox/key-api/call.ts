@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { SandboxContext } from '../context.js';
 import type { SeedWorkspace } from '../data/schema.js';
-import { bodyParameters, isSameSecret, originOf, queryParameters, Refused } from '../request.js';
+import { bodyParameters, originOf, queryParameters, Refused } from '../request.js';
 
 /** A request for an endpoint of the key API. */
 export interface KeyApiCall extends SandboxContext {
@@ -31,8 +31,6 @@ export function callOf(context: SandboxContext, req: Request): KeyApiCall {
     return value;
   };
   const key = required('api_key');
-  const workspace = context.data.workspaces.find(
-    ({ api_key }) => api_key !== undefined && isSameSecret(key, api_key),
-  );
+  const workspace = context.data.workspaces.find(({ api_key }) => api_key === key);
   return { ...context, workspace, origin: originOf(req), required };
 }

@@ -1,4 +1,3 @@
-import { isSameSecret } from '../request.js';
 import { amountOf, localised, timeOf } from './answers.js';
 import type { Endpoint } from './call.js';
 import { itemOf } from './items.js';
@@ -12,7 +11,7 @@ import { itemOf } from './items.js';
 export const purchasesValidation: Endpoint = (call) => {
   const { data, dialect, clock, workspace, origin } = call;
   const code = call.required('purchase_code');
-  const found = data.purchases.find((each) => isSameSecret(code, each.purchase_code));
+  const found = data.purchases.find(({ purchase_code }) => purchase_code === code);
   const item = data.items.find(({ id }) => id === found?.item_id);
   if (!found || found.void || !item || item.workspace !== workspace?.id) return undefined;
   const { kind, item_id, void: reason, supported_until: until, ...fields } = found;

@@ -1,5 +1,5 @@
 import type { SandboxContext } from '../context.js';
-import { isSameSecret, type Parameters, stringParameter } from '../request.js';
+import { type Parameters, stringParameter } from '../request.js';
 import type { LoginProblem } from './answers.js';
 
 /**
@@ -14,7 +14,7 @@ export function authorize(
   const app = data.apps.find(({ app_id }) => app_id === appId);
   if (!app) return 'invalid app_id';
   const secret = stringParameter(parameters, 'app_secret');
-  if (!isSameSecret(secret, app.app_secret)) return 'invalid app_secret';
+  if (secret !== app.app_secret) return 'invalid app_secret';
   const token = credentials.exchange(appId, stringParameter(parameters, 'auth_key'));
   return token === undefined ? 'invalid auth_key' : { access_token: token };
 }

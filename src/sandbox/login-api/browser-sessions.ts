@@ -10,8 +10,6 @@ const ATTEMPT_LIFETIME = 30 * 60_000;
 export interface LoginAttempt {
   readonly id: string;
   readonly appId: string;
-  /** Where the browser goes on acceptance, as it stood when the attempt started. */
-  readonly redirectUrl: string;
   readonly startedAt: number;
 }
 
@@ -42,7 +40,7 @@ export class BrowserSessions {
   }
 
   /** Starts an attempt. A browser without a session gets one, with its cookie. */
-  start(req: Request, res: Response, appId: string, redirectUrl: string) {
+  start(req: Request, res: Response, appId: string) {
     let session = this.find(req);
     if (!session) {
       const id = newId();
@@ -50,7 +48,7 @@ export class BrowserSessions {
       this.#sessions.set(id, session);
       res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
     }
-    const attempt = { id: newId(), appId, redirectUrl, startedAt: this.#clock.now() };
+    const attempt = { id: newId(), appId, startedAt: this.#clock.now() };
     session.attempts.set(attempt.id, attempt);
     return { session, attempt };
   }

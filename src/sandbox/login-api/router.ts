@@ -6,7 +6,7 @@ import { bodyParameters, originOf, queryParameters, stringParameter } from '../r
 import { sendLoginAnswer, sendLoginJson } from './answers.js';
 import { authorize } from './authorize.js';
 import { getUserInfo } from './get-user-info.js';
-import { decide, logIn, logOut, oauth, showLogin } from './oauth.js';
+import { oauthRouter } from './oauth.js';
 
 /** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
 export function loginApiRouter(context: SandboxContext): Router {
@@ -19,7 +19,6 @@ export function loginApiRouter(context: SandboxContext): Router {
   };
   const front: RequestHandler[] = [faultsBeforeAnswer(context), outage];
 
-  router.get('/api/oauth', oauth(context));
   router.all('/api/authorize', ...front, ...form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
     if (req.method !== 'POST' && !isGet) {
@@ -34,9 +33,6 @@ export function loginApiRouter(context: SandboxContext): Router {
     sendLoginAnswer(res, dialect, getUserInfo(context, token, originOf(req)));
   });
 
-  router.get('/sandbox/login', showLogin(context));
-  router.post('/sandbox/login', form, logIn(context));
-  router.post('/sandbox/consent', form, decide(context));
-  router.get('/sandbox/logout', logOut(context));
+  router.use(oauthRouter(context));
   return router;
 }

@@ -1,5 +1,3 @@
-import { html } from '../../html.js';
-
 /** Numbers from 0 to 1 that are always the same for the same words (FNV-1a to seed, mulberry32 to run). */
 function randomOf(words: string): () => number {
   let state = 2166136261;
@@ -12,19 +10,8 @@ function randomOf(words: string): () => number {
   };
 }
 
-const svg = (width: number, height: number, viewBox: string, content: string): string =>
-  `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="${viewBox}">${content}</svg>`;
-
-/**
- * A picture: hills under a low sun, 1200 by 600 units. Shapes and colours come from the words, so that they
- * stay the same.
- *
- * @param viewBox - The part of it that is shown.
- */
-export function picture(
-  words: string,
-  [width, height, viewBox]: readonly [number, number, string] = [1200, 600, '0 0 1200 600'],
-): string {
+/** A picture as SVG: hills under a low sun, always the same for the same words; wide, or its middle as a square. */
+export function picture(words: string, isSquare: boolean): string {
   const random = randomOf(words);
   const between = (least: number, most: number) => Math.round(least + random() * (most - least));
   const hue = between(0, 359);
@@ -38,17 +25,11 @@ export function picture(
     });
     return `<path fill="${shade(60 - layer * 18)}" d="M0 600L${points.join('L')}L1200 600z"/>`;
   });
+  const size = isSquare
+    ? 'width="480" height="480" viewBox="300 0 600 600"'
+    : 'viewBox="0 0 1200 600"';
   const ground = `<rect width="1200" height="600" fill="${shade(86)}"/>`;
-  return svg(width, height, viewBox, `${ground}${sun}${hills.join('')}`);
-}
-
-/** A square with the first letter of a name: users, accounts, apps. */
-export function initial(name: string): string {
-  const hue = Math.round(randomOf(name)() * 359);
-  const letter = ([...name][0] ?? '?').toUpperCase();
-  const text = html`<text x="60" y="82" font-family="system-ui, sans-serif" font-size="64" font-weight="700" text-anchor="middle" fill="#fff">${letter}</text>`;
-  const ground = `<rect width="120" height="120" fill="hsl(${hue} 45% 36%)"/>`;
-  return svg(240, 240, '0 0 120 120', ground + text);
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${ground}${sun}${hills.join('')}</svg>`;
 }
 
 const RATE = 11_025;

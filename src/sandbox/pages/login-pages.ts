@@ -30,7 +30,7 @@ export const consentPage = (app: App, user: User, attempt: LoginAttempt): Page =
 <button name="decision" value="cancel">Cancel</button>
 <button name="decision" value="accept" class="main">Accept</button>
 </form>
-<p>Accepting takes you to ${new URL(attempt.redirectUrl).host || attempt.redirectUrl}.</p>`,
+<p>Accepting takes you to ${app.redirect_url}.</p>`,
 });
 
 /** /api/oauth without an app_id, or with one that nobody registered. */

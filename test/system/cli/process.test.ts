@@ -98,12 +98,12 @@ describe('certificates of an authority that is trusted here', () => {
       /\(3 days\), by .*; it must be renewed soon$/,
       0,
     ],
-    ['one that is over', { days: -2.5 }, 'wrong', /^expired; its owner must renew it/, 1],
+    ['one that is over', { days: -2.5 }, 'wrong', /^its certificate has expired/, 1],
     [
       'one for another host',
       { ip: [10, 0, 0, 1] },
       'wrong',
-      /^for another host; check the address/,
+      /^its certificate is for another host/,
       1,
     ],
   ])('%s', async (_name, wanted, status, words, exitCode) => {

@@ -29,7 +29,7 @@ describe('doctor looks at certificates', () => {
     const url = await https(new TestAuthority().issue());
     const { found, said } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });
     expect(found).toMatchObject({ certificate: 'wrong', login: 'ok' });
-    expect(said.certificate).toContain('by an issuer that is not known here');
+    expect(said.certificate).toContain('its certificate cannot be verified');
   });
 
   it('none, because the port speaks plain http', async () => {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { createClock } from '../../../src/sandbox/clock.js';
-import { RequestRecord } from '../../../src/sandbox/record.js';
+import { createRecord } from '../../../src/sandbox/record.js';
 import { arrive, exchange, newAuthKey, start, userInfo } from './support.js';
 
 describe('sandbox.requests', () => {
@@ -58,7 +58,7 @@ describe('sandbox.requests', () => {
   });
 
   it('is a copy, keeps the last 1,000, and can be cleared', () => {
-    const record = new RequestRecord(createClock(Date.now));
+    const record = createRecord(createClock(Date.now), () => {});
     for (let n = 0; n < 1005; n++) arrive(record, '/api/items/all', `n=${n}`);
     const copy = record.list();
     expect(copy).toHaveLength(1000);

@@ -105,7 +105,7 @@ describe('acceptLogin', () => {
     expect(sandbox.acceptLogin('3001', { appId: other })).toContain(
       'http://localhost:5/in?auth_key=',
     );
-    expect(() => sandbox.acceptLogin('9')).toThrow('no such user');
-    expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('no such app');
+    expect(() => sandbox.acceptLogin('9')).toThrow('user_id: there is none');
+    expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('app_id: there is none');
   });
 });

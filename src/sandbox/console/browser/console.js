@@ -9,13 +9,11 @@ const all = (of, selector) => [...of.querySelectorAll(selector)];
 
 /** @type {number} */
 let toastTimer;
-/** @param {string} text */
+/** @type {(text: string, tone?: string) => void} */
 function say(text, tone = 'good') {
-  const toast = byId('said');
-  toast.textContent = text;
-  toast.dataset.tone = tone;
+  Object.assign(byId('said'), { textContent: text }).dataset.tone = tone;
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => (toast.textContent = ''), tone === 'bad' ? 8000 : 3000);
+  if (text) toastTimer = setTimeout(() => say(''), tone === 'bad' ? 8000 : 3000);
 }
 
 // --- The page as the server sees it ---
@@ -23,35 +21,29 @@ function say(text, tone = 'good') {
 /** The HTML of each part that stays up to date, as it was last served, by the part's id. */
 const served = new Map(all(document, '[data-live]').map((part) => [part.id, part.innerHTML]));
 
-/** What a control is recognised by in another rendering of its part. */
-const keyOf = (/** @type {any} */ control) =>
-  control.id ||
-  [
-    control.form?.getAttribute('action'),
-    control.name,
-    control.localName === 'button' ? control.value : '',
-    control.dataset.copy,
-  ].join(' ');
+/** @type {(part: HTMLElement) => any[]} */
+const controlsOf = (part) => all(part, 'button, input, select');
 
-/** Whether something was typed or chosen that was not sent yet. */
-const isChanged = (/** @type {any} */ control) =>
-  control.localName === 'input'
-    ? control.type !== 'checkbox' && control.value !== control.defaultValue
-    : control.localName === 'select' &&
-      control.matches('[data-keep] *') &&
-      control.selectedIndex > 0;
+/** What a control is recognised by in another rendering of its part. @type {(control: any) => string} */
+const keyOf = ({ id, form, localName, name, value, dataset }) =>
+  id || [form?.action, name, localName === 'button' && value, dataset.copy].join(' ');
+
+/** Whether something was typed or chosen that was not sent yet. @type {(control: any) => boolean} */
+const isChanged = ({ localName, type, value, defaultValue, selectedIndex, id }) =>
+  localName === 'input'
+    ? type !== 'checkbox' && value !== defaultValue
+    : localName === 'select' && id === '' && selectedIndex > 0;
 
 /**
  * Puts a fresh rendering in the place of a part; keeps what is being typed, and the focus.
  * @type {(part: HTMLElement, fresh: Element) => void}
  */
 function swap(part, fresh) {
-  const before = all(part, 'button, input, select');
-  const changed = before.filter(isChanged);
-  const focused = before.find((each) => each === document.activeElement);
+  const changed = controlsOf(part).filter(isChanged);
+  const focused = controlsOf(part).find((each) => each === document.activeElement);
   part.replaceChildren(...fresh.childNodes);
   const again = (/** @type {any} */ old) =>
-    all(part, 'button, input, select').find((each) => keyOf(each) === keyOf(old));
+    controlsOf(part).find((each) => keyOf(each) === keyOf(old));
   for (const old of changed) Object.assign(again(old) ?? {}, { value: old.value });
   if (focused) (again(focused) ?? part.querySelector('h2'))?.focus({ preventScroll: true });
 }
@@ -63,30 +55,25 @@ async function refresh() {
   isStale = true;
   if (isRefreshing) return;
   isRefreshing = true;
-  try {
-    while (isStale) {
-      isStale = false;
-      const answer = await fetch(PATH, { headers: { accept: 'text/html' } });
-      if (!answer.ok) break;
-      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      for (const fresh of all(page, '[data-live]')) {
-        if (served.get(fresh.id) === fresh.innerHTML) continue;
-        served.set(fresh.id, fresh.innerHTML);
-        swap(byId(fresh.id), fresh);
-      }
-      clockAt = performance.now();
-    }
-  } catch {
+  while (isStale) {
+    isStale = false;
+    const load = async () => (await fetch(PATH, { headers: { accept: 'text/html' } })).text();
     // The sandbox was stopped; the next connection fetches again.
-  } finally {
-    isRefreshing = false;
+    const text = await load().catch(() => '');
+    const page = new DOMParser().parseFromString(text, 'text/html');
+    for (const fresh of all(page, '[data-live]')) {
+      if (served.get(fresh.id) === fresh.innerHTML) continue;
+      served.set(fresh.id, fresh.innerHTML);
+      swap(byId(fresh.id), fresh);
+    }
+    clockAt = performance.now();
   }
+  isRefreshing = false;
 }
 
 /** @type {(text: string, tone: string) => void} */
 function showLive(text, tone) {
-  byId('live').textContent = text;
-  byId('live').dataset.tone = tone;
+  Object.assign(byId('live'), { textContent: text }).dataset.tone = tone;
 }
 
 const source = new EventSource(`${PATH}/events`);
@@ -106,11 +93,11 @@ setInterval(() => {
 // --- Copy, change, switch ---
 
 document.addEventListener('click', async ({ target }) => {
-  const button = /** @type {Element} */ (target).closest('[data-copy]');
-  if (!(button instanceof HTMLElement)) return;
+  const button = /** @type {any} */ (target).closest('[data-copy]');
+  if (!button) return;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    say(`Copied ${button.getAttribute('aria-label').replace(/^Copy( \.env)? ?/, '')}`);
+    say(`Copied ${button.ariaLabel.replace(/^Copy( \.env)? ?/, '')}`);
   } catch {
     say('Browsers let a page copy over https and on this machine only, if you allow it.', 'bad');
   }
@@ -138,35 +125,27 @@ async function send(path, init, done, part) {
 
 document.addEventListener('submit', (event) => {
   event.preventDefault();
-  const { submitter } = event;
   const form = /** @type {HTMLFormElement} */ (event.target);
-  const body = new URLSearchParams(/** @type {any} */ (new FormData(form, submitter)));
+  const button = event.submitter;
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
   form.reset();
-  const name = submitter.getAttribute('aria-label') ?? submitter.textContent;
   const init = { method: 'POST', body, headers: { accept: 'application/json' } };
-  void send(form.action, init, `${name}: done`, form.closest('[data-live]'));
+  const done = `${button.ariaLabel ?? button.textContent}: done`;
+  void send(form.action, init, done, form.closest('[data-live]'));
 });
 
-/** @type {(control: any) => [unknown, string]} */
-function positionOf(control) {
-  if (control.type === 'checkbox') return [control.checked, control.checked ? 'on' : 'off'];
-  if (control.localName === 'select') {
-    return [JSON.parse(control.value), control.selectedOptions[0].textContent];
-  }
-  const number = control.value === '' ? null : Number(control.value);
-  return [number, String(number ?? 'not set')];
-}
-
 document.addEventListener('change', ({ target }) => {
-  const control = /** @type {HTMLInputElement} */ (target);
+  const control = /** @type {any} */ (target);
   if (!control.matches('[data-switch]')) return;
-  const [value, shown] = positionOf(control);
-  control.defaultValue = control.value;
+  const { name, type, value, checked } = control;
+  control.defaultValue = value;
+  // A select has JSON values; so has a number, or none.
+  const position = type === 'checkbox' ? checked : JSON.parse(value || 'null');
   const init = {
     method: 'PATCH',
-    body: JSON.stringify({ [control.name]: value }),
+    body: JSON.stringify({ [name]: position }),
     headers: { 'content-type': 'application/json', accept: 'application/json' },
   };
-  const name = control.name.split('.')[1];
-  void send(`${PATH}/switches`, init, `${name}: ${shown}`, control.closest('[data-live]'));
+  const done = `${name}: ${JSON.stringify(position)}`;
+  void send(`${PATH}/switches`, init, done, control.closest('[data-live]'));
 });
