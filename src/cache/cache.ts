@@ -313,10 +313,11 @@ export class Cache<T extends object> {
       adopted = this.#adopt(lookup, found);
       return adopted !== undefined;
     };
-    // A fresh lookup needs only the order of the answer that it will request.
-    const { order, release } = lookup.isFresh
+    // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
+    const { answer, order, release } = lookup.isFresh
       ? await shared.read(subject)
       : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
+    if (lookup.isFresh && answer && !isPositive(answer)) this.#adopt(lookup, answer);
     if (adopted !== undefined) {
       lookup.source = 'shared';
       return lookup.isOutdated ? undefined : adopted;

@@ -16,8 +16,10 @@ export interface Invalidation {
 export interface Message {
   /** The process that sent it, which ignores it. */
   readonly from?: string;
-  /** The new generation: everything is invalid. */
-  readonly generation?: string;
+  /** A new generation: everything up to this order is invalid. */
+  readonly allUpTo?: number;
+  /** Its number, if the shared cache has stored it. */
+  readonly generation?: number;
   readonly subject?: string;
   readonly order?: number;
   /** Whether the shared cache has stored it too. */

@@ -103,6 +103,11 @@ export class GuardedSharedCache {
     return !this.canSubscribe || this.#stop !== undefined;
   }
 
+  /** Whether messages arrive. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
   /** Whether messages are being missed while the store itself can be asked. */
   get isDeaf(): boolean {
     return this.canSubscribe && !this.#isListening && !this.#breaker.isOpen;
@@ -128,9 +133,17 @@ export class GuardedSharedCache {
     }, 'unknown');
   }
 
-  /** Deletes a row. A full Redis refuses writes, and still deletes. */
-  async delete(name: string): Promise<void> {
+  /**
+   * Writes a row, and deletes it where that is refused, so that a process that starts later does not find the
+   * earlier one. A full Redis refuses writes, and still deletes.
+   *
+   * @returns whether this row or a later one is stored.
+   */
+  async replace(name: string, value: string, ttl: number, order: number): Promise<boolean> {
+    const written = await this.write(name, value, ttl, order);
+    if (written !== UNAVAILABLE) return true;
     await this.#call<unknown>(() => this.#store.delete(name), 'unknown');
+    return false;
   }
 
   /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
@@ -221,6 +234,27 @@ export class GuardedSharedCache {
       this.#breaker.leave(isProbe, isProbe ? 'failed' : onFailure);
       return UNAVAILABLE;
     }
+  }
+}
+
+/** The order of requests, as far as this process knows it. */
+export class Orders {
+  #latest = 0;
+
+  /** An order that this process has seen. */
+  saw(order: number): void {
+    this.#latest = Math.max(order, this.#latest);
+  }
+
+  /**
+   * The order of a request that begins now. It is later than all that this process has seen, because the
+   * clock of a shared cache that fails over can step back. Positive answers have even numbers. A negative
+   * answer has the odd number that follows, so that it counts when both were requested at the same time.
+   */
+  after({ now, order }: SharedRow): number {
+    const next = Math.max(now, order + 1, this.#latest + 1);
+    this.saw(now);
+    return next + (next % 2);
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { later } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
+import { Generations } from './generations.js';
 import { type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { type CacheLimits, longestLife } from './options.js';
 import { Seal, Seals } from './seal.js';
@@ -9,11 +10,11 @@ import {
   DEADLINE,
   GuardedSharedCache,
   isPositive,
+  Orders,
   type Row,
   readRow,
   type SharedAnswer,
   type SharedCache,
-  type SharedRow,
   textOf,
   UNAVAILABLE,
 } from './shared-cache.js';
@@ -27,7 +28,6 @@ const MOST_UNSENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
-const GENERATION = 'generation';
 const INVALIDATION = 'invalidation';
 
 /** What the shared tier has for a lookup. */
@@ -69,8 +69,7 @@ const NOTHING: Found = { answer: undefined, order: undefined, release: nothing }
  * asked.
  *
  * An answer's order is the time of its request by the shared cache's own clock. A row is replaced only by one
- * of a later order. Everything is invalidated by a new generation: names contain it, so earlier rows are not
- * found.
+ * of a later order.
  */
 export class SharedTier {
   readonly #store: GuardedSharedCache;
@@ -83,16 +82,10 @@ export class SharedTier {
   readonly #seals: Seals;
   /** Whether answers can be cached without a subscription, because no secret was known yet. */
   #hasCached = false;
-  /** The current generation; `undefined`: it must be read first. */
-  #generation: string | undefined;
-  /** The last one known, which a shared cache that has lost it is given again. Empty: the first one. */
-  #lastGeneration = '';
-  /** A new one of this process that is not sent yet. */
-  #unsentGeneration: string | undefined;
+  readonly #orders = new Orders();
+  readonly #generations: Generations;
   readonly #unsent = new Map<string, Invalidation>();
   readonly #tombstones: Tombstones;
-  /** The latest order that this process has seen. */
-  #latestOrder = 0;
   #cancelRetry: (() => void) | undefined;
   #retryDelay = FIRST_RETRY;
   #isSending = false;
@@ -102,12 +95,20 @@ export class SharedTier {
     this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
-      this.#generation = this.#unsentGeneration;
       if (this.#hasCached && !this.#isClosed) void this.#subscribe();
     });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#tombstones = new Tombstones(options.limits.max, this.#life, options.clock);
     this.#patience = Math.min(LOCK_TTL, options.timeout / 2);
+    this.#generations = new Generations({
+      store: this.#store,
+      seals: this.#seals,
+      orders: this.#orders,
+      publish: (seal, message) => this.#publish(seal, message),
+      onAllInvalidated: (ago) => options.onAllInvalidated(options.clock() - ago),
+      onLost: () => this.#sendAgain(),
+      onRefused: () => this.#sendLater(),
+    });
   }
 
   /** Whether messages are being missed: cached answers must be compared with the shared tier first. */
@@ -133,7 +134,9 @@ export class SharedTier {
     for (;;) {
       const found = await this.read(subject);
       if (found.order === undefined || canServe(found)) return found;
-      const name = this.#nameOf(this.#seals.all[0] as Seal, subject);
+      const name = this.#generations.nameOf(this.#seals.all[0] as Seal, subject);
+      // Everything was invalidated meanwhile.
+      if (name === undefined) return found;
       const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
       if (release === undefined && performance.now() - begun < this.#patience && isWanted()) {
         await pollDelay();
@@ -153,21 +156,19 @@ export class SharedTier {
   /** Reads the answer about a subject, and the order of one that is requested now. */
   async read(subject: string): Promise<Found> {
     const seal = await this.#currentSeal();
-    if (seal === undefined) return NOTHING;
-    // Without messages, another process can have begun a new generation at any time.
-    const isGenerationSure = this.#generation !== undefined && this.#store.canSubscribe;
-    if (!isGenerationSure && !(await this.#readGeneration(seal))) return NOTHING;
-    const name = this.#nameOf(seal, subject);
+    if (seal === undefined || !(await this.#generations.know())) return NOTHING;
+    const name = this.#generations.nameOf(seal, subject);
+    if (name === undefined) return NOTHING;
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
-    const order = this.#orderAfter(row);
+    const order = this.#orders.after(row);
     // Everything was invalidated while the row was read.
-    if (row.value === undefined || name !== this.#nameOf(seal, subject))
+    if (row.value === undefined || name !== this.#generations.nameOf(seal, subject))
       return { ...NOTHING, order };
     const text = seal.open(`${name} ${row.order}`, row.value);
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
-    else this.#latestOrder = Math.max(answer.order, this.#latestOrder);
+    else this.#orders.saw(answer.order);
     // While its invalidation waits to be sent, a positive row is not trusted. A negative one is: it can
     // be later than what this process holds.
     if (answer && isPositive(answer) && this.#unsent.has(subject)) return { ...NOTHING, order };
@@ -193,17 +194,18 @@ export class SharedTier {
     { variant, at, order }: { variant: string; at: number; order: number },
   ): Promise<'kept' | 'lost' | 'unavailable'> {
     const seal = await this.#currentSeal();
-    if (seal === undefined || this.#generation === undefined) return 'unavailable';
+    const name = seal && this.#generations.nameOf(seal, subject);
+    if (seal === undefined || name === undefined) return 'unavailable';
+    if (this.#generations.isInvalid(order)) return 'lost';
     const age = this.#options.clock() - at;
     const ttl = this.#life - age;
     const valueText = textOf(value);
     if (valueText === undefined || ttl <= 0) return 'unavailable';
     const row: Row = { variant, at: this.#options.wallClock() - age, life: this.#life };
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
-    const name = this.#nameOf(seal, subject);
     const sealed = seal.seal(`${name} ${order}`, text);
     const kept = await this.#store.write(name, sealed, Math.ceil(ttl), order);
-    if (kept === true) this.#latestOrder = Math.max(order, this.#latestOrder);
+    if (kept === true) this.#orders.saw(order);
     return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
   }
 
@@ -236,8 +238,8 @@ export class SharedTier {
    * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidateAll(): Promise<void> {
-    this.#newGeneration();
-    if (await this.#sendGeneration()) return;
+    this.#invalidateAll();
+    if ((await this.#currentSeal()) !== undefined && (await this.#generations.know())) return;
     this.#sendLater();
     throw notSent();
   }
@@ -256,17 +258,6 @@ export class SharedTier {
     this.#store.close();
   }
 
-  /**
-   * The order of a request that begins now. It is later than all that this process has seen, because the
-   * clock of a shared cache that fails over can step back. Positive answers have even numbers. A negative
-   * answer has the odd number that follows, so that it counts when both were requested at the same time.
-   */
-  #orderAfter({ now, order }: SharedRow): number {
-    const next = Math.max(now, order + 1, this.#latestOrder + 1);
-    this.#latestOrder = Math.max(now, this.#latestOrder);
-    return next + (next % 2);
-  }
-
   /** Whether this process knows an invalidation of a row that the shared cache has not got, or has lost. */
   #isKnownInvalid(subject: string, answer: SharedAnswer): boolean {
     return isPositive(answer) && this.#hasTombstone(subject, answer.order);
@@ -274,7 +265,7 @@ export class SharedTier {
 
   /** Whether the answers up to an order are invalid, as far as this process knows. */
   #hasTombstone(subject: string, order: number): boolean {
-    if (this.#unsent.has(subject)) return true;
+    if (this.#unsent.has(subject) || this.#generations.isInvalid(order)) return true;
     return order <= this.#tombstones.orderOf(subject);
   }
 
@@ -301,65 +292,19 @@ export class SharedTier {
     return this.#store.subscribe((message) => this.#onMessage(message), this.#hasCached);
   }
 
-  #nameOf(seal: Seal, subject: string): string {
-    return seal.name(`${this.#generation} ${subject}`);
-  }
-
-  #newGeneration(): void {
-    this.#generation = randomBytes(12).toString('base64url');
-    this.#lastGeneration = this.#generation;
-    this.#unsentGeneration = this.#generation;
+  /** Begins a new generation, as soon as the shared cache can be asked. */
+  #invalidateAll(): void {
+    this.#generations.invalidateAll();
     // No row of an earlier generation is found any more.
     this.#unsent.clear();
     this.#tombstones.clear();
-  }
-
-  async #readGeneration(seal: Seal): Promise<boolean> {
-    if (this.#unsentGeneration !== undefined) return this.#sendGeneration();
-    const name = seal.name(GENERATION);
-    const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return false;
-    if (row.value === undefined && this.#lastGeneration !== '') {
-      // The shared cache has lost it, in a restart or a failover.
-      this.#unsentGeneration = this.#lastGeneration;
-      this.#generation = this.#lastGeneration;
-      return this.#sendGeneration();
-    }
-    const generation = row.value === undefined ? '' : seal.open(`${name} ${row.order}`, row.value);
-    if (generation === undefined) return false;
-    if (generation !== this.#lastGeneration) {
-      // Its message was missed. Its age is measured by the shared cache's own clock.
-      const ago = Math.max(0, row.now - row.order) / 1000;
-      this.#options.onAllInvalidated(this.#options.clock() - ago);
-    }
-    this.#generation = generation;
-    this.#lastGeneration = generation;
-    return true;
-  }
-
-  async #sendGeneration(): Promise<boolean> {
-    const generation = this.#unsentGeneration;
-    if (generation === undefined) return true;
-    if ((await this.#currentSeal()) === undefined) return false;
-    let isSent = true;
-    for (const seal of this.#seals.all) {
-      const name = seal.name(GENERATION);
-      const row = await this.#store.read(name);
-      if (row === UNAVAILABLE) return false;
-      const message = { generation };
-      isSent =
-        (await this.#writeAndPublish(seal, name, this.#orderAfter(row), generation, message)) &&
-        isSent;
-    }
-    if (isSent && this.#unsentGeneration === generation) this.#unsentGeneration = undefined;
-    return isSent;
   }
 
   /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async #send(invalidation: Invalidation): Promise<boolean> {
     this.#unsent.set(invalidation.subject, invalidation);
     const isTooMany = this.#unsent.size > MOST_UNSENT;
-    if (isTooMany) this.#newGeneration();
+    if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#sendLater();
     return isSent;
@@ -368,14 +313,14 @@ export class SharedTier {
   async #trySend(invalidation: Invalidation): Promise<boolean> {
     const { subject, negative } = invalidation;
     if ((await this.#currentSeal()) === undefined) return false;
-    let isSent = true;
+    // Where a generation cannot be stored, the message is sent all the same.
+    let isSent = await this.#generations.know();
     for (const seal of this.#seals.all) {
-      if (this.#generation === undefined && !(await this.#readGeneration(seal))) return false;
-      const name = this.#nameOf(seal, subject);
+      const name = this.#generations.nameOf(seal, subject);
       if (invalidation.order === undefined) {
-        const row = await this.#store.read(name);
+        const row = await this.#store.read(name ?? this.#generations.rowOf(seal));
         if (row === UNAVAILABLE) return false;
-        invalidation.order = this.#orderAfter(row) + 1;
+        invalidation.order = this.#orders.after(row) + 1;
       }
       const { order } = invalidation;
       const age = negative && this.#options.clock() - negative.at;
@@ -383,7 +328,11 @@ export class SharedTier {
       const no = negative !== undefined;
       const row: Row = { no, variant: negative?.variant, age, at, life: this.#life };
       const text = JSON.stringify(row);
-      isSent = (await this.#writeAndPublish(seal, name, order, text, { subject, order })) && isSent;
+      const sealed = seal.seal(`${name} ${order}`, text);
+      const isStored =
+        name !== undefined && (await this.#store.replace(name, sealed, this.#life, order));
+      const isPublished = await this.#publish(seal, { subject, order, isStored });
+      isSent = isSent && isStored && isPublished;
     }
     if (!isSent) return false;
     this.#tombstones.keep(subject, invalidation.order ?? 0, true);
@@ -391,20 +340,9 @@ export class SharedTier {
     return true;
   }
 
-  /** Returns whether the row is stored and the message is published. */
-  async #writeAndPublish(
-    seal: Seal,
-    name: string,
-    order: number,
-    text: string,
-    message: Message,
-  ): Promise<boolean> {
-    const sealed = seal.seal(`${name} ${order}`, text);
-    const isStored = UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
-    // At least a process that starts later must not find the earlier row.
-    if (!isStored) await this.#store.delete(name);
-    const published = JSON.stringify({ ...message, isStored, from: this.#id });
-    return (await this.#store.publish(seal.seal(INVALIDATION, published))) && isStored;
+  #publish(seal: Seal, message: Message): Promise<boolean> {
+    const text = JSON.stringify({ ...message, from: this.#id });
+    return this.#store.publish(seal.seal(INVALIDATION, text));
   }
 
   #sendLater(): void {
@@ -420,7 +358,8 @@ export class SharedTier {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
     try {
-      let isSent = await this.#sendGeneration();
+      const isSealed = (await this.#currentSeal()) !== undefined;
+      let isSent = isSealed && (await this.#generations.retry());
       for (const invalidation of [...this.#unsent.values()]) {
         if (!isSent) break;
         isSent = await this.#trySend(invalidation);
@@ -444,9 +383,13 @@ export class SharedTier {
 
   /** Messages were missed, perhaps of a new generation. The shared cache can be reached again. */
   #onMissed(): void {
-    this.#generation = this.#unsentGeneration;
+    this.#generations.forget();
     this.#options.onMissed();
     // A server that restarted empty, or a replica that was behind, has not got the latest ones.
+    this.#sendAgain();
+  }
+
+  #sendAgain(): void {
     for (const [subject, order] of this.#tombstones.recent()) {
       if (!this.#unsent.has(subject)) this.#unsent.set(subject, { subject, order });
     }
@@ -458,21 +401,22 @@ export class SharedTier {
     for (const seal of this.#seals.all) {
       const text = seal.open(INVALIDATION, sealed);
       if (text === undefined) continue;
-      const { from, generation, subject, order, isStored = false } = JSON.parse(text) as Message;
+      const message = JSON.parse(text) as Message;
+      const { from, allUpTo, subject, order, isStored = false } = message;
       if (from === this.#id) return true;
-      if (generation !== undefined) {
-        if (!isStored) this.#lastGeneration = generation;
-        // Two processes can begin one at the same time: the one that is stored counts, and is read.
-        if (this.#unsentGeneration === undefined) {
-          this.#generation = isStored ? undefined : generation;
-        }
-        this.#options.onAllInvalidated(this.#options.clock());
+      if (allUpTo !== undefined) {
+        this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {
-        this.#latestOrder = Math.max(order, this.#latestOrder);
+        this.#orders.saw(order);
+        // Sent again.
+        if (order <= this.#tombstones.orderOf(subject)) return true;
         const [kind = '', ...key] = subject.split(' ');
-        const isKnown = this.#options.onInvalidated(kind, key.join(' '), order);
+        const hadAnswer = this.#options.onInvalidated(kind, key.join(' '), order);
+        // Its sender does not know the current secret yet.
+        const isEarlier = seal !== this.#seals.all[0];
         // Where the shared cache has stored it, a tombstone is needed only for what this process had.
-        if (isKnown || !isStored) this.#tombstones.keep(subject, order, false);
+        if (hadAnswer || isEarlier || !isStored) this.#tombstones.keep(subject, order, false);
+        if (isEarlier && !this.#unsent.has(subject)) void this.#send({ subject, order });
       }
       return true;
     }

@@ -24,6 +24,8 @@ export interface Backend {
   readonly isPrompt: boolean;
   /** Forgets all rows and cuts all connections for a moment, as a server that restarts empty. */
   restartEmpty(): Promise<void>;
+  /** Forgets one row, as a server that is short of memory. */
+  evict(n: number): Promise<void>;
 }
 
 export const PROCESSES = 3;
@@ -50,6 +52,7 @@ type Step =
   | { readonly do: 'outage'; readonly on: boolean }
   | { readonly do: 'link'; readonly of: number; readonly state: LinkState }
   | { readonly do: 'flush' }
+  | { readonly do: 'evict'; readonly row: number }
   | { readonly do: 'wait'; readonly milliseconds: number }
   | { readonly do: 'step clock'; readonly of: number; readonly by: number };
 
@@ -96,6 +99,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('flush' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('evict' as const), row: fc.nat(9) }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -378,6 +382,11 @@ export async function runSequence(
         disturbances++;
         lose();
         await toldByNow();
+      } else if (each.do === 'evict') {
+        await backend.evict(each.row);
+        disturbances++;
+        // What a process has missed while it was cut off was perhaps nowhere else.
+        missed.splice(0);
       } else if (each.do === 'wait') {
         now += each.milliseconds;
         await wait(Math.min(each.milliseconds, 31_000));

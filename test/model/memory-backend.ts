@@ -23,6 +23,11 @@ export class MemoryBackend implements Backend {
     this.#server.locks.clear();
     for (const link of this.#links) link.reconnect();
   }
+
+  async evict(n: number): Promise<void> {
+    const names = [...this.#server.rows.keys()];
+    this.#server.rows.delete(names[n % names.length] ?? '');
+  }
 }
 
 class MemoryLink implements Link {

@@ -40,15 +40,16 @@ interface SharedEntry {
  */
 function redisWith(
   row: unknown,
-  isElsewhere: (key: string) => boolean = () => true,
-  shared?: SharedEntry,
+  sharedAt: (key: string) => SharedEntry | undefined = () => undefined,
 ): ConstructorParameters<typeof RedisTokenStore>[0]['client'] {
   const nothing = async () => null;
   const time = [String(NOW / 1000), '9'];
-  const run = async (_script: string, { keys: [key = ''] }: { keys: string[] }) =>
-    shared === undefined || isElsewhere(key)
+  const run = async (_script: string, { keys: [key = ''] }: { keys: string[] }) => {
+    const shared = sharedAt(key);
+    return shared === undefined
       ? [null, -2, ...time]
       : [`${shared.order}:${shared.value}`, shared.expiresAt - NOW, ...time];
+  };
   const client = {
     isOpen: true,
     isReady: true,
@@ -184,19 +185,22 @@ export const storeRows = (answers: RealAnswers): Target[] => [
       };
       const first = askedBy(yes, { shared }, isMoved ? 'another-code-1' : SECRET.code);
       await first.answer;
-      const [[name, row] = ['', undefined]] = shared.rows;
+      const [[beginning, generation] = [''], [name, row] = ['']] = shared.rows;
       assert.ok(row !== undefined, 'the answer was not shared');
       const value = edited(row.value, change);
-      // What else is looked for there, as whether all was invalidated, is not.
-      const isElsewhere = (key: string): boolean =>
-        shared.looked.has(key.slice(key.lastIndexOf(':') + 1)) && !key.endsWith(name);
+      // What else is looked for there is as it was.
+      const rowAt = (key: string): SharedEntry | undefined => {
+        if (key.endsWith(beginning)) return generation;
+        const isElsewhere = shared.looked.has(key.slice(key.lastIndexOf(':') + 1));
+        return isElsewhere && !key.endsWith(name) ? undefined : { ...row, value };
+      };
       const corrupt = isRedis
-        ? new RedisCache({ client: redisWith(undefined, isElsewhere, { ...row, value }) })
+        ? new RedisCache({ client: redisWith(undefined, rowAt) })
         : Object.assign(new MemorySharedCache(clock), {
-            read: async (key: string) =>
-              isElsewhere(key)
-                ? { value: undefined, order: 0, ttl: 0, now: NOW * 1000 }
-                : { value, order: row.order, ttl: row.expiresAt - NOW, now: NOW * 1000 + 9 },
+            read: async (key: string) => {
+              const { value, order, expiresAt } = rowAt(key) ?? { order: 0, expiresAt: NOW };
+              return { value, order, ttl: expiresAt - NOW, now: NOW * 1000 + 9 };
+            },
           });
       const second = askedBy(refusal, { shared: corrupt }, SECRET.code);
       const result = await second.answer;

@@ -1,0 +1,169 @@
+import type { Message } from './invalidations.js';
+import type { Seal, Seals } from './seal.js';
+import { type GuardedSharedCache, type Orders, UNAVAILABLE } from './shared-cache.js';
+
+const NAME = 'generation';
+/** How long the row of a generation is kept, in milliseconds: a year. Without it, all answers are lost. */
+const LIFE = 365 * 24 * 3_600_000;
+/** How many times a row is read when other processes replace it meanwhile. */
+const MOST_ROUNDS = 5;
+
+/** What {@link Generations} needs from the shared tier, and calls on it. */
+export interface GenerationsOptions {
+  readonly store: GuardedSharedCache;
+  readonly seals: Seals;
+  readonly orders: Orders;
+  publish(seal: Seal, message: Message): Promise<boolean>;
+  /** Another process has invalidated everything, this many milliseconds ago. */
+  onAllInvalidated(ago: number): void;
+  /** A generation was lost, and with it the tombstones. */
+  onLost(): void;
+  /** A new generation cannot be stored now. */
+  onRefused(): void;
+}
+
+/**
+ * The generations of the rows, one under each secret. Names contain the generation, so the rows of an
+ * earlier one are not found. A new one begins when everything is invalidated, and when the row of the
+ * current one is lost.
+ *
+ * Its number is the order of its row. The row holds the order up to which everything is invalid; of two
+ * such orders, the later counts.
+ */
+export class Generations {
+  readonly #options: GenerationsOptions;
+  /** The known ones. */
+  #numbers = new WeakMap<Seal, number>();
+  /** Infinity: up to an order that the shared cache has not given yet. */
+  #allInvalidUpTo = 0;
+  /** Counts the calls of {@link invalidateAll}. */
+  #calls = 0;
+  #reading: Promise<boolean> | undefined;
+  /** Those under these secrets are not published yet. */
+  readonly #unpublished = new WeakSet<Seal>();
+  #isRefused = false;
+
+  constructor(options: GenerationsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether an answer of this order is invalid because everything was invalidated later. */
+  isInvalid(order: number): boolean {
+    return order <= this.#allInvalidUpTo;
+  }
+
+  /** The name of a row; `undefined`: its generation is not known. */
+  nameOf(seal: Seal, subject: string): string | undefined {
+    const number = this.#numbers.get(seal);
+    return number === undefined ? undefined : seal.name(`${number} ${subject}`);
+  }
+
+  /** The name of the row that holds the generation. */
+  rowOf(seal: Seal): string {
+    return seal.name(NAME);
+  }
+
+  /** Messages were missed: the rows are read again. */
+  forget(): void {
+    this.#numbers = new WeakMap();
+  }
+
+  /** Invalidates everything requested until now. {@link know} stores and publishes it. */
+  invalidateAll(): void {
+    this.#calls++;
+    this.#allInvalidUpTo = Number.POSITIVE_INFINITY;
+    for (const seal of this.#options.seals.all) this.#unpublished.add(seal);
+    this.#isRefused = false;
+    this.forget();
+  }
+
+  /** Tries again to store a generation that was refused. */
+  retry(): Promise<boolean> {
+    this.#isRefused = false;
+    return this.know();
+  }
+
+  /** Returns whether the generations are known, stored, and published where they are new. */
+  async know(): Promise<boolean> {
+    const { store, seals } = this.#options;
+    // Without messages, another process can have begun a new one at any time.
+    if (!store.isListening) return this.#readAll();
+    while (seals.all.some((seal) => !this.#numbers.has(seal))) {
+      this.#reading ??= this.#readAll().finally(() => {
+        this.#reading = undefined;
+      });
+      if (!(await this.#reading)) return false;
+    }
+    return true;
+  }
+
+  /** Another process has published its generation. */
+  receive(seal: Seal, { allUpTo = 0, generation }: Message): void {
+    const isPending = this.#allInvalidUpTo === Number.POSITIVE_INFINITY;
+    const isNew = isPending || allUpTo > this.#allInvalidUpTo;
+    const isKnown = generation === undefined || generation === this.#numbers.get(seal);
+    if (isKnown && allUpTo === this.#allInvalidUpTo) return;
+    this.forget();
+    if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
+    if (isNew) this.#options.onAllInvalidated(0);
+    // Its sender can also have missed what this process knows.
+    else this.#options.onLost();
+  }
+
+  async #readAll(): Promise<boolean> {
+    for (const seal of this.#options.seals.all) if (!(await this.#read(seal))) return false;
+    return true;
+  }
+
+  /** Reads the generation under a secret. Begins one where there is none, or one that misses an invalidation. */
+  async #read(seal: Seal): Promise<boolean> {
+    const { store, seals, orders, publish, onAllInvalidated, onLost, onRefused } = this.#options;
+    const name = this.rowOf(seal);
+    for (let round = 1; round <= MOST_ROUNDS; round++) {
+      const calls = this.#calls;
+      const row = await store.read(name);
+      if (row === UNAVAILABLE) return false;
+      const text = row.value && seal.open(`${name} ${row.order}`, row.value);
+      const storedUpTo = text === undefined ? -1 : Number(text);
+      if (row.value !== undefined && !(storedUpTo >= 0)) return false;
+      // Everything was invalidated after this was read.
+      if (calls !== this.#calls) continue;
+      if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
+        this.#allInvalidUpTo = orders.after(row);
+      }
+      if (storedUpTo > this.#allInvalidUpTo) {
+        // The message was missed. Its age is measured by the shared cache's own clock.
+        this.#allInvalidUpTo = storedUpTo;
+        onAllInvalidated(Math.max(0, row.now - storedUpTo) / 1000);
+      }
+      const allUpTo = this.#allInvalidUpTo;
+      // No process has shared anything under an earlier secret, or all of it is lost.
+      const isUnused = row.value === undefined && seal !== seals.all[0];
+      if (storedUpTo === allUpTo || isUnused) {
+        const generation = row.order;
+        if (this.#unpublished.has(seal) && !(await publish(seal, { allUpTo, generation }))) {
+          onRefused();
+          return false;
+        }
+        if (calls !== this.#calls) continue;
+        this.#unpublished.delete(seal);
+        this.#numbers.set(seal, generation);
+        orders.saw(Math.max(generation, allUpTo));
+        return true;
+      }
+      if (this.#isRefused) return false;
+      this.#unpublished.add(seal);
+      const order = orders.after(row);
+      const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
+      if (!(await store.replace(name, sealed, LIFE, order))) {
+        this.#isRefused = true;
+        await publish(seal, { allUpTo });
+        onRefused();
+        return false;
+      }
+      // The tombstones of the generation before are not found any more.
+      onLost();
+    }
+    return false;
+  }
+}

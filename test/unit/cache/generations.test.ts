@@ -1,0 +1,211 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Seal } from '../../../src/cache/seal.js';
+import { rejection } from '../../support/errors.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { CODE, KEY } from '../../support/wire.js';
+import { fleet as fleetOf, OTHER, OTHER_KEY } from './support.js';
+
+// What is invalidated as a whole stays so, whichever row the shared cache loses or refuses.
+
+const SHOP = 'https://market.example\n';
+const rowOf = (key = KEY): string => new Seal(key, SHOP).name('generation');
+
+function fleet() {
+  const given = fleetOf();
+  return {
+    ...given,
+    /** The shared cache drops the row of the generation, as when it is short of memory. */
+    evict: () => expect(given.shared.rows.delete(rowOf())).toBe(true),
+    /** A process that receives no messages until it is connected again. */
+    async joinCut() {
+      const { shared } = given;
+      const { subscribe } = shared;
+      let isCut = true;
+      let missed: () => void = () => {};
+      shared.subscribe = (listener) => {
+        missed = () => listener(undefined);
+        return subscribe.call(shared, (key) => isCut || listener(key));
+      };
+      const two = given.join();
+      await two.getAccount();
+      shared.subscribe = subscribe;
+      const connect = (): void => {
+        isCut = false;
+        missed();
+      };
+      return { two, connect };
+    },
+  };
+}
+
+beforeEach(async () => {
+  // Loads what the first call of a client would wait for.
+  await new KeyApiService().client().getAccount();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => void vi.useRealTimers());
+
+describe('the row of the generation is lost alone', () => {
+  it('a process that starts then finds nothing that was shared before', async () => {
+    const { service, join, evict } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await one.invalidate();
+    evict();
+    service.says = 'negative';
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+
+  it('twice: nor what was shared between', async () => {
+    const { service, join, evict } = fleet();
+    await join().validatePurchase(CODE);
+    evict();
+    await join().validatePurchase(CODE, { fresh: true });
+    await join().invalidate();
+    evict();
+    service.says = 'negative';
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+
+  it('a process that was cut off meanwhile still hears from the others what it missed', async () => {
+    const { service, join, joinCut, evict } = fleet();
+    const one = join();
+    const { two, connect } = await joinCut();
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    await one.invalidate();
+    evict();
+    connect();
+    await settle();
+    service.says = 'outage';
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('the last positive answer still serves while the service is down', async () => {
+    const { service, shared, join } = fleet();
+    const processes = [join(), join()];
+    for (const each of processes) await each.validatePurchase(CODE);
+    shared.rows.clear();
+    shared.reconnect();
+    await settle();
+    service.says = 'outage';
+    for (const each of processes) {
+      expect((await each.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+    }
+  });
+});
+
+it('a generation that several processes begin at once is published a few times, and no more', async () => {
+  const { shared, join } = fleet();
+  const { publish } = shared;
+  // As over a network: messages arrive while other calls are under way.
+  shared.publish = async (key) => {
+    await new Promise((resolve) => setTimeout(resolve, 3));
+    return publish.call(shared, key);
+  };
+  let key = KEY;
+  const processes = [1, 2, 3].map(() => join({}, { apiKey: () => key }));
+  const ask = async () => {
+    const asked = processes.map((each, n) => each.getItem(shared.messages.length * 10 + n));
+    await vi.advanceTimersByTimeAsync(2000);
+    await Promise.all(asked);
+  };
+  await ask();
+  key = OTHER_KEY;
+  await ask();
+  shared.messages.length = 0;
+  shared.rows.clear();
+  shared.reconnect();
+  await ask();
+  expect(shared.messages.length).toBeLessThan(20);
+  shared.messages.length = 0;
+  await ask();
+  expect(shared.messages).toEqual([]);
+});
+
+describe('an invalidation of everything', () => {
+  it.each(['write', 'publish'] as const)('that %s refuses is sent later', async (method) => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    shared.broken.add(method);
+    expect((await rejection(one.invalidate())).code).toBe('store_unavailable');
+    shared.broken.clear();
+    await vi.advanceTimersByTimeAsync(1000);
+    await settle();
+    service.says = 'negative';
+    for (const each of [two, join()]) expect(await each.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('of two processes at once, one of which cannot write, holds after a rotation', async () => {
+    const { service, shared, join } = fleet();
+    let key = KEY;
+    const rotated = { apiKey: () => key };
+    const [one, two] = [join({}, rotated), join({}, rotated)];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    shared.broken.add('write');
+    const first = rejection(one.invalidate());
+    await settle();
+    shared.broken.clear();
+    await two.invalidate();
+    await first;
+    await vi.advanceTimersByTimeAsync(60_000);
+    key = OTHER_KEY;
+    for (const each of [one, two]) await each.validatePurchase(OTHER);
+    await one.invalidate();
+    service.says = 'negative';
+    for (const each of [one, two, join({}, rotated)]) {
+      expect(await each.validatePurchase(CODE)).toBeNull();
+      expect(await each.validatePurchase(OTHER)).toBeNull();
+    }
+  });
+
+  it('holds against an answer that was requested before and arrives later', async () => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.getAccount();
+    service.hold();
+    const late = two.validatePurchase(CODE);
+    await settle();
+    await one.invalidate();
+    service.says = 'negative';
+    await service.release();
+    await late;
+    expect(shared.rows.size).toBeGreaterThan(0);
+    expect(await join().validatePurchase(CODE)).toBeNull();
+  });
+});
+
+describe('an invalidation that is sealed with an earlier secret', () => {
+  it('holds under the current one too', async () => {
+    const { service, join } = fleet();
+    let key = KEY;
+    const both = join({}, { apiKey: () => key });
+    const old = join();
+    for (const each of [old, both]) await each.getAccount();
+    key = OTHER_KEY;
+    // A process that has known only the new one shares what the earlier one is about to invalidate.
+    await both.getItem(1);
+    await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE);
+    await old.invalidate(CODE);
+    await settle();
+    service.says = 'negative';
+    expect(await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE)).toBeNull();
+  });
+});
+
+describe('a caller that passes `fresh` while the service is down', () => {
+  it('leaves no positive answer to others that another process knows to be invalid', async () => {
+    const { service, join, joinCut } = fleet();
+    const one = join();
+    const { two, connect } = await joinCut();
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    service.says = 'negative';
+    await one.validatePurchase(CODE, { fresh: true });
+    connect();
+    service.says = 'outage';
+    const both = [two.validatePurchase(CODE, { fresh: true }), two.validatePurchase(CODE)];
+    const [fresh, joined] = await Promise.allSettled(both);
+    expect(fresh).toMatchObject({ status: 'rejected' });
+    expect(joined).not.toMatchObject({ value: { purchase_code: CODE } });
+  });
+});
