@@ -62,7 +62,7 @@ describe.each(DEAD)('a service that %s', (_name, behave) => {
     await breakIt(shop);
     await visits(shop, 100, 50);
     await time.pass(60_000);
-    shop.behave = { answer: 'yes', after: 50 };
+    shop.behave = { answer: 'positive', after: 50 };
     const before = shop.service.count();
     await visits(shop, 50);
     await time.pass(49);
@@ -72,7 +72,7 @@ describe.each(DEAD)('a service that %s', (_name, behave) => {
     await visits(shop, 100);
     await time.pass(10_000);
     expect(shop.service.count() - before).toBe(101);
-    expect(shop.ends.map(({ code }) => code)).toEqual(Array(100).fill('yes'));
+    expect(shop.ends.map(({ code }) => code)).toEqual(Array(100).fill('positive'));
   });
 });
 
@@ -121,10 +121,10 @@ describe('an outage of any course', () => {
       await visits(shop, 100);
       await time.pass(20);
       expect(shop.service.count()).toBe(100);
-      shop.behave = { answer: 'yes', after: 20 };
+      shop.behave = { answer: 'positive', after: 20 };
       await time.pass(1000);
       expect(shop.ends).toHaveLength(100);
-      expect(shop.ends.filter(({ code }) => code !== 'yes')).toEqual([]);
+      expect(shop.ends.filter(({ code }) => code !== 'positive')).toEqual([]);
       expect(shop.service.count()).toBe(200);
     },
   );
@@ -163,7 +163,7 @@ describe('the call that tries whether the service is back', () => {
 describe('a service that fails now and then', () => {
   it('is still tried again: one failure in three costs a visitor nothing', async () => {
     const { service, keyApi } = openShop(time, {}, (n) => ({
-      answer: n % 3 === 0 ? '500' : 'yes',
+      answer: n % 3 === 0 ? '500' : 'positive',
       after: 20,
     }));
     for (let visitor = 0; visitor < 300; visitor++) {
@@ -180,7 +180,7 @@ describe('a service that asks to be left alone', () => {
     shop.behave = { answer: '429', after: 10, retryAfter: 30 };
     shop.visit();
     await time.pass(10);
-    shop.behave = { answer: 'yes', after: 10 };
+    shop.behave = { answer: 'positive', after: 10 };
     const before = shop.service.count();
     await visits(shop, 290, 100);
     expect(shop.service.count()).toBe(before);

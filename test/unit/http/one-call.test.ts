@@ -77,12 +77,12 @@ describe('one call, whatever the service does', () => {
         const answers = service.requests.map(
           (_request, n) => given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
         );
-        if (ended.value === null) expect(answers).toContain('no');
-        else if (ended.value !== undefined) expect(answers.at(-1)).toBe('yes');
+        if (ended.value === null) expect(answers).toContain('negative');
+        else if (ended.value !== undefined) expect(answers.at(-1)).toBe('positive');
         else expect(ended.code).toBeDefined();
-        seen.add(ended.code ?? (ended.value === null ? 'no' : 'yes'));
-        // The check of the key before a no is believed is a question of its own, and others may wait
-        // for it: it can outlive the call, but is no less bounded.
+        seen.add(ended.code ?? (ended.value === null ? 'negative' : 'positive'));
+        // The check of the key before a negative answer counts is a separate request, which other
+        // callers can wait for: it can outlive the call, but it is bounded too.
         await time.pass(120_000);
         expect(service.count(ACCOUNT)).toBeLessThanOrEqual(given.retries + 1);
         await expectSilence(service);
@@ -92,14 +92,14 @@ describe('one call, whatever the service does', () => {
     // The runs reached every end there is.
     expect([...seen].sort()).toEqual([
       'api_key_rejected',
-      'no',
+      'negative',
+      'positive',
       'service_unavailable',
       'unexpected_response',
-      'yes',
     ]);
   });
 
-  it('a null always stands on a no of the service, and a key that it knows', async () => {
+  it('a null always has a negative answer of the service, and a key that it knows', async () => {
     let nulls = 0;
     await fc.assert(
       fc.asyncProperty(mostlyAnswers, async (given) => {
@@ -111,8 +111,8 @@ describe('one call, whatever the service does', () => {
           path,
           answer: given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
         }));
-        expect(said).toContainEqual({ path: VALIDATION, answer: 'no' });
-        expect(said.at(-1)).toEqual({ path: ACCOUNT, answer: 'yes' });
+        expect(said).toContainEqual({ path: VALIDATION, answer: 'negative' });
+        expect(said.at(-1)).toEqual({ path: ACCOUNT, answer: 'positive' });
       }),
       RUNS,
     );

@@ -22,7 +22,7 @@ interface Place extends SandboxListening {
 interface Method {
   readonly name: string;
   readonly path: string;
-  readonly ends: 'answer' | 'no';
+  readonly ends: 'positive' | 'negative';
   readonly isExchange: boolean;
   /** The only path that is broken, where that is not the one that is asked. */
   readonly only?: `/${string}`;
@@ -41,30 +41,30 @@ const ITEM = '/api/items/item';
 const VALIDATION = '/api/purchases/validation';
 
 const METHODS: Method[] = [
-  of('getAccount', ACCOUNT, 'answer', (_p, keyApi) => keyApi.getAccount()),
-  of('listItems', '/api/items/all', 'answer', (_p, keyApi) => keyApi.listItems()),
-  of('getItem, hit', ITEM, 'answer', (_p, keyApi) => keyApi.getItem(1042)),
-  of('getItem, miss', ITEM, 'no', (_p, keyApi) => keyApi.getItem(7)),
-  of('validatePurchase, valid', VALIDATION, 'answer', ({ code }, keyApi) =>
+  of('getAccount', ACCOUNT, 'positive', (_p, keyApi) => keyApi.getAccount()),
+  of('listItems', '/api/items/all', 'positive', (_p, keyApi) => keyApi.listItems()),
+  of('getItem, hit', ITEM, 'positive', (_p, keyApi) => keyApi.getItem(1042)),
+  of('getItem, miss', ITEM, 'negative', (_p, keyApi) => keyApi.getItem(7)),
+  of('validatePurchase, valid', VALIDATION, 'positive', ({ code }, keyApi) =>
     keyApi.validatePurchase(code),
   ),
-  of('validatePurchase, invalid', VALIDATION, 'no', (_p, keyApi) =>
+  of('validatePurchase, invalid', VALIDATION, 'negative', (_p, keyApi) =>
     keyApi.validatePurchase(UNKNOWN_CODE),
   ),
   of(
     'exchange',
     '/api/authorize',
-    'answer',
+    'positive',
     async (place, _a, loginApi) => loginApi.exchange(await newKey(place)),
     true,
   ),
-  of('getUser', '/api/get_user_info', 'answer', ({ token }, _a, loginApi) =>
+  of('getUser', '/api/get_user_info', 'positive', ({ token }, _a, loginApi) =>
     loginApi.getUser(token),
   ),
 ];
 
 /** While the key is checked, no code or item is called invalid. */
-const CHECKS: Method[] = METHODS.filter(({ ends }) => ends === 'no').map((method) => ({
+const CHECKS: Method[] = METHODS.filter(({ ends }) => ends === 'negative').map((method) => ({
   ...method,
   name: `${method.name}, while the key is checked`,
   only: ACCOUNT,

@@ -11,7 +11,7 @@ import {
 } from './cases/login-api-cases.js';
 import { type Documented, type Fact, settingsOf } from './facts/fact.js';
 import { LOGIN_API_FACTS } from './facts/login-api-facts.js';
-import { endOf, recorder } from './recorder.js';
+import { recorder } from './recorder.js';
 import { changed, endingOf, expectEnding } from './support.js';
 
 const { specified, pairs, count } = settingsOf(LOGIN_API_FACTS);
@@ -24,7 +24,7 @@ afterAll(() => world.close());
 
 /** How a case may end where these facts hold. What happens first, nobody wrote down: any may show. */
 function allowedEnds({ name, ends, asksNobody }: LoginApiCase, facts: readonly Fact[]): string[] {
-  const end = typeof ends === 'object' || ends === 'token' ? 'answer' : ends;
+  const end = typeof ends === 'object' || ends === 'token' ? 'positive' : ends;
   if (asksNobody) return [end];
   const outages = facts.flatMap(({ outage }) => outage ?? []);
   if (outages.length > 0) return outages;
@@ -58,9 +58,9 @@ async function tryCase(each: LoginApiCase, facts: readonly Fact[], mine: Belongi
   const answer = answers.get(LOGIN_ENDPOINTS[endpoint].path);
   if (answer !== undefined) {
     const { ends } = judgeLoginApi(endpoint, answer);
-    expect.soft(ends, `${each.name}: the oracle`).toContain(endOf(ending));
+    expect.soft(ends, `${each.name}: the oracle`).toContain(ending.end);
   }
-  if (ending.end !== 'answer') return;
+  if (ending.end !== 'positive') return;
   if (typeof each.ends === 'object') {
     const wanted = changed(world.documented[each.ends.user], ['user'], facts);
     expectUser(each.name, ending.value as Documented, wanted);

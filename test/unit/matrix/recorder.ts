@@ -1,7 +1,5 @@
 import type { Agent, Dispatcher } from 'undici';
-import type { End } from '../../oracle/answers.js';
 import type { WireAnswer } from '../../support/service-in-memory.js';
-import type { Ending } from './support.js';
 
 /** A dispatcher that passes everything on to a real one, and keeps the last answer to each path. */
 export function recorder(agent: Agent) {
@@ -30,7 +28,3 @@ export function recorder(agent: Agent) {
   });
   return { dispatcher: dispatcher as Dispatcher, answers };
 }
-
-/** The end of a call in the words of the oracle. */
-export const endOf = ({ end }: Ending): End | 'TypeError' =>
-  end === 'answer' ? 'positive' : end === 'no' ? 'negative' : end;

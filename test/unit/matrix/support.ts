@@ -4,8 +4,8 @@ import type { Documented, Fact } from './facts/fact.js';
 
 /** How a call ended: an answer, `null` or `[]`, or an error. */
 export type Ending =
-  | { readonly end: 'answer'; readonly value: unknown }
-  | { readonly end: 'no' }
+  | { readonly end: 'positive'; readonly value: unknown }
+  | { readonly end: 'negative' }
   | { readonly end: MarketgateErrorCode; readonly retryAfter?: number | undefined }
   | { readonly end: 'TypeError' };
 
@@ -13,8 +13,8 @@ export type Ending =
 export async function endingOf(call: () => Promise<unknown>): Promise<Ending> {
   try {
     const value = await call();
-    const isNo = value === null || (Array.isArray(value) && value.length === 0);
-    return isNo ? { end: 'no' } : { end: 'answer', value };
+    const isNegative = value === null || (Array.isArray(value) && value.length === 0);
+    return isNegative ? { end: 'negative' } : { end: 'positive', value };
   } catch (error) {
     if (error instanceof TypeError) return { end: 'TypeError' };
     if (!isMarketgateError(error)) throw error;

@@ -19,7 +19,9 @@ const quickly = (...answers: Behaviour['answer'][]): fc.Arbitrary<Behaviour> =>
 
 export const plan = planOf(
   fc.record({
-    answer: fc.constantFrom(...(['yes', 'no', '500', 'reset', 'hang', 'page', '429'] as const)),
+    answer: fc.constantFrom(
+      ...(['positive', 'negative', '500', 'reset', 'hang', 'page', '429'] as const),
+    ),
     after: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 12_000 })),
     retryAfter: fc.integer({ min: 0, max: 20 }),
   }),
@@ -33,8 +35,11 @@ export type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 export const onlyFailures = planOf(quickly('500', 'reset'), { retries: 6, timeout: 20 });
 
 /** Most requests are answered, after a failure or two. */
-export const mostlyAnswers = planOf(quickly('no', 'no', 'yes', 'yes', '500', 'reset'), {
-  length: 2,
-  retries: 3,
-  timeout: 200,
-});
+export const mostlyAnswers = planOf(
+  quickly('negative', 'negative', 'positive', 'positive', '500', 'reset'),
+  {
+    length: 2,
+    retries: 3,
+    timeout: 200,
+  },
+);

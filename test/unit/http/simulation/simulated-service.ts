@@ -11,10 +11,10 @@ import { account, CODE, purchase, refusal, success } from '../../../support/wire
 /** How the service behaves towards one request. */
 export interface Behaviour {
   /**
-   * `yes` and `no` in the documented words; `500` a page; `reset` a cut connection; `hang` no answer;
+   * `positive` and `negative` in the documented words; `500` a page; `reset` a cut connection; `hang` no answer;
    * `page` an HTML page with 200; `429` with `Retry-After`.
    */
-  readonly answer: 'yes' | 'no' | '500' | 'reset' | 'hang' | 'page' | '429';
+  readonly answer: 'positive' | 'negative' | '500' | 'reset' | 'hang' | 'page' | '429';
   /** Milliseconds until that. */
   readonly after: number;
   /** Seconds, for `429`. */
@@ -22,22 +22,24 @@ export interface Behaviour {
 }
 
 /** The documented words of a positive and of a negative answer, by path. */
-const WORDS: Readonly<Record<string, { yes: object; no: [body: object, status: number] }>> = {
+const WORDS: Readonly<
+  Record<string, { positive: object; negative: [body: object, status: number] }>
+> = {
   '/api/account/details': {
-    yes: success({ data: account }),
-    no: [refusal('Invalid request'), 401],
+    positive: success({ data: account }),
+    negative: [refusal('Invalid request'), 401],
   },
   '/api/purchases/validation': {
-    yes: success({ data: { purchase } }),
-    no: [refusal('Invalid purchase code'), 404],
+    positive: success({ data: { purchase } }),
+    negative: [refusal('Invalid purchase code'), 404],
   },
   '/api/authorize': {
-    yes: { access_token: 'a-token' },
-    no: [{ error: true, message: 'Bad Request, invalid auth_key' }, 200],
+    positive: { access_token: 'a-token' },
+    negative: [{ error: true, message: 'Bad Request, invalid auth_key' }, 200],
   },
   '/api/get_user_info': {
-    yes: { user_info: { user_id: '77', user_name: 'mira', user_email: 'mira@example.test' } },
-    no: [{ error: true, message: 'Bad Request, expired access_token' }, 200],
+    positive: { user_info: { user_id: '77', user_name: 'mira', user_email: 'mira@example.test' } },
+    negative: [{ error: true, message: 'Bad Request, expired access_token' }, 200],
   },
 };
 
@@ -73,8 +75,8 @@ function replyTo(
   if (answer === '429') return page(429, { 'retry-after': String(retryAfter) });
   const words = WORDS[request.path];
   if (words === undefined || answer === 'page') return page();
-  if (answer === 'no') return json(...words.no);
+  if (answer === 'negative') return json(...words.negative);
   // A purchase is that of the code that was sent.
   const sent = request.parameter('purchase_code') ?? CODE;
-  return json(JSON.parse(JSON.stringify(words.yes).replace(CODE, sent)));
+  return json(JSON.parse(JSON.stringify(words.positive).replace(CODE, sent)));
 }

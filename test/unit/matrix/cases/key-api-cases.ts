@@ -126,7 +126,7 @@ export interface KeyApiCase {
   /** The documented answer and its kinds, or how it ends without one. */
   readonly ends:
     | { readonly documented: string; readonly kinds: readonly string[] }
-    | 'no'
+    | 'negative'
     | 'TypeError'
     | MarketgateErrorCode;
 }
@@ -163,14 +163,14 @@ export const KEY_API_CASES: readonly KeyApiCase[] = [
 
   of('listItems', items, answer('items', 'item')),
   of('listItems, one item', items, answer('oneItem', 'item'), 'one'),
-  of('listItems, no items', items, 'no', 'none'),
+  of('listItems, no items', items, 'negative', 'none'),
   of('listItems, wrong api_key', items, REJECTED, 'wrong'),
 
   of('getItem, hit', item(1042), answer('item', 'item')),
   of('getItem, audio', item('1054'), answer('audio', 'item')),
-  of('getItem, miss', item(7), 'no'),
-  of("getItem, another author's", item(9001), 'no'),
-  of('getItem, deleted', item(1044), 'no'),
+  of('getItem, miss', item(7), 'negative'),
+  of("getItem, another author's", item(9001), 'negative'),
+  of('getItem, deleted', item(1044), 'negative'),
   of('getItem, wrong api_key', item(1042), REJECTED, 'wrong'),
 
   of(
@@ -196,17 +196,17 @@ export const KEY_API_CASES: readonly KeyApiCase[] = [
   of(
     'validatePurchase, unknown',
     code(() => UNKNOWN),
-    'no',
+    'negative',
   ),
   of(
     'validatePurchase, refunded',
     code(({ refunded }) => refunded),
-    'no',
+    'negative',
   ),
   of(
     "validatePurchase, another author's",
     code(({ supported }) => supported),
-    'no',
+    'negative',
     'other',
   ),
   of(

@@ -30,7 +30,7 @@ export interface Fact {
   /** What the service's *no* can no longer be told by. Without both it is not understood. */
   readonly hidesNoIn?: 'words' | 'status';
   /** Cases that end otherwise than specified. */
-  readonly ends?: Readonly<Record<string, MarketgateErrorCode | 'no'>>;
+  readonly ends?: Readonly<Record<string, MarketgateErrorCode | 'negative'>>;
   /** What is other in a documented record, by its kind. */
   readonly changes?: Readonly<Record<string, Change>>;
   /** Whether it hides what other switches do, without being an outage. */

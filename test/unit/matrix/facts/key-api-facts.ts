@@ -69,7 +69,7 @@ export const KEY_API_FACTS: readonly Fact[] = [
   }),
   fact('singleItemBug', false),
   // That is what the service says.
-  fact('singleItemBug', true, { ends: { 'listItems, one item': 'no' } }),
+  fact('singleItemBug', true, { ends: { 'listItems, one item': 'negative' } }),
   fact('rateLimit', 'none'),
   fact('rateLimit', 'within', { setting: true }),
   fact('rateLimit', 'over', { setting: 0, outage: 'service_unavailable' }),
