@@ -46,16 +46,16 @@ const STYLE = trusted(`<style>
 :root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#d5d9e0;--main:#1f5fd0;--on:#fff}
 @media(prefers-color-scheme:dark){:root{--ink:#eef0f4;--soft:#a5adba;--ground:#14161a;--card:#1d2026;--line:#3a3f49;--main:#7aa7ff;--on:#0d1424}}
 *{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1.5rem;background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
-main{max-width:30rem;width:100%;padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:clamp(.75rem,5vw,1.5rem);background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
+main{max-width:30rem;width:100%;padding:clamp(1.25rem,6vw,2rem);background:var(--card);border:1px solid var(--line);border-radius:.75rem}
 h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;text-wrap:balance}
 p{margin:.5rem 0;color:var(--soft);overflow-wrap:anywhere}
 strong{color:var(--ink)}
 a{color:inherit;text-underline-offset:.2em}
 small{font-size:.875rem}
-form{margin-top:1.5rem;display:flex;flex-wrap:wrap;gap:.75rem}
+form{container-type:inline-size;margin-top:1.5rem;display:flex;flex-wrap:wrap;gap:.75rem}
 label{flex:1 1 100%;font-weight:600}
-input{display:block;width:100%;margin-top:.375rem;padding:.7rem .75rem;font:inherit;color:inherit;background:var(--ground);border:1px solid var(--soft);border-radius:.5rem}
+input{display:block;width:100%;margin-top:.375rem;padding:.7rem .5rem;font:1rem/1.6 ui-monospace,Menlo,Consolas,monospace;font-size:clamp(.625rem,calc((100cqi - 1.25rem)/22),1rem);color:inherit;background:var(--ground);border:1px solid var(--soft);border-radius:.5rem}
 button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on)}
 button:focus-visible,input:focus-visible{outline:3px solid var(--main);outline-offset:2px}

@@ -87,7 +87,8 @@ export function createApp(parts: AppParts): Express {
     const { notice } = req.session;
     delete req.session.notice;
     const owned = customer ? licences.of(customer.id) : [];
-    return page({ customer, licences: owned, notice, ...(problem && { problem }) });
+    const entered = req.body?.purchase_code;
+    return page({ customer, licences: owned, notice, entered, ...(problem && { problem }) });
   };
   app.get('/', (req, res) => void res.send(show(req)));
 
@@ -128,6 +129,7 @@ export function createApp(parts: AppParts): Express {
     res.attachment(`item-${licence.itemId}.txt`).send(`Thank you for ${licence.itemName}.\n`);
   });
 
+  app.use((_req, _res, next) => next(new PublicError(404, 'There is no such page.')));
   app.use(onThePage(show));
   app.use(errorHandler({ loginPath: '/login' }));
   return app;

@@ -13,6 +13,8 @@ interface Page {
   /** What went wrong, and what went well. */
   problem?: string;
   notice?: string | undefined;
+  /** What was typed into the field for a code. */
+  entered?: string | undefined;
 }
 
 /** Escapes every value; nested `html` is joined as it is. */
@@ -33,17 +35,17 @@ const card = ({ id, itemName, kind }: Licence): Html => html`<li>
 <form method="post" action="/licences/${id}/link"><button>Download ${itemName}</button></form>
 </li>`;
 
-/** What was entered is not sent back, because it is a secret. */
-const redeem = html`<h2>Redeem a purchase code</h2>
+/** The form. It keeps what was typed. */
+const redeem = (entered: string | undefined): Html => html`<h2>Redeem a purchase code</h2>
 <form method="post" action="/redeem">
 <label for="code">Purchase code</label>
-<input id="code" name="purchase_code" autocomplete="off" spellcheck="false" required>
+<input id="code" name="purchase_code" value="${entered}" maxlength="200" autocomplete="off" spellcheck="false" required>
 <button>Redeem</button>
 </form>
 <p>Once is enough: the licence stays with your account.</p>`;
 
 /** The one page: what the customer owns, and the form for more. */
-export const page = ({ customer, licences, problem, notice }: Page): string =>
+export const page = ({ customer, licences, problem, notice, entered }: Page): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -63,7 +65,7 @@ ${
     ? html`<form method="post" action="/logout">${customer.name} <button>Log out</button></form>
 <h2>Your licences</h2>
 ${licences.length > 0 ? html`<ul>${licences.map(card)}</ul>` : html`<p>None yet.</p>`}
-${redeem}`
+${redeem(entered)}`
     : html`<p>Log in and redeem your purchase code once. From then on your files are here.</p>
 <p><a href="/login">Log in with Marketplace</a></p>`
 }

@@ -30,9 +30,27 @@ export interface AppParts {
   client: FleetRedis;
 }
 
+const FRONT_PAGE = `<!doctype html>
+<html lang="en">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Fleet</title>
+<main style="max-width: 40rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif">
+<h1>Fleet</h1>
+<p>Several processes on one port share what they know in Redis.</p>
+<ul>
+<li><a href="/me">Log in</a>: it says which process answered</li>
+<li><a href="/fleet">Requests to the marketplace</a>, by process</li>
+<li><code>/items/1042/download</code> with a purchase code in the header <code>x-purchase-code</code></li>
+</ul>
+</main>
+`;
+
 /** The app that each worker serves. All of its state is in Redis. */
 export function createApp({ keyApi, loginApi, client }: AppParts): Express {
   const app = express();
+
+  app.get('/', (_req, res) => void res.send(FRONT_PAGE));
 
   // Routes before the session need no Redis.
   app.get(

@@ -22,6 +22,22 @@ export interface AppParts {
   cookieSecret: string;
 }
 
+const FRONT_PAGE = `<!doctype html>
+<html lang="en">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Metrics</title>
+<main style="max-width: 40rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif">
+<h1>Metrics</h1>
+<p>Use these, and then look at the metrics, which have a port of their own, and at the spans in the terminal.</p>
+<ul>
+<li><a href="/items">The items</a></li>
+<li><a href="/login">Log in</a></li>
+<li><code>/items/1042/download</code> with a purchase code in the header <code>x-purchase-code</code></li>
+</ul>
+</main>
+`;
+
 /** An app to observe: items, downloads and a login. It contains no metrics code. */
 export function createApp({ keyApi, loginApi, tracer, cookieSecret }: AppParts): Express {
   const passport = new Passport();
@@ -36,6 +52,7 @@ export function createApp({ keyApi, loginApi, tracer, cookieSecret }: AppParts):
 
   const app = express();
   app.use(requestSpans(tracer));
+  app.get('/', (_req, res) => void res.send(FRONT_PAGE));
   app.get('/items', loadItems(keyApi), (req, res) => {
     res.json(itemsOf(req).map(({ id, name }) => ({ id, name })));
   });

@@ -101,7 +101,9 @@ const showOnTheForm: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const item = req.marketplace?.item;
   if (!isMarketgateError(error) || !problem || !item) return next(error);
   if (error.retryAfter) res.set('Retry-After', String(Math.ceil(error.retryAfter)));
-  res.status(error.status).render('item', { item, problem, verdict: 'absent' });
+  // The field keeps what was typed.
+  const entered = String(req.body?.purchase_code ?? '');
+  res.status(error.status).render('item', { item, problem, verdict: 'absent', entered });
 };
 
 const errorPage: ErrorRequestHandler = (error: unknown, req, res, next) => {

@@ -39,6 +39,17 @@ export async function faultsOf(page: Page): Promise<string[]> {
   return (await isTooWide(page)) ? [...found, 'the page scrolls sideways'] : found;
 }
 
+/** The widths of a window in which a field does not show all of its text. */
+export async function cutOffWidths(page: Page, field: string): Promise<number[]> {
+  const cutOff: number[] = [];
+  for (const width of [1280, 390, 320]) {
+    await page.setViewportSize({ width, height: 900 });
+    const isCutOff = `(field => field.scrollWidth > field.clientWidth)(document.querySelector(${JSON.stringify(field)}))`;
+    if (await page.evaluate(isCutOff)) cutOff.push(width);
+  }
+  return cutOff;
+}
+
 /** Whether the page is wider than its window. */
 export const isTooWide = async (page: Page): Promise<boolean> =>
   (await page.evaluate(

@@ -1,7 +1,10 @@
+import express from 'express';
+import { errorHandler, MarketgateError } from 'marketgate';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { faultsInBothLooks, faultsOf, isTooWide } from '../../support/axe.js';
+import { cutOffWidths, faultsInBothLooks, faultsOf, isTooWide } from '../../support/axe.js';
 import { chromiumIsMissing, newContext } from '../../support/chromium.js';
+import { listen } from '../../support/listen.js';
 import { newToken, type Running, start } from '../../unit/sandbox/support.js';
 
 /** A sandbox with something in every part of the console. */
@@ -51,6 +54,28 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
       await page.setViewportSize({ width, height: 900 });
       expect([width, await isTooWide(page)]).toEqual([width, false]);
     }
+  });
+
+  it.each([
+    ['with a field', 'purchase_code_invalid', 'POST'],
+    ['with a link to the login', 'login_failed', 'GET'],
+    ['with a link to try again', 'service_unavailable', 'GET'],
+  ] as const)('the page of errorHandler %s', async (_name, code, method) => {
+    const app = express();
+    app.get('/form', (_req, res) => {
+      res.send('<form method="post" action="/"><input name="purchase_code"><button>Send</button>');
+    });
+    app.use(express.urlencoded());
+    app.use((_req, _res, next) => next(new MarketgateError(code, 'for the operator')));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
+    const page = await (await newContext({ baseURL: await listen(app) })).newPage();
+    await page.goto(method === 'POST' ? '/form' : '/');
+    if (method === 'POST') {
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByLabel('Purchase code').fill('6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10');
+      expect(await cutOffWidths(page, 'input')).toEqual([]);
+    }
+    expect(await faultsInBothLooks(page)).toEqual([]);
   });
 
   it('what is wrong is seen: these tests can fail', async () => {

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { faultsInBothLooks } from '../../support/axe.js';
+import { cutOffWidths, faultsInBothLooks } from '../../support/axe.js';
 import { chromiumIsMissing, newContext } from '../../support/chromium.js';
 import { openShopExample } from './open-shop-example.js';
 import { runExample } from './run-example.js';
 
+const FIELD = 'input[name=purchase_code]';
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 
 describe.skipIf(chromiumIsMissing())('in a browser', () => {
@@ -26,6 +27,8 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
     await page.getByRole('button', { name: 'Show my licence' }).click();
     await page.getByRole('alert').filter({ hasText: 'does not know this code' }).waitFor();
     expect(await faultsInBothLooks(page)).toEqual([]);
+    expect(await page.getByLabel('Purchase code').inputValue()).toBe(UNKNOWN);
+    expect(await cutOffWidths(page, FIELD)).toEqual([]);
     await page.getByLabel('Purchase code').fill(code);
     await page.getByRole('button', { name: 'Show my licence' }).click();
     await page.getByText('Support until').waitFor();
@@ -44,6 +47,8 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
     await page.getByLabel('Purchase code').fill(UNKNOWN);
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('Purchase code').inputValue()).toBe(UNKNOWN);
+    expect(await cutOffWidths(page, FIELD)).toEqual([]);
     await page.getByLabel('Purchase code').fill(code);
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByRole('status').filter({ hasText: 'is yours now' }).waitFor();
@@ -142,6 +147,9 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
       await page.goto(path);
       expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
     }
+    await page.goto('/items/1042');
+    await page.getByLabel('Purchase code').fill(UNKNOWN);
+    expect(await cutOffWidths(page, FIELD)).toEqual([]);
     expect([blocked, shop.failures]).toEqual([[], []]);
   });
 });

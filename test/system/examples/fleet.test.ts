@@ -71,6 +71,11 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
     expect(await download('wrong-code')).toBe(403);
   });
 
+  it('has a front page', async () => {
+    const page = await fetch(`${origin}/`);
+    expect(await page.text()).toContain('<h1>Fleet</h1>');
+  });
+
   it('replaces a worker that dies; the new one finds the answer in Redis', async () => {
     const [victim = 0] = await logIn();
     const before = await validations();

@@ -39,6 +39,7 @@ async function open() {
     secrets: [shop.apiKey, shop.code('supported')],
     spans: () => exporter.getFinishedSpans(),
     metrics: () => registry.metrics(),
+    frontPage: async () => (await fetch(`${origin}/`)).text(),
     async download(purchaseCode = shop.code('supported')) {
       const headers = { accept: 'application/json', 'x-purchase-code': purchaseCode };
       return (await fetch(`${origin}/items/1042/download`, { headers })).status;
@@ -49,6 +50,7 @@ async function open() {
 describe('examples/metrics', () => {
   it('counts requests, lookups by source, and decisions', async () => {
     const shop = await open();
+    expect(await shop.frontPage()).toContain('<h1>Metrics</h1>');
     expect([await shop.download(), await shop.download()]).toEqual([200, 200]);
     expect(await shop.download(UNKNOWN)).toBe(403);
     const text = await shop.metrics();

@@ -28,12 +28,18 @@ export const ALLOWED: readonly Allowed[] = [
   },
   {
     why: 'a form of an example shows its visitor what he typed, in the field that he typed it into',
-    is: ({ exit, text, secret, request = '', ...finding }, file) =>
-      exit === 'answer' &&
-      /[\\/]test[\\/]system[\\/]examples[\\/]/.test(file) &&
-      only({ exit, text, secret, ...finding }, 'purchase_code') &&
-      request.includes(secret) &&
-      !text.replaceAll(`value="${secret}"`, '').includes(secret),
+    is: (finding, file) => {
+      const [text, secret, request = ''] = [finding.text, finding.secret, finding.request].map(
+        (each) => each?.toLowerCase(),
+      ) as [string, string, string?];
+      return (
+        finding.exit === 'answer' &&
+        /[\\/]test[\\/]system[\\/]examples[\\/]/.test(file) &&
+        only(finding, 'purchase_code') &&
+        request.includes(secret) &&
+        !text.replaceAll(`value="${secret}"`, '').includes(secret)
+      );
+    },
   },
   {
     why: 'the pages of the browser tests show the address they were opened with, and link to callbacks',
