@@ -51,7 +51,7 @@ main{max-width:30rem;width:100%;padding:clamp(1.25rem,6vw,2rem);background:var(-
 h1{margin:0 0 .5rem;font-size:1.375rem;line-height:1.3;overflow-wrap:anywhere;text-wrap:balance}
 p{margin:.5rem 0;color:var(--soft);overflow-wrap:anywhere}
 strong{color:var(--ink)}
-a{color:inherit;text-underline-offset:.2em}
+a{color:var(--main);text-underline-offset:.2em}
 small{font-size:.875rem}
 form{container-type:inline-size;margin-top:1.5rem;display:flex;flex-wrap:wrap;gap:.75rem}
 label{flex:1 1 100%;font-weight:600}
