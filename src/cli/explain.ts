@@ -26,10 +26,33 @@ export function explain(code: string | undefined, io: Io): string {
     throw new UsageError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
   const { bold, cyan } = colorsOf(io);
-  return pageOf(code)
-    .trimEnd()
+  return wrapped(pageOf(code).trimEnd(), io.columns)
     .replace(/^#+ .*$/gm, (heading) => bold(heading))
     .replace(/`[^`\n]+`/g, (name) => cyan(name));
+}
+
+/** The lines of the pages are no longer than this. */
+const PAGE_WIDTH = 120;
+
+/** Wraps the paragraphs and lists of a page anew for a narrow terminal, but not its code blocks. */
+function wrapped(page: string, columns = PAGE_WIDTH): string {
+  if (columns >= PAGE_WIDTH) return page;
+  const wrapLine = (line: string): string => {
+    const indent = line.startsWith('- ') ? '  ' : '';
+    const wide = Math.max(columns - 2, 20);
+    const pieces = line.match(new RegExp(`.{1,${wide}}(?:\\s|$)|\\S+`, 'g')) ?? [];
+    return pieces.map((piece) => piece.trimEnd()).join(`\n${indent}`);
+  };
+  const wrapBlock = (block: string): string =>
+    block
+      .replace(/\n(?!- )\s*/g, ' ')
+      .split('\n')
+      .map(wrapLine)
+      .join('\n');
+  return page
+    .split(/(^```[\s\S]*?^```$)/m)
+    .map((part) => (part.startsWith('```') ? part : part.split('\n\n').map(wrapBlock).join('\n\n')))
+    .join('');
 }
 
 /** The first sentence of a page's first section. */

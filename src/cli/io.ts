@@ -10,6 +10,8 @@ export interface Io {
   err(text: string): void;
   /** Reads stdin to its end. */
   read(): Promise<string>;
+  /** How many characters fit into a line of the terminal. `undefined` for a file or a pipe. */
+  readonly columns?: number | undefined;
   /** Whether to use colors. False when the output goes to a file or a pipe. */
   readonly color: boolean;
 }
@@ -28,6 +30,7 @@ export const processIo: Io = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
+  columns: process.stdout.columns,
   color: pc.isColorSupported && process.stdout.isTTY === true,
 };
 

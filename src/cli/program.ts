@@ -20,6 +20,11 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text.trimEnd()),
+      outputError: (text, write) => {
+        const isSwitch = /option '--(?:dialect|fault) .*argument missing/.test(text);
+        const hint = '; "marketgate sandbox switches" lists what it takes';
+        write(isSwitch ? text.trimEnd() + hint : text);
+      },
     })
     .addHelpText(
       'after',

@@ -108,9 +108,11 @@ async function startSandbox(flags: Flags, { io, environment }: RunOptions): Prom
     redirectUrl,
     consoleHosts,
     seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
-    onRequest: ({ at, method, path, status, durationMs }) => {
+    onRequest: ({ at, method, path, params, status, msg, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
-      io.out(`${time} ${method} ${path} ${status || 'no answer'} ${Math.round(durationMs)} ms`);
+      const code = params.purchase_code?.replace('[redacted]', '').trim();
+      const answer = [status || 'no answer', msg && `"${msg}"`, `${Math.round(durationMs)} ms`];
+      io.out([time, method, path, code, ...answer].filter(Boolean).join(' '));
     },
   });
   // Not as an option: a redirect URL of the state or the seed comes first.

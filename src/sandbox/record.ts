@@ -19,7 +19,12 @@ export interface SandboxRequest {
   interface: SandboxInterface;
   /** The HTTP status that was sent; 0 while there is none (a hanging answer, say). */
   readonly status: number;
-  /** Query and body parameters: their values, or `[redacted]` where one is or looks like a secret. */
+  /** What a refusal says: `msg` of the key API, `message` of the login API. */
+  readonly msg?: string | undefined;
+  /**
+   * Query and body parameters: their values, or `[redacted]` where one is or looks like a secret. A purchase
+   * code shows its last four characters.
+   */
   params: Record<string, string>;
   /** Real milliseconds until the answer ended, or so far. */
   readonly durationMs: number;
@@ -43,6 +48,9 @@ const redacted = (text: string): string =>
   SECRET_SHAPE.test(text) || text.length > 100 ? REDACTED : text;
 
 function redactedValue(name: string, value: unknown): string {
+  if (name === 'purchase_code' && typeof value === 'string' && value.length > 20) {
+    return `${REDACTED} …${value.slice(-4)}`;
+  }
   const isSecret = SECRET_NAME.test(name) || (typeof value === 'object' && value !== null);
   return isSecret ? REDACTED : redacted(String(value));
 }
@@ -85,6 +93,9 @@ export function createRecord(
       // Read when asked for: a client can see an answer before it has ended here.
       get status() {
         return res.headersSent ? res.statusCode : 0;
+      },
+      get msg() {
+        return res.locals?.msg as string | undefined;
       },
       params: {},
       get durationMs() {

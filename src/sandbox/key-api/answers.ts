@@ -49,5 +49,6 @@ export function sendRefusal(
     status: localised('error', dialect),
     msg: localised(msg, dialect, 'any other'),
   };
+  res.locals.msg = refusal.msg;
   sendAnswer(res, status, JSON.stringify(refusal));
 }

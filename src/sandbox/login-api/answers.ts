@@ -39,5 +39,6 @@ export function sendLoginAnswer(
   }
   const status = answer.endsWith('access_token') ? 401 : 400;
   const message = dialect.errors === 'localised' ? PROBLEMS[answer] : `Bad Request, ${answer}`;
+  res.locals.msg = message;
   sendLoginJson(res, dialect, dialect.errors === 'http' ? status : 200, { error: true, message });
 }

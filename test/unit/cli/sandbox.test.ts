@@ -41,6 +41,8 @@ describe('marketgate sandbox', () => {
       const environment = valuesOf(printed);
       const supported = /^(\S+) +supported /m.exec(printed)?.[1] ?? '';
       expect((await cli(['verify', supported], environment)).code).toBe(0);
+      const wrong = '00000000-0000-4000-8000-000000000000';
+      expect((await cli(['verify', wrong], environment)).code).toBe(1);
       const url = environment.MARKETPLACE_BASE_URL ?? '';
       const shown = await cli(['sandbox', 'show', '--json', '--url', url]);
       expect(JSON.parse(shown.out)).toMatchObject({
@@ -51,10 +53,12 @@ describe('marketgate sandbox', () => {
         'faults.bom': false,
       });
     };
-    expect.assertions(4);
+    expect.assertions(6);
     const { code, out } = await cli(['sandbox', '--port', '0', ...switches], {}, { whileRunning });
     expect(code).toBe(0);
-    expect(out).toMatch(/^\d\d:\d\d:\d\d POST \/api\/purchases\/validation 200 \d+ ms$/m);
+    const line = String.raw`^\d\d:\d\d:\d\d POST /api/purchases/validation`;
+    expect(out).toMatch(new RegExp(`${line} …8d10 200 \\d+ ms$`, 'm'));
+    expect(out).toMatch(new RegExp(`${line} …0000 404 "Ungültiger Kaufcode" \\d+ ms$`, 'm'));
   });
 
   it('leads logins back to localhost:3000, unless the state file or the option says otherwise', async () => {
@@ -177,6 +181,12 @@ describe('marketgate sandbox set, show, reset', () => {
     expect(ran).toMatchObject({ code: 2, out: '' });
     expect(ran.err).toContain(sentence);
     expect(sandbox.faults.bom).toBe(false);
+  });
+
+  it.each(['--dialect', '--fault'])('%s alone says where the switches are', async (flag) => {
+    const { code, err } = await cli(['sandbox', flag]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/argument missing; "marketgate sandbox switches" lists what it takes$/m);
   });
 
   it('exit code 1 where no sandbox answers, or something else does', async () => {

@@ -13,13 +13,15 @@ interface Options {
   readonly whileRunning?: (printed: string) => Promise<void>;
   readonly stdin?: string;
   readonly cwd?: string;
+  /** The width of the terminal. */
+  readonly columns?: number;
 }
 
 /** Runs a command as a shell does. */
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere' }: Options = {},
+  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere', columns }: Options = {},
 ): Promise<Ran> {
   let out = '';
   let err = '';
@@ -30,6 +32,7 @@ export async function cli(
   const code = await run(args, {
     io: {
       color: false,
+      columns,
       read: async () => stdin,
       out: (text) => {
         out += `${text}\n`;

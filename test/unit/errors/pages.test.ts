@@ -101,6 +101,16 @@ describe.each(codes)('the page of %s', (code) => {
   });
 });
 
+it('a page is wrapped for a narrow terminal, without losing a word or a line of code', async () => {
+  const { out } = await cli(['explain', 'login_failed'], {}, { columns: 60 });
+  const page = read('login_failed');
+  const words = (text: string): string[] => text.split(/\s+/);
+  expect(words(out)).toEqual(words(page));
+  const prose = out.replace(/^```[\s\S]*?^```$/gm, '').split('\n');
+  expect(Math.max(...prose.map(({ length }) => length))).toBeLessThanOrEqual(60);
+  expect(out).toContain(blockOf(page, 'json'));
+});
+
 describe.each(warnings)('the page of %s', (code) => {
   const page = read(code);
 

@@ -41,6 +41,16 @@ describe('sandbox.requests', () => {
     ]);
   });
 
+  it('says what a refusal said, and the last characters of a code', async () => {
+    const running = await start();
+    await running.validate('00000000-0000-4000-8000-00000000abcd');
+    const [request] = running.sandbox.requests;
+    expect(request).toMatchObject({
+      msg: 'Invalid purchase code',
+      params: { purchase_code: '[redacted] …abcd' },
+    });
+  });
+
   it('holds no secret, whatever place it was sent in', async () => {
     const running = await start();
     const code = running.code('supported');
