@@ -40,8 +40,9 @@ export interface LoadPurchaseOptions
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
    * What happens when the service cannot be asked about a well-formed code, or the holder store about a valid
-   * one. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no
-   * purchase. A failure of your own functions (`code`, `item`, `accept`, `holder.id`) goes to `next` in any case.
+   * one. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
+   * `req.marketplace.verdict` "unknown" and no purchase. A failure of your own functions (`code`, `item`,
+   * `accept`, `holder.id`) goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -232,10 +233,15 @@ function readsHeaders(source: CodeSource, headers: readonly string[]): CodeSourc
   return source;
 }
 
-const field = (from: unknown, name: string): unknown =>
-  typeof from === 'object' && from !== null && Object.hasOwn(from, name)
-    ? (from as Record<string, unknown>)[name]
-    : undefined;
+/** Makes a source that reads a property of an object of the request. */
+function fromField(owner: string, name: string, from: (req: Request) => unknown): CodeSource {
+  textOption(owner, 'name', name);
+  return (req) => {
+    const fields = from(req);
+    const hasField = typeof fields === 'object' && fields !== null && Object.hasOwn(fields, name);
+    return hasField ? (fields as Record<string, unknown>)[name] : undefined;
+  };
+}
 
 /** Reads the code from a request header. */
 export function fromHeader(name: string): CodeSource {
@@ -253,33 +259,29 @@ const hasForm = ({ headers }: Request): boolean =>
 
 /** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */
 export function fromBody(name = 'purchase_code'): CodeSource {
-  textOption('fromBody', 'name', name);
-  return (req) => {
+  return fromField('fromBody', name, (req) => {
     if (req.body === undefined && hasForm(req)) warnOnce('MARKETGATE_NO_BODY_PARSER');
-    return field(req.body, name);
-  };
+    return req.body;
+  });
 }
 
 /** Reads the code from the query. Not part of the default, because URLs are logged and shared. */
 export function fromQuery(name = 'purchase_code'): CodeSource {
-  textOption('fromQuery', 'name', name);
-  return (req) => field(queryOf(req), name);
+  return fromField('fromQuery', name, queryOf);
 }
 
 /** Reads the code from a route parameter, which is in the URL as with {@link fromQuery}. */
 export function fromParams(name = 'purchase_code'): CodeSource {
-  textOption('fromParams', 'name', name);
-  return (req) => field(req.params, name);
+  return fromField('fromParams', name, (req) => req.params);
 }
 
 /** Reads the code that the app has stored in its session. */
 export function fromSession(name = 'purchase_code'): CodeSource {
-  textOption('fromSession', 'name', name);
-  const source: CodeSource = (req) => {
+  const source = fromField('fromSession', name, (req) => {
     const { session } = req as { session?: unknown };
     if (session === undefined) warnOnce('MARKETGATE_NO_SESSION');
-    return field(session, name);
-  };
+    return session;
+  });
   return readsHeaders(source, ['Cookie']);
 }
 
