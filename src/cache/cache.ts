@@ -29,6 +29,8 @@ export interface Positive<T> extends Answer<T> {
   readonly order: number;
   /** The epoch it was cached in. Missed messages begin a new one, in which it needs a lookup to be served. */
   readonly epoch: number;
+  /** The epoch its order is of. */
+  readonly orderEpoch: number;
 }
 
 /** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
@@ -373,6 +375,7 @@ export class Cache<T extends object> {
       variant,
       order: order ?? Number.NEGATIVE_INFINITY,
       epoch: this.#epoch,
+      orderEpoch: this.#epoch,
     };
     // A later positive answer has arrived.
     if (lookup.isSuperseded) return this.fresh(key) ?? positive;
@@ -434,6 +437,7 @@ export class Cache<T extends object> {
         order: found.order,
         // A stale one is served where the answer that it replaces was, and else only in an outage.
         epoch: isFresh ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
+        orderEpoch: this.#epoch,
       });
     }
     if (!isFresh) return undefined;
@@ -443,7 +447,7 @@ export class Cache<T extends object> {
 
   /** After missed messages, orders cannot be compared: the shared cache can be a different one. */
   #isLater(positive: Positive<T> | undefined, order: number): boolean {
-    return positive?.epoch === this.#epoch && positive.order > order;
+    return positive?.orderEpoch === this.#epoch && positive.order > order;
   }
 
   /** Forgets a key, and outdates its in-flight lookups with a request before number `before`. */

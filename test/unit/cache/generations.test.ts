@@ -175,6 +175,26 @@ describe('an invalidation of everything', () => {
   });
 });
 
+it('a stale answer of another process outlives a rotation in an outage', async () => {
+  const { service, join } = fleet();
+  let key = KEY;
+  const one = join({}, { apiKey: () => key });
+  const two = join();
+  for (const each of [one, two]) await each.getAccount();
+  await one.invalidate(CODE);
+  await two.validatePurchase(CODE);
+  service.says = 'outage';
+  service.now += 30 * 60_000;
+  expect((await one.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+  key = OTHER_KEY;
+  await settle();
+  // Under the new secret there is only the tombstone, which is sent again.
+  for (let n = 0; n < 2; n++) {
+    expect((await one.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+    await settle();
+  }
+});
+
 describe('an invalidation that is sealed with an earlier secret', () => {
   it('holds under the current one too', async () => {
     const { service, join } = fleet();
