@@ -60,7 +60,8 @@ export class ListedItems {
 
   /** Messages about items were missed. */
   missed(): void {
-    this.#index?.confirmed.clear();
+    // A new set, because a lookup that began before can still add to the old one.
+    if (this.#index !== undefined) this.#index = { ...this.#index, confirmed: new Set() };
   }
 
   /** The item in a list, unless a later request of any process was about that item itself. */

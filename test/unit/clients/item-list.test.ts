@@ -194,3 +194,38 @@ describe('a list of 2,000 items', () => {
     expect(await listed(text(ahead + body))).toHaveLength(COUNT - 1);
   });
 });
+
+describe('an item of a cached list, in a fleet', () => {
+  it('that is gone is not served in an outage when its message was missed while it was confirmed', async () => {
+    const service = new KeyApiService();
+    service.items = [item, other];
+    const shared = new MemorySharedCache(() => service.now);
+    const [one, two] = [0, 1].map(() => service.client({ cache: { shared } }));
+    await two?.listItems();
+    await settle();
+    let confirm = (): void => {};
+    const confirmed = new Promise<void>((resolve) => {
+      confirm = resolve;
+    });
+    const read = shared.read.bind(shared);
+    vi.spyOn(shared, 'read').mockImplementationOnce(async (key) => {
+      const row = await read(key);
+      await confirmed;
+      return row;
+    });
+    const early = two?.getItem(7);
+    await settle();
+    service.says = 'negative';
+    vi.spyOn(shared, 'publish').mockResolvedValueOnce();
+    expect(await one?.getItem(7, { fresh: true })).toBeNull();
+    await one?.close();
+    shared.reconnect();
+    confirm();
+    await early;
+    // The negative answer itself is not served any more.
+    service.now += 31_000;
+    service.says = 'outage';
+    expect(await two?.getItem(1042)).toEqual(item);
+    expect((await rejection(two?.getItem(7) as Promise<unknown>)).code).toBe('service_unavailable');
+  });
+});
