@@ -6,7 +6,7 @@ import type { SandboxDialect } from '../dialect.js';
 /** The specification gives auth_key no lifetime; ten minutes is what comparable services allow. */
 const AUTH_KEY_LIFETIME = 10 * 60_000;
 
-interface Credential {
+export interface Credential {
   readonly value: string;
   readonly appId: string;
   readonly userId: string;
