@@ -44,8 +44,8 @@ export interface RedisListener {
 
 /** Methods of the clients of both libraries. */
 const COMMON_METHODS = [
-  ...(['get', 'set', 'del', 'eval', 'publish', 'subscribe'] as const),
-  ...(['duplicate', 'connect', 'on'] as const),
+  // No `duplicate`: sentinels of node-redis 5 have none, and connections are made from those of their servers.
+  ...(['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const),
 ] as const;
 
 /** An object with these methods and others, whatever their overloads. */

@@ -69,6 +69,11 @@ describe.each(Object.entries(MAKERS))('%s', (owner, make) => {
       createClient(),
       createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
       createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
+      // As in node-redis 5.
+      Object.assign(
+        createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
+        { duplicate: undefined },
+      ),
       new Redis(settings),
       new Redis({ ...settings, name: 'main', sentinels: [{ host: '127.0.0.1', port: 1 }] }),
       new Cluster(['redis://127.0.0.1:1'], settings),

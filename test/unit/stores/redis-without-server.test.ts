@@ -91,7 +91,7 @@ describe('a wrong argument', () => {
 });
 
 describe('a client is recognised by its shape', () => {
-  const common = 'get set del eval publish subscribe duplicate connect on'.split(' ');
+  const common = 'get set del eval publish subscribe connect on'.split(' ');
   it.each<[string, () => object, string[]]>([
     ['node-redis', () => new FakeNodeRedis(), [...common, 'isOpen', 'pTTL']],
     ['ioredis', () => new FakeIoRedis(), [...common, 'status', 'defineCommand', 'pttl']],
