@@ -13,18 +13,18 @@ import { sendPage, troublePage } from './pages/page.js';
 import { interfaceOf } from './record.js';
 import { Refused } from './request.js';
 
+const SENTENCES: Readonly<Record<number, string>> = {
+  413: 'The request body is too large.',
+  415: 'The request body has an encoding or charset that is not supported.',
+};
+
 /** Never the error's own text: a parser quotes the body it choked on, and the body can hold a secret. */
 function refusalOf(error: unknown): Refused {
   if (error instanceof Refused) return error;
-  const { status }: { status?: unknown } = Object(error);
-  if (typeof status !== 'number' || status < 400 || status > 499) {
-    return new Refused(500, 'The sandbox failed to answer. This is a bug in marketgate/sandbox.');
-  }
-  if (status === 413) return new Refused(413, 'The request body is too large.');
-  if (status === 415) {
-    return new Refused(415, 'The request body has an encoding or charset that is not supported.');
-  }
-  return new Refused(status, 'The request body or address could not be read.');
+  const { status = 500 } = Object(error) as { status?: number };
+  const isBug = !(status >= 400 && status < 500);
+  if (isBug) return new Refused(500, 'The sandbox failed: this is a bug in marketgate/sandbox.');
+  return new Refused(status, SENTENCES[status] ?? 'The request body or address is not readable.');
 }
 
 /** Answers what the routes could not, in the style of the interface that was asked, without a stack. */

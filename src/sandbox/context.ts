@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { createClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { LiveEvents } from './console/live-events.js';
-import { buildSeed } from './data/build-seed.js';
 import { SandboxData } from './data/sandbox-data.js';
 import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
+import { buildSeed } from './data/seed.js';
 import { createDialect, DIALECT, type SandboxDialect } from './dialect.js';
 import { createFaults, FAULTS } from './faults.js';
-import { BrowserSessions } from './login-api/browser-sessions.js';
+import { createSessions } from './login-api/browser-sessions.js';
 import { createCredentials } from './login-api/login-credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
 import type { Boards } from './switches.js';
@@ -89,7 +89,7 @@ export function createContext(options: SandboxOptions) {
     seed,
     data: new SandboxData(seed, clock, credentials.revokeToken, changed),
     credentials,
-    sessions: new BrowserSessions(clock),
+    sessions: createSessions(clock),
     record: createRecord(clock, live.changed, options.onRequest),
     live,
     /** The names under which the console answers, besides the safe ones. */

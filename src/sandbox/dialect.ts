@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, offOr, oneOf, onOff, type SettingsOf, switchboard } from './switches.js';
+import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf } from './switches.js';
 
 /** The switches of {@link SandboxDialect}. */
 export const DIALECT = {
@@ -86,4 +86,4 @@ export interface SandboxDialect extends SettingsOf<typeof DIALECT> {}
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
   onChange: () => void,
-): SandboxDialect => Object.assign(switchboard('dialect', DIALECT, onChange, {}), given);
+): SandboxDialect => Object.assign(boardOf('dialect', DIALECT, onChange, {}), given);

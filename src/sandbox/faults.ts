@@ -1,13 +1,5 @@
 import { z } from 'zod';
-import {
-  amount,
-  offOr,
-  oneOf,
-  onOff,
-  type SettingsOf,
-  type Switch,
-  switchboard,
-} from './switches.js';
+import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf, type Switch } from './switches.js';
 
 /** Header values that a program or a form may choose: Node refuses to send anything else. */
 const headerValue = z.string().regex(/^[\x21-\x7e][\x20-\x7e]*$/);
@@ -116,6 +108,6 @@ export function createFaults(onChange: () => void): SandboxFaults {
   const clear = () => {
     for (const name of Object.keys(FAULTS)) Object.assign(faults, { [name]: undefined });
   };
-  const faults: SandboxFaults = switchboard('faults', FAULTS, onChange, { clear });
+  const faults: SandboxFaults = boardOf('faults', FAULTS, onChange, { clear });
   return faults;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { SandboxContext } from './context.js';
-import { buildSeed } from './data/build-seed.js';
 import type { SandboxSeed } from './data/schema.js';
+import { buildSeed } from './data/seed.js';
 import { changeSwitches, describeSwitches } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */

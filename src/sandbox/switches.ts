@@ -77,7 +77,7 @@ export const amount = (
  *
  * @param methods - What the object can do besides; not among its keys.
  */
-export function switchboard<T extends Switches, M extends object>(
+export function boardOf<T extends Switches, M extends object>(
   board: string,
   switches: T,
   onChange: () => void,
@@ -114,12 +114,7 @@ export type Boards = Readonly<
 >;
 
 /** One switch with its value, as JSON; `null` is "not set". */
-export interface SwitchState {
-  readonly value: unknown;
-  readonly initial: unknown;
-  readonly about: string;
-  readonly expected: string;
-}
+export type SwitchState = Pick<Switch, 'about' | 'expected' | 'initial'> & { value: unknown };
 
 /** Every switch by its full name, such as `faults.latency`. */
 export const describeSwitches = (boards: Boards): Record<string, SwitchState> =>

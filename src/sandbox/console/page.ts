@@ -86,7 +86,7 @@ function requestRow(request: SandboxRequest): Html {
 
 function requestsSection({ record }: SandboxContext): Html {
   const requests = record.list().filter((request) => request.interface !== 'media');
-  const none = html`<tr class="empty"><td colspan="5">Nothing has been asked yet. Requests of your app show up here as they come in.</td></tr>`;
+  const none = html`<tr><td colspan="5">Nothing has been asked yet. Requests of your app show up here as they come in.</td></tr>`;
   return section(
     'Requests',
     html`<form method="post" action="${CONSOLE}/clear"><button>Clear</button></form>`,

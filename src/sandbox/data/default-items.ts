@@ -27,20 +27,14 @@ const NORTHLIGHT = `
   MOV with alpha, WebM | ink, transition, alpha | Twenty-four transitions filmed in a tank of water, with alpha channel.
 1052 | video | Lower thirds, plain | Motion Graphics | Titles | 6.0.1 | 28 | 210 | 4 | 2025-05-06T08:00:00Z
   After Effects, Premiere, DaVinci | lower third, caption, titles | Name captions that get out of the way: eleven layouts, every line editable.
-1053 | video | Northern sky timelapse | Stock Footage | Sky | 1.5.2 | 59 | 450 | 2 | 2024-11-30T23:59:59Z
-  8K, 4K | aurora, stars, timelapse | Nine nights of aurora, stars and thin cloud, untouched and graded.
 1054 | audio | Cold Start logo stings | Music | Logos | 1.2.0 | 12 | 85 | 0 | 2022-02-14T09:00:00Z
   WAV, MP3, Stems | logo, sting, intro | Sixteen two-second endings, bright to dark, in stems.
 1055 | audio | Ember | Music | Folk | 1.0.1 | 16 | 120 | 0 | 2023-02-27T19:30:15Z
   WAV, MP3 | acoustic, folk, warm, guitar | A warm acoustic bed: guitar, double bass, brushed snare. Four lengths and a loop.
 1056 | audio | Footsteps on snow | Sound Effects | Foley | 2.1.0 | 18 | 135 | 0 | 2021-01-11T06:30:00Z
   WAV 96 kHz | snow, footsteps, foley, winter | Two hundred single steps in powder, crust and slush, close and far.
-1057 | audio | Machine room ambience | Sound Effects | Ambience | 1.0.0 | 11 | 75 | 0 | 2020-05-09T22:10:40Z
-  WAV, Surround | industrial, drone, room tone | Six long recordings of ventilation, pumps and relays in an empty plant.
 1058 | audio | Lumen lo-fi loops | Music | Loops | 3.4.2 | 20.5 | 155 | 0 | 2024-09-23T15:48:00Z
   WAV, MIDI | lo-fi, loops, tape, chill | Forty loops with tape hiss left in, labelled by key and tempo.
-1059 | image | Concrete, worn | Textures | Urban | 2.0.0 | 15.5 | 105 | 1 | 2020-11-08T09:15:27Z
-  JPEG, PBR maps | concrete, grunge, wall | Forty-five walls, floors and kerbs with a hundred years on them.
 1060 | image | Tiny Planets illustrations | Illustrations | Space | 1.2.7 | 21 | 160 | 3 | 2024-08-15T12:12:12Z
   SVG, Figma | planets, space, cover, empty state | Twelve round worlds with their own weather, for covers and empty states.
 `;
@@ -60,8 +54,6 @@ const TIDEWATER = `
   4K, HD | underwater, light, loop | Light through shallow water in ten loops, shot on a still day.
 1067 | video | Waveform title pack | Motion Graphics | Titles | 3.0.0 | 29 | 225 | 3 | 2024-05-28T17:25:36Z
   After Effects | audio reactive, titles, waveform | Titles that move with your sound: drop in a track, pick a line.
-1068 | image | Salt print textures | Textures | Paper | 1.0.0 | 13 | 90 | 2 | 2022-04-01T07:07:07Z
-  TIFF | salt, paper, scan | Scans of brine drying on paper: soft edges, hard crystals.
 1069 | image | Chart room photographs | Photography | Interiors | 1.3.0 | 17 | 125 | 0 | 2021-12-19T16:40:55Z
   JPEG, RAW | maritime, brass, charts | Brass, oak and old sea charts, photographed by window light.
 `;
@@ -95,7 +87,7 @@ const itemsOf = (workspace: string, currency: string, table: string): SeedItem[]
     }),
   );
 
-/** 28 items of every kind, with everything that an item can have and lack. */
+/** 24 items of every kind, with everything that an item can have and lack. */
 export const defaultItems = (): SeedItem[] => [
   ...itemsOf('northlight', 'USD', NORTHLIGHT),
   ...itemsOf('tidewater', 'EUR', TIDEWATER),

@@ -118,11 +118,6 @@ export class SandboxData {
     this.#changePurchase(code, { void: 'refunded' });
   }
 
-  /** Cancels a purchase, to the same effect as a refund. */
-  cancelPurchase(code: string): void {
-    this.#changePurchase(code, { void: 'cancelled' });
-  }
-
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
     this.#changePurchase(code, { supported_until: until === undefined ? until : instant(until) });

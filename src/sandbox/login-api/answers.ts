@@ -2,16 +2,13 @@ import type { Response } from 'express';
 import { BOM, sendAnswer, WARNING_TEXT } from '../answer.js';
 import type { SandboxDialect } from '../dialect.js';
 
-/** What an error of the login API names, with its translation. */
-const PROBLEMS = {
-  'invalid app_id': 'Hatalı istek, geçersiz app_id',
-  'invalid app_secret': 'Hatalı istek, geçersiz app_secret',
-  'invalid auth_key': 'Hatalı istek, geçersiz auth_key',
-  'invalid access_token': 'Hatalı istek, geçersiz access_token',
-  'expired access_token': 'Hatalı istek, süresi dolmuş access_token',
-};
+/** What an error of the login API names. */
+export type LoginProblem =
+  | `invalid ${'app_id' | 'app_secret' | 'auth_key' | 'access_token'}`
+  | 'expired access_token';
 
-export type LoginProblem = keyof typeof PROBLEMS;
+const inTurkish = (problem: LoginProblem): string =>
+  `Hatalı istek, ${problem.replace('invalid', 'geçersiz').replace('expired', 'süresi dolmuş')}`;
 
 export function sendLoginJson(
   res: Response,
@@ -38,7 +35,7 @@ export function sendLoginAnswer(
     return;
   }
   const status = answer.endsWith('access_token') ? 401 : 400;
-  const message = dialect.errors === 'localised' ? PROBLEMS[answer] : `Bad Request, ${answer}`;
+  const message = dialect.errors === 'localised' ? inTurkish(answer) : `Bad Request, ${answer}`;
   res.locals.msg = message;
   sendLoginJson(res, dialect, dialect.errors === 'http' ? status : 200, { error: true, message });
 }

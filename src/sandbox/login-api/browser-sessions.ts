@@ -27,38 +27,34 @@ const newId = (): string => randomBytes(16).toString('hex');
 const cookieName = (req: Request): string => `sandbox_session_${req.socket.localPort ?? 0}`;
 
 /** The browsers that log in, with their attempts. The oldest are forgotten first. */
-export class BrowserSessions {
-  readonly #clock: SandboxClock;
-  readonly #sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
+export function createSessions(clock: SandboxClock) {
+  const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
+  const find = (req: Request): BrowserSession | undefined =>
+    sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
+  return {
+    find,
 
-  constructor(clock: SandboxClock) {
-    this.#clock = clock;
-  }
+    /** Starts an attempt. A browser without a session gets one, with its cookie. */
+    start(req: Request, res: Response, appId: string) {
+      let session = find(req);
+      if (!session) {
+        const id = newId();
+        session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
+        sessions.set(id, session);
+        res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
+      }
+      const attempt = { id: newId(), appId, startedAt: clock.now() };
+      session.attempts.set(attempt.id, attempt);
+      return { session, attempt };
+    },
 
-  find(req: Request): BrowserSession | undefined {
-    return this.#sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
-  }
-
-  /** Starts an attempt. A browser without a session gets one, with its cookie. */
-  start(req: Request, res: Response, appId: string) {
-    let session = this.find(req);
-    if (!session) {
-      const id = newId();
-      session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
-      this.#sessions.set(id, session);
-      res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
-    }
-    const attempt = { id: newId(), appId, startedAt: this.#clock.now() };
-    session.attempts.set(attempt.id, attempt);
-    return { session, attempt };
-  }
-
-  /** The attempt with this id, if it is this browser's and not too old. */
-  attemptOf(session: BrowserSession | undefined, id: string): LoginAttempt | undefined {
-    const attempt = session?.attempts.get(id);
-    const isLive = attempt && this.#clock.now() < attempt.startedAt + ATTEMPT_LIFETIME;
-    return isLive ? attempt : undefined;
-  }
+    /** The attempt with this id, if it is this browser's and not too old. */
+    attemptOf(session: BrowserSession | undefined, id: string): LoginAttempt | undefined {
+      const attempt = session?.attempts.get(id);
+      const isLive = attempt && clock.now() < attempt.startedAt + ATTEMPT_LIFETIME;
+      return isLive ? attempt : undefined;
+    },
+  };
 }
 
 /** Logs a user in, or out. Consents are asked for again, which is what a developer wants to see. */

@@ -76,36 +76,30 @@ describe('marketgate doctor', () => {
 });
 
 describe('each check', () => {
-  it('a wrong api_key', async () => {
+  const SECRET = `${'f'.repeat(63)}0`;
+  type Changes = Record<string, string>;
+
+  it.each<[string, Changes, number, object]>([
+    ['a wrong api_key', { API_KEY: SECRET }, 1, { api_key: 'wrong', items: 'skipped' }],
+    ['an app_secret of yesterday', { APP_SECRET: SECRET }, 1, { app: 'wrong' }],
+    ['an app nobody knows', { APP_ID: '1' }, 1, { 'login page': 'warning', app: 'wrong' }],
+  ])('%s, which is not shown', async (_name, changes, code, expected) => {
     const { environment } = await service();
-    const secret = `${'f'.repeat(63)}0`;
-    const diagnosis = await diagnose({ ...environment, MARKETPLACE_API_KEY: secret });
-    expect(diagnosis).toMatchObject({
-      code: 1,
-      found: { ...WELL, api_key: 'wrong', items: 'skipped' },
-    });
-    expect(diagnosis.out).not.toContain(secret);
+    const changed = Object.entries(changes).map(([name, value]) => [`MARKETPLACE_${name}`, value]);
+    const diagnosis = await diagnose({ ...environment, ...Object.fromEntries(changed) });
+    expect(diagnosis).toMatchObject({ code, found: { ...WELL, ...expected } });
+    expect(diagnosis.out).not.toContain(SECRET);
   });
 
-  it('items that cannot be read', async () => {
+  it.each<[string, object, number, object]>([
+    ['items cut off', { truncated: true, only: '/api/items/all' }, 1, { items: 'wrong' }],
+    // It is not read to its end.
+    ['an endless page', { endless: 'slow', only: '/api/items/all' }, 1, { items: 'wrong' }],
+  ])('%s', async (_name, faults, code, expected) => {
     const { environment, sandbox } = await service();
-    Object.assign(sandbox.faults, { truncated: true, only: '/api/items/all' });
-    expect(await diagnose(environment)).toMatchObject({
-      code: 1,
-      found: { ...WELL, items: 'wrong' },
-    });
-  });
-
-  it('an app_secret of yesterday, an app nobody knows', async () => {
-    const { environment } = await service();
-    const old = await diagnose({ ...environment, MARKETPLACE_APP_SECRET: 'outdated-secret' });
-    expect(old).toMatchObject({ code: 1, found: { ...WELL, app: 'wrong' } });
-    expect(old.out).not.toContain('outdated-secret');
-    const unknown = await diagnose({ ...environment, MARKETPLACE_APP_ID: '1' });
-    expect(unknown).toMatchObject({
-      code: 1,
-      found: { ...WELL, 'login page': 'warning', app: 'wrong' },
-    });
+    Object.assign(sandbox.faults, faults);
+    const diagnosis = await diagnose(environment, '--timeout', '500');
+    expect(diagnosis).toMatchObject({ code, found: { ...WELL, ...expected } });
   });
 
   it('an app without a redirect URL is a warning, no failure', async () => {
@@ -116,83 +110,70 @@ describe('each check', () => {
     expect(diagnosis.said['login page']).toContain('redirect URL');
   });
 
-  it('plain http to another machine', async () => {
+  const UNREACHED = { reachable: 'wrong', clock: 'skipped', api_key: 'skipped', login: 'ok' };
+  it.each<[string, () => Promise<string> | string, object, string, RegExp, ...string[]]>([
+    [
+      'plain http to another machine',
+      () => 'http://market.example',
+      { 'key API': 'wrong', reachable: 'skipped', items: 'skipped' },
+      'key API',
+      /must be https/,
+    ],
+    ['a closed port', refusing, UNREACHED, 'reachable', /the connection was refused/],
+    [
+      'a host nobody knows',
+      () => 'https://no.such.host.invalid',
+      UNREACHED,
+      'reachable',
+      /the host name (is unknown|could not be looked up)/,
+    ],
+    [
+      'a server that accepts and never answers',
+      () => http(() => undefined),
+      UNREACHED,
+      'reachable',
+      /no answer within 200 ms/,
+      ...['--timeout', '200'],
+    ],
+    [
+      'an HTML page where the service should be',
+      () => http((_req, res) => res.setHeader('content-type', 'text/html').end('<h1>nginx</h1>')),
+      { reachable: 'ok', api_key: 'wrong', items: 'skipped' },
+      'api_key',
+      /HTML|JSON/,
+    ],
+    [
+      'a service that does not tell its time',
+      () =>
+        http((_req, res) => {
+          res.sendDate = false;
+          res.end('{}');
+        }),
+      { clock: 'skipped' },
+      'clock',
+      /no Date header/,
+    ],
+  ])('%s', async (_name, serve, expected, check, sentence, ...flags) => {
     const { environment } = await service();
-    const elsewhere = { ...environment, MARKETPLACE_BASE_URL: 'http://market.example' };
-    expect(await diagnose(elsewhere)).toMatchObject({
-      code: 1,
-      found: { 'key API': 'wrong', reachable: 'skipped', items: 'skipped' },
-      said: { 'key API': expect.stringContaining('must be https') },
-    });
-  });
-
-  it('a closed port', async () => {
-    const { environment } = await service();
-    const url = await refusing();
-    const { code, found, said } = await diagnose({
-      ...environment,
-      MARKETPLACE_BASE_URL: url,
-      MARKETPLACE_AUTH_URL: url,
-    });
+    const wrong = { ...environment, MARKETPLACE_BASE_URL: await serve() };
+    const { code, found, said } = await diagnose(wrong, ...flags);
     expect(code).toBe(1);
-    expect(found).toMatchObject({
-      reachable: 'wrong',
-      https: 'skipped',
-      clock: 'skipped',
-      api_key: 'skipped',
-      'login page': 'wrong',
-      app: 'skipped',
-    });
-    expect(said.reachable).toContain('the connection was refused');
+    expect(found).toMatchObject(expected);
+    expect(said[check]).toMatch(sentence);
   });
 
-  it('a host nobody knows', async () => {
+  it('a login page that is none, and one that cannot be reached', async () => {
     const { environment } = await service();
-    const elsewhere = { ...environment, MARKETPLACE_BASE_URL: 'https://no.such.host.invalid' };
-    const { found, said } = await diagnose(elsewhere);
-    expect(found.reachable).toBe('wrong');
-    expect(said.reachable).toMatch(/the host name (is unknown|could not be looked up)/);
-  });
-
-  it('a server that accepts and never answers', async () => {
-    const { environment } = await service();
-    const url = await http(() => undefined);
-    const hanging = { ...environment, MARKETPLACE_BASE_URL: url };
-    const { code, found, said } = await diagnose(hanging, '--timeout', '200');
-    expect(code).toBe(1);
-    expect(said.reachable).toContain('no answer within 200 ms');
-    expect(found).toMatchObject({ clock: 'skipped', api_key: 'skipped', login: 'ok' });
-  });
-
-  it('an HTML page where the service should be', async () => {
-    const { environment } = await service();
-    const url = await http((_req, res) => {
-      res.setHeader('content-type', 'text/html');
-      res.end('<!doctype html><h1>Welcome to nginx</h1>');
-    });
-    const page = { ...environment, MARKETPLACE_BASE_URL: url };
-    const { code, found, said } = await diagnose(page);
-    expect(code).toBe(1);
-    expect(found).toMatchObject({ reachable: 'ok', api_key: 'wrong', items: 'skipped' });
-    expect(said.api_key).toMatch(/HTML|JSON/);
-  });
-
-  it('a page that never ends is not read to its end', async () => {
-    const { environment, sandbox } = await service();
-    Object.assign(sandbox.faults, { endless: 'slow', only: '/api/items/all' });
-    const { found } = await diagnose(environment, '--timeout', '500');
-    expect(found).toMatchObject({ ...WELL, items: 'wrong' });
-  });
-
-  it('a login page that is none', async () => {
-    const { environment } = await service();
-    const url = await http((_req, res) => {
-      res.setHeader('content-type', 'application/json');
-      res.end('{"message":"no"}');
-    });
-    const { found, said } = await diagnose({ ...environment, MARKETPLACE_AUTH_URL: url });
+    const json = await http((_req, res) =>
+      res.setHeader('content-type', 'application/json').end('{"message":"no"}'),
+    );
+    const { found, said } = await diagnose({ ...environment, MARKETPLACE_AUTH_URL: json });
     expect(found).toMatchObject({ 'login reachable': 'ok', 'login page': 'wrong', app: 'skipped' });
     expect(said['login page']).toContain('not a page, but application/json');
+    const url = await refusing();
+    const gone = { MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
+    const both = await diagnose({ ...environment, ...gone });
+    expect(both.found).toMatchObject({ 'login page': 'wrong', app: 'skipped' });
   });
 
   it.each([
@@ -211,15 +192,5 @@ describe('each check', () => {
     expect(said.clock?.replace(/\d+/, (n) => String(Math.round(Number(n) / 10) * 10))).toContain(
       sentence,
     );
-  });
-
-  it('a service that does not tell its time', async () => {
-    const { environment } = await service();
-    const url = await http((_req, res) => {
-      res.sendDate = false;
-      res.end('{}');
-    });
-    const { found } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });
-    expect(found.clock).toBe('skipped');
   });
 });

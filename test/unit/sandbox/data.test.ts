@@ -46,15 +46,12 @@ describe('sandbox.data', () => {
     expect(data.purchases).toHaveLength(12);
   });
 
-  it.each(['refundPurchase', 'cancelPurchase'] as const)(
-    '%s: the code is invalid',
-    async (method) => {
-      const running = await start();
-      const code = running.code('supported');
-      running.sandbox.data[method](code);
-      expect((await running.validate(code)).body.msg).toBe('Invalid purchase code');
-    },
-  );
+  it('refundPurchase: the code is invalid', async () => {
+    const running = await start();
+    const code = running.code('supported');
+    running.sandbox.data.refundPurchase(code);
+    expect((await running.validate(code)).body.msg).toBe('Invalid purchase code');
+  });
 
   it('setSupportedUntil moves the end of support, which ends by the clock, or takes support away', async () => {
     const running = await start({ clock: () => NOW });

@@ -1,12 +1,14 @@
 import { timestamp } from '../clock.js';
 import { defaultItems, recordsOf } from './default-items.js';
-import type {
-  SandboxSeed,
-  SeedApp,
-  SeedItem,
-  SeedPurchase,
-  SeedUser,
-  SeedWorkspace,
+import {
+  parsed,
+  type SandboxSeed,
+  type SeedApp,
+  type SeedItem,
+  type SeedPurchase,
+  type SeedUser,
+  type SeedWorkspace,
+  seedParts,
 } from './schema.js';
 
 const DAY = 86_400_000;
@@ -96,13 +98,13 @@ const purchases = (items: readonly SeedItem[], now: number): SeedPurchase[] => {
 };
 
 /**
- * What a sandbox starts with by default: two workspaces, two apps, five users, 28 items from id 1042 on,
+ * What a sandbox starts with by default: two workspaces, two apps, five users, 24 items from id 1042 on,
  * and a purchase of every kind.
  *
  * @param now - The time from which the dates of purchases are counted, in epoch milliseconds: support that
  * is still ahead today is still ahead next year.
  */
-export function defaultSeed(now: number): SandboxSeed {
+function defaultSeed(now: number): SandboxSeed {
   const items = defaultItems();
   return {
     users: recordsOf<keyof SeedUser>(USERS),
@@ -111,4 +113,45 @@ export function defaultSeed(now: number): SandboxSeed {
     items,
     purchases: purchases(items, now),
   };
+}
+
+/** The fields that no two records of a part share. */
+const UNIQUE = [
+  ['users', 'user_id'],
+  ['workspaces', 'id'],
+  ['workspaces', 'api_key'],
+  ['apps', 'app_id'],
+  ['items', 'id'],
+  ['purchases', 'purchase_code'],
+] as const;
+
+/**
+ * Puts a caller's parts in place of the default ones. A default item or purchase that would point at
+ * something replaced is left out; a caller's own that points nowhere throws a TypeError that names it.
+ *
+ * @param option - The `seed` option.
+ * @param now - The time from which default support dates are counted, in epoch milliseconds.
+ */
+export function buildSeed(option: unknown, now: number): SandboxSeed {
+  const parts = structuredClone(parsed(seedParts, option ?? {}, 'seed'));
+  const given = Object.entries(parts).filter(([, part]) => part !== undefined);
+  const seed: SandboxSeed = { ...defaultSeed(now), ...Object.fromEntries(given) };
+  const workspaces = new Set(seed.workspaces.map(({ id }) => id));
+  if (!parts.items) seed.items = seed.items.filter((item) => workspaces.has(item.workspace));
+  const items = new Set(seed.items.map(({ id }) => id));
+  if (!parts.purchases) seed.purchases = seed.purchases.filter(({ item_id }) => items.has(item_id));
+
+  const refuse = (index: number, part: string, field: string, problem: string): void => {
+    if (index >= 0) throw new TypeError(`seed.${part}[${index}].${field}: ${problem}`);
+  };
+  const homeless = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
+  refuse(homeless, 'items', 'workspace', 'there is no such workspace');
+  const empty = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
+  refuse(empty, 'purchases', 'item_id', 'there is no such item');
+  for (const [part, field] of UNIQUE) {
+    const values = seed[part].map((record): unknown => Reflect.get(record, field));
+    const isRepeat = (value: unknown, at: number) => value && values.indexOf(value) < at;
+    refuse(values.findIndex(isRepeat), part, field, 'given twice');
+  }
+  return seed;
 }
