@@ -23,7 +23,7 @@ export interface RunOptions {
   /** The working directory: its `.env` is read unless `--env-file` names another. */
   readonly cwd: string;
   /** Called before the sandbox starts. Resolves when the sandbox must stop. */
-  readonly untilStopped: () => Promise<void>;
+  readonly untilStopped: () => Promise<unknown>;
 }
 
 export const processIo: Io = {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { once } from 'node:events';
 import { processIo } from './io.js';
 import { run } from './program.js';
 
@@ -9,17 +10,11 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-const untilStopped = (): Promise<void> =>
-  new Promise((resolve) => {
-    process.once('SIGINT', () => resolve());
-    process.once('SIGTERM', () => resolve());
-  });
-
 run(process.argv.slice(2), {
   io: processIo,
   environment: process.env,
   cwd: process.cwd(),
-  untilStopped,
+  untilStopped: () => Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]),
 }).then(
   (exitCode) => {
     process.exitCode = exitCode;

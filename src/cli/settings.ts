@@ -27,14 +27,9 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
 }
 
 /** The flags that `doctor` and `verify` share. */
-export interface SettingFlags {
-  readonly baseUrl?: string;
-  readonly authUrl?: string;
-  readonly appId?: string;
-  readonly allowInsecure?: boolean;
-  readonly timeout?: string;
-  readonly envFile?: string;
-}
+export type SettingFlags = { readonly allowInsecure?: boolean } & {
+  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'envFile']?: string;
+};
 
 /**
  * Reads each setting from the flags, else from the environment, else from the file. A blank variable counts

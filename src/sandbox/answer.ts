@@ -79,12 +79,8 @@ function refuseForNow(res: Response, fault: FaultSettings['rateLimit'], now: num
 
 /** The bare HTML page that web servers and frameworks answer with when they have nothing better. */
 export function sendOutage(res: Response, status: number, title: string, text: string): void {
-  const page = html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${title}</title></head>
-<body><h1>${title}</h1><p>${text}</p></body>
-</html>
-`;
+  const head = html`<head><meta charset="utf-8"><title>${title}</title></head>`;
+  const page = html`<!doctype html>\n<html lang="en">${head}<body><h1>${title}</h1><p>${text}</p></body></html>`;
   sendAnswer(res, status, page.toString(), HTML);
 }
 

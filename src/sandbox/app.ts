@@ -6,10 +6,8 @@ import { sendRefusal } from './key-api/answers.js';
 import { keyApiRouter } from './key-api/router.js';
 import { sendLoginJson } from './login-api/answers.js';
 import { loginApiRouter } from './login-api/router.js';
-import { picture } from './media/generator.js';
-import { mediaRouter } from './media/router.js';
-import { homePage, itemPage } from './pages/catalogue.js';
-import { sendPage, troublePage } from './pages/page.js';
+import { mediaRouter, picture } from './media/media.js';
+import { homePage, itemPage, sendPage, troublePage } from './pages/page.js';
 import { interfaceOf } from './record.js';
 import { Refused } from './request.js';
 

@@ -1,8 +1,7 @@
 export type { SandboxClock } from './clock.js';
 export type { SandboxOptions } from './context.js';
 export { createSandbox, type Sandbox, type SandboxListening } from './create-sandbox.js';
-export type { SandboxCode } from './data/codes.js';
-export type { NewPurchase, SandboxData } from './data/sandbox-data.js';
+export type { NewPurchase, SandboxCode, SandboxData } from './data/sandbox-data.js';
 export type {
   SandboxSeed,
   SeedApp,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, trusted } from '../../html.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
-import { listCodes, type SandboxCode } from '../data/codes.js';
+import { listCodes, type SandboxCode } from '../data/sandbox-data.js';
 import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../pages/login-pages.js';
 import type { SandboxRequest } from '../record.js';
@@ -146,7 +146,7 @@ ${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}
   const none = html`<li class="muted">None is alive. One appears when a login of your app is complete.</li>`;
   return section(
     'Users',
-    undefined,
+    html`<a href="/sandbox/logout">Log out of the login pages</a>`,
     html`<ul class="list">${data.users.map(userEntry)}</ul>
 <h3>Access tokens</h3>
 <ul class="list">${tokens.length > 0 ? tokens.map(tokenEntry) : none}</ul>`,
