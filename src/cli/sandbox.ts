@@ -91,11 +91,19 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
     });
 }
 
-/** Every switch that a sandbox has, by its full name. Imported late, because few commands need Express. */
+/** Every switch that a sandbox has, by its full name. Imports the switches only, not the whole sandbox. */
 async function allSwitches(): Promise<Record<string, SwitchState>> {
-  const { createContext } = await import('../sandbox/context.js');
-  const { describeSwitches } = await import('../sandbox/switches.js');
-  return describeSwitches(createContext({}).boards);
+  const [{ createFaults, FAULTS }, { createDialect, DIALECT }, { describeSwitches }] =
+    await Promise.all([
+      import('../sandbox/faults.js'),
+      import('../sandbox/dialect.js'),
+      import('../sandbox/switches.js'),
+    ]);
+  const unchanged = () => {};
+  return describeSwitches({
+    faults: { settings: createFaults(unchanged), switches: FAULTS },
+    dialect: { settings: createDialect(undefined, unchanged), switches: DIALECT },
+  });
 }
 
 /** Starts a sandbox and prints its settings and codes. The caller closes it. */
