@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
-import OAuth2Strategy from 'passport-oauth2';
+import { Strategy as OAuth2Strategy } from 'passport-oauth2';
 import { type LoginMessage, loginChannel } from '../diagnostics.js';
 import {
   asError,

@@ -64,6 +64,8 @@ describe.each(projects)('with %s', (_name, project) => {
       const switches = [
         ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
         ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
+        // As `tsc --init` writes it. Zod's types, which those of the sandbox need, do not compile without it.
+        '--esModuleInterop',
       ];
       const args = [TSC, ...switches, file];
       const { code, stdout } = await runProgram(process.execPath, args, { cwd: consumers });
