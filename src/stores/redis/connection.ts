@@ -20,7 +20,7 @@ export interface RedisStoreOptions {
 interface Defaults {
   readonly prefix: string;
   readonly timeout: number;
-  /** Whether to wait, until the deadline, for a connection that was lost. */
+  /** Whether to wait for a connection that was lost; until the first call has waited in vain. */
   readonly waits: boolean;
 }
 
@@ -40,6 +40,8 @@ export class RedisConnection {
   readonly #waits: boolean;
   readonly #limit: TimeLimit;
   #wasReady = false;
+  /** Whether a call has waited for the lost connection in vain. */
+  #isDown = false;
   #becomesReady: Promise<void> | undefined;
 
   /** @throws TypeError that names the wrong option. */
@@ -76,7 +78,12 @@ export class RedisConnection {
   async #ready(deadline: Deadline): Promise<void> {
     if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
     // A first connection is always waited for, or apps would fail at start.
-    if (this.#wasReady && !this.#waits) throw new NotConnected('the connection is lost');
+    if (this.#wasReady && (!this.#waits || this.#isDown)) {
+      throw new NotConnected('the connection is lost');
+    }
+    deadline.listen(() => {
+      this.#isDown = this.commands.state === 'waiting';
+    });
     while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
     if (deadline.ended || this.commands.state !== 'ready') {
       throw new NotConnected('the client is not connected');
@@ -89,6 +96,7 @@ export class RedisConnection {
       this.commands.onceReady(resolve);
     }).finally(() => {
       this.#becomesReady = undefined;
+      this.#isDown = false;
     });
     return this.#becomesReady;
   }

@@ -37,7 +37,7 @@ const HOLDERS = `return redis.call('SMEMBERS', KEYS[1])`;
  * under the HMAC of the code, and does not expire. Holders are stored in clear text.
  *
  * - `take` is one atomic step. While Redis cannot be asked, every call rejects with `store_unavailable`, within
- *   `timeout`. Until then, they wait for a lost connection.
+ *   `timeout`. Until then, they wait for a lost connection. Once a call has waited in vain, others fail at once.
  * - Redis needs persistence (`appendonly yes`), or a restart frees all codes, and a `maxmemory-policy` that does
  *   not evict keys without expiry: `noeviction`, or one of `volatile-…`.
  * - A failover to a replica can lose the last moments of takes and releases.

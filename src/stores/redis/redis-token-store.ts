@@ -20,9 +20,10 @@ const OWNER = 'RedisTokenStore';
  *
  * - A row expires with its token. A row that is no token of that user counts as none; it is reported on
  *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
- * - `claim` is atomic: exactly one process of the fleet gets `true`.
+ * - `claim` is atomic: exactly one process of the fleet gets `true`. A master that hangs until a replica has
+ *   taken over can still acknowledge a few calls, which Redis then loses; so a claim can be granted twice.
  * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. Until
- *   then, they wait for a lost connection.
+ *   then, they wait for a lost connection. Once a call has waited in vain, others fail at once.
  * - Redis needs the `maxmemory-policy` `noeviction`. With another, it can evict a claim before it expires, or a
  *   token, which logs the user out.
  *

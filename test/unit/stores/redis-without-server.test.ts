@@ -344,6 +344,27 @@ describe('a client that is away', () => {
     expect(client.set).toHaveBeenCalledOnce();
   });
 
+  it('is waited for again only after it was back, once somebody has waited in vain', async () => {
+    const client = new FakeNodeRedis();
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 20 });
+    await store.get('anna');
+    client.isReady = false;
+    expect((await rejection(store.get('anna'))).message).toContain('did not answer within 20 ms');
+    expect((await rejection(store.get('anna'))).message).toContain(
+      'was not sent, because the connection is lost',
+    );
+    // It was back, although nobody asked then.
+    client.isReady = true;
+    client.emit('ready');
+    client.isReady = false;
+    await settle();
+    const found = store.get('anna');
+    await settle();
+    client.isReady = true;
+    client.emit('ready');
+    expect(await found).toBeUndefined();
+  });
+
   it('and comes back for a moment only, is waited for again', async () => {
     const client = Object.assign(new FakeNodeRedis(), { isReady: false });
     const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5000 });
