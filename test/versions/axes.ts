@@ -279,3 +279,25 @@ export const RUNTIMES = [
     server: 'deno-serve.mjs',
   },
 ] as const;
+
+/** A client of Redis, with the Node package that makes it, as `programs/failover.cjs` uses it. */
+export interface Failover {
+  readonly kind: 'redis' | 'ioredis' | 'iovalkey';
+  readonly version: string;
+  readonly not?: Readonly<Partial<Record<'cluster' | 'sentinel', string>>>;
+}
+
+const NO_RECOVERY = 'its cluster client does not find the new master by itself: use version 6';
+
+export const FAILOVERS: readonly Failover[] = [
+  {
+    kind: 'redis',
+    version: '^4',
+    not: { cluster: NO_RECOVERY, sentinel: 'it has no createSentinel' },
+  },
+  { kind: 'redis', version: '^5', not: { cluster: NO_RECOVERY } },
+  { kind: 'redis', version: '^6' },
+  { kind: 'ioredis', version: '^5' },
+  { kind: 'ioredis', version: '^6' },
+  { kind: 'iovalkey', version: ANY },
+];

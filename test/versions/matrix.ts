@@ -19,6 +19,7 @@ import {
   TYPESCRIPTS,
   UNDICIS,
 } from './axes.js';
+import { failoverTable } from './failover.js';
 import { makeProject, nodeProgram, type Outcome, pack, run, versionOf } from './project.js';
 import { FAILED, type Failure, NONE, OK, type Table, toMarkdown } from './results.js';
 
@@ -186,6 +187,7 @@ try {
     recorders: () => appsTable(matrix, 'No secret in traces and logs', RECORDERS),
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
+    failover: () => failoverTable(matrix),
     bare: () => bareTable(workplace, tarball),
     dispatcher: () => dispatcherTable(workplace, tarball),
     floor: () => floorTable(workplace, tarball, redis.url),

@@ -30,6 +30,7 @@ const tableText = ({ title, head, rows }: Table): string =>
 export function toMarkdown(tables: readonly Table[], failures: readonly Failure[]): string {
   const cells = tables
     .flatMap(({ rows }) => rows.flatMap((row) => row.slice(1)))
+    .map((mark) => mark.split(':')[0])
     .filter((mark) => mark === OK || mark === FAILED);
   const count = cells.filter((mark) => mark === OK).length;
   const broken = failures.map(({ name, output }) =>

@@ -1,0 +1,149 @@
+// One process of an app while servers of Redis fail. Its traffic goes on all the time; what it finds at the end
+// goes to the parent.
+const { randomUUID } = require('node:crypto');
+const { checkPurchase, KeyApi } = require('marketgate');
+const { RedisCache, RedisGuessLimit, RedisTokenStore } = require('marketgate/redis');
+
+const { KIND, TOPOLOGY, PORTS, SERVICE, INDEX } = process.env;
+const ports = JSON.parse(PORTS);
+const { baseUrl, apiKey, codes, refunded } = JSON.parse(SERVICE);
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
+
+/** The client, as its documentation makes it. */
+async function connect() {
+  if (KIND === 'redis') {
+    const { createCluster, createSentinel } = require('redis');
+    const client =
+      TOPOLOGY === 'cluster'
+        ? createCluster({
+            rootNodes: nodes.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
+          })
+        : createSentinel({ name: 'shop', sentinelRootNodes: nodes });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+  const { Cluster, Redis } = require(KIND);
+  const client =
+    TOPOLOGY === 'cluster'
+      ? new Cluster(nodes)
+      : new Redis({ sentinels: nodes, name: 'shop', failoverDetector: true });
+  return client.on('error', () => {});
+}
+
+const seen = {
+  verdicts: 0,
+  /** Verdicts that are not what the service says. */
+  wrong: [],
+  /** Tokens that the store has taken, and when it had taken those that it no longer has. */
+  tokens: [],
+  lost: new Map(),
+  /** Calls of the token store that failed, and the longest time in which all did, in milliseconds. */
+  failures: 0,
+  longestOut: 0,
+  /** The longest call, in milliseconds. */
+  slowest: 0,
+  /** Names that were granted, and when. */
+  claims: [],
+};
+let outSince;
+const takenAt = new Map();
+const lose = (id) => seen.lost.set(id, takenAt.get(id));
+
+/** A call of the token store. It can fail, but says so. */
+async function stored(call) {
+  const before = performance.now();
+  try {
+    const result = await call();
+    outSince = undefined;
+    return { result };
+  } catch (error) {
+    if (error.code !== 'store_unavailable') throw error;
+    outSince ??= before;
+    seen.failures++;
+    seen.longestOut = Math.max(seen.longestOut, performance.now() - outSince);
+    return undefined;
+  } finally {
+    seen.slowest = Math.max(seen.slowest, performance.now() - before);
+  }
+}
+
+async function main() {
+  const client = await connect();
+  const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
+  const guessLimit = new RedisGuessLimit({ client, limit: 100 });
+  const tokenStore = new RedisTokenStore({ client });
+  let isOn = true;
+  let tick = 0;
+
+  const check = async (code, expected, fresh = false) => {
+    const options = { client: randomUUID(), guessLimit, fresh };
+    const { verdict, denial, error } = await checkPurchase(keyApi, code, options);
+    seen.verdicts++;
+    if (verdict !== expected) seen.wrong.push(`${expected}: ${(denial ?? error)?.message}`);
+    return verdict;
+  };
+  const traffic = [
+    () => check(codes[tick % codes.length], 'valid', tick % 5 === 0),
+    () => check(randomUUID(), 'invalid'),
+    async () => {
+      const id = `${INDEX}-${tick}`;
+      const now = Date.now();
+      const token = { value: randomUUID(), issuedAt: now, expiresAt: now + 3_600_000 };
+      if ((await stored(() => tokenStore.set(id, token))) === undefined) return;
+      seen.tokens.push(id);
+      takenAt.set(id, Date.now());
+    },
+    async () => {
+      const id = seen.tokens[Math.floor(Math.random() * seen.tokens.length)];
+      const found = id && (await stored(() => tokenStore.get(id)));
+      if (found && found.result === undefined) lose(id);
+    },
+    async () => {
+      // All processes want the same ones.
+      const name = `claim-${Math.floor(Date.now() / 50)}`;
+      const claimed = await stored(() => tokenStore.claim(name, 3_600_000));
+      if (claimed?.result) seen.claims.push([name, Date.now()]);
+    },
+  ];
+  const running = traffic.map(async (one) => {
+    while (isOn) {
+      tick++;
+      await one();
+      await sleep(10);
+    }
+  });
+
+  const commands = {
+    /** The service is asked about a code that was refunded: this is how an app hears of it. */
+    hear: ({ code }) => check(code, 'invalid', true),
+    async end() {
+      isOn = false;
+      await Promise.all(running);
+      // What could not be told in the failover is told soon after.
+      for (const code of refunded) {
+        for (let i = 0; (await keyApi.validatePurchase(code)) !== null; i++) {
+          if (i === 100) seen.wrong.push('a refunded purchase is still valid');
+          if (i === 100) break;
+          await sleep(100);
+        }
+      }
+      for (const id of seen.tokens) {
+        let found = await stored(() => tokenStore.get(id));
+        for (let i = 0; i < 10 && !found; i++) found = await stored(() => tokenStore.get(id));
+        if (found?.result === undefined) lose(id);
+      }
+      const lost = [...seen.lost.values()];
+      process.send({ seen: { ...seen, tokens: seen.tokens.length, lost } });
+    },
+  };
+  process.on('message', ({ command, ...input }) => commands[command](input));
+  for (const code of [...codes, ...refunded]) await check(code, 'valid');
+  process.send({ ready: true });
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+
+/** Servers of Redis that take over for each other. */
+export interface Topology {
+  /** Ports that an app is told: all nodes of the cluster, or the sentinels. */
+  readonly ports: readonly number[];
+  /** Ends a master for good, and waits until another server is one. */
+  kill(): Promise<void>;
+  /** Stops a master until another server is one, and for a while after; then lets it go on. */
+  freeze(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const MASTER_NAME = 'shop';
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** How long a frozen master still believes to be one, at most, before it goes on. */
+const FROZEN = 3000;
+
+class Server {
+  readonly port: number;
+  readonly #child: ChildProcess;
+
+  private constructor(port: number, child: ChildProcess) {
+    this.port = port;
+    this.#child = child;
+  }
+
+  static async start(folder: string, port: number, args: readonly string[]): Promise<Server> {
+    const own = join(folder, `${port}`);
+    await mkdir(own);
+    await writeFile(join(own, 'conf'), `port ${port}\nbind 127.0.0.1\ndir ${own}\n`);
+    const all = [join(own, 'conf'), ...args];
+    const child = spawn('redis-server', all, { stdio: ['ignore', 'pipe', 'ignore'] });
+    let log = '';
+    child.stdout.on('data', (chunk) => {
+      log += chunk;
+    });
+    const server = new Server(port, child);
+    for (let i = 0; (await server.ask('PING')) !== 'PONG'; i++) {
+      if (i > 200 || child.exitCode !== null) throw new Error(`redis-server: ${log}`);
+      await sleep(20);
+    }
+    return server;
+  }
+
+  /** The answer, or `undefined` when there is none in time. */
+  async ask(name: string, ...args: string[]): Promise<unknown> {
+    const options = { lazyConnect: true, retryStrategy: () => null, commandTimeout: 500 };
+    const client = new Redis(this.port, { ...options, connectTimeout: 500 });
+    client.on('error', () => {});
+    try {
+      return await client.call(name, ...args);
+    } catch {
+      return undefined;
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  async isMaster(): Promise<boolean> {
+    const role = await this.ask('ROLE');
+    return Array.isArray(role) && role[0] === 'master';
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGKILL');
+    await once(this.#child, 'exit');
+  }
+}
+
+/** What clusters and sentinels have in common: data servers, one of which fails. */
+class Failing implements Topology {
+  readonly #folder: string;
+  readonly #servers: Server[];
+  readonly #others: readonly Server[];
+
+  constructor(folder: string, servers: Server[], others: readonly Server[] = []) {
+    this.#folder = folder;
+    this.#servers = servers;
+    this.#others = others;
+  }
+
+  get ports(): readonly number[] {
+    return (this.#others.length > 0 ? this.#others : this.#servers).map(({ port }) => port);
+  }
+
+  async kill(): Promise<void> {
+    const [master, replicas] = await this.#roles();
+    await master.end();
+    await this.#oneOf(replicas);
+    this.#servers.splice(this.#servers.indexOf(master), 1);
+  }
+
+  async freeze(): Promise<void> {
+    const [master, replicas] = await this.#roles();
+    master.signal('SIGSTOP');
+    await this.#oneOf(replicas);
+    await sleep(FROZEN);
+    master.signal('SIGCONT');
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#servers, ...this.#others].map((server) => server.end()));
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** A master that has a replica which is in step with it, and all replicas. */
+  async #roles(): Promise<[master: Server, replicas: Server[]]> {
+    for (;;) {
+      const roles = await Promise.all(
+        this.#servers.map(async (server) => ({ server, role: await server.ask('ROLE') })),
+      );
+      const lists = roles.map(({ server, role }) => ({ server, role: role as unknown[] }));
+      const master = lists.find(({ role }) => role?.[0] === 'master' && String(role[2]) !== '');
+      const replicas = lists.filter(({ role }) => role?.[0] === 'slave' && role[3] === 'connected');
+      if (master !== undefined && replicas.length > 0) {
+        return [master.server, replicas.map(({ server }) => server)];
+      }
+      await sleep(100);
+    }
+  }
+
+  async #oneOf(replicas: readonly Server[]): Promise<void> {
+    for (;;) {
+      const areMasters = await Promise.all(replicas.map((replica) => replica.isMaster()));
+      if (areMasters.includes(true)) return;
+      await sleep(50);
+    }
+  }
+}
+
+/** Two masters and sentinels that watch one of them would be a cluster: here one master, two replicas. */
+export async function startSentinels(): Promise<Topology> {
+  const folder = await mkdtemp(join(tmpdir(), 'marketgate-sentinel-'));
+  const [master = 0, ...ports] = await freePorts(6);
+  const data = ['--save', '', '--repl-diskless-sync-delay', '0'];
+  const servers = [await Server.start(folder, master, data)];
+  for (const port of ports.splice(0, 2)) {
+    servers.push(await Server.start(folder, port, [...data, '--replicaof', `127.0.0.1 ${master}`]));
+  }
+  const sentinels: Server[] = [];
+  for (const port of ports) {
+    const watch = [
+      `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master} 2`,
+      `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
+      `sentinel failover-timeout ${MASTER_NAME} 5000`,
+    ];
+    const own = join(folder, `${port}-watch`);
+    await writeFile(own, `${watch.join('\n')}\n`);
+    const include = ['--include', own, '--sentinel'];
+    sentinels.push(await Server.start(folder, port, include));
+  }
+  return new Failing(folder, servers, sentinels);
+}
+
+/** Three masters with a replica each. */
+export async function startCluster(): Promise<Topology> {
+  const folder = await mkdtemp(join(tmpdir(), 'marketgate-cluster-'));
+  const servers: Server[] = [];
+  for (const port of await freePorts(6)) {
+    const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1500', '--save', ''];
+    args.push('--cluster-port', `${port + 1}`, '--repl-diskless-sync-delay', '0');
+    servers.push(await Server.start(folder, port, args));
+  }
+  const [first, ...others] = servers as [Server, ...Server[]];
+  for (const { port } of others) {
+    await first.ask('CLUSTER', 'MEET', '127.0.0.1', `${port}`, `${port + 1}`);
+  }
+  const SLOTS = [
+    ['0', '5460'],
+    ['5461', '10922'],
+    ['10923', '16383'],
+  ];
+  const masters = servers.slice(0, 3);
+  for (const [i, master] of masters.entries()) {
+    await master.ask('CLUSTER', 'ADDSLOTSRANGE', ...(SLOTS[i] ?? []));
+  }
+  for (const [i, replica] of servers.slice(3).entries()) {
+    const id = String(await masters[i]?.ask('CLUSTER', 'MYID'));
+    while ((await replica.ask('CLUSTER', 'REPLICATE', id)) !== 'OK') await sleep(100);
+  }
+  for (const server of servers) {
+    while (!String(await server.ask('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+      await sleep(100);
+    }
+  }
+  return new Failing(folder, servers);
+}
+
+/** Ports in pairs, for the bus of a cluster is next to its node. */
+async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = 10_000 + 2 * Math.floor(Math.random() * 10_000);
+    if (!ports.includes(port) && (await isFree(port)) && (await isFree(port + 1))) ports.push(port);
+  }
+  return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const free = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return free;
+}
