@@ -323,6 +323,7 @@ export class SharedTier {
         invalidation.order = this.#orders.after(row) + 1;
       }
       const { order } = invalidation;
+      this.#orders.saw(order);
       const age = negative && this.#options.clock() - negative.at;
       const at = this.#options.wallClock() - (age ?? 0);
       const no = negative !== undefined;
