@@ -609,12 +609,14 @@ it('a later negative answer counts also where an earlier one of this process can
 });
 
 it('an invalidation is known to its own process when the clock of the shared cache steps back', async () => {
-  const { service, join } = fleet();
+  const { service, shared, join } = fleet();
   const [one, two] = [join(), join()];
   for (const each of [one, two]) await each.getAccount();
   await two.invalidate('another-purchase-code');
   service.now -= MINUTE;
+  shared.broken.add('write');
   await one.validatePurchase(CODE);
+  shared.broken.clear();
   service.says = 'negative';
   expect(await two.validatePurchase(CODE, { fresh: true })).toBeNull();
   expect(await one.validatePurchase(CODE)).toBeNull();
