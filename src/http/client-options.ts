@@ -37,7 +37,7 @@ export interface ClientOptions {
    */
   dispatcher?: DispatcherLike | undefined;
   /**
-   * A function that sends the requests instead of undici, for msw, nock, Bun and edge runtimes. The
+   * A function that sends the requests instead of undici, for msw, nock and edge runtimes. The
    * deadline, `maxResponseBytes` (of decoded bytes) and the refusal of redirects still apply. Pass
    * `(url, init) => fetch(url, init)` if the global `fetch` is replaced later. Cannot be combined with
    * `dispatcher`.

@@ -9,7 +9,7 @@ import type { Table } from './results.js';
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The guides whose programs the matrix tries, also those that other tests cannot run. */
-const GUIDES = ['watching.md'];
+const GUIDES = ['testing.md', 'watching.md'];
 
 /** Writes the files of the guides. */
 async function writeGuides(folder: string): Promise<void> {

@@ -172,6 +172,27 @@ export const SESSIONS: readonly App[] = [
   },
 ];
 
+/** What tests are written with, as the guide says. */
+export const TOOLS: readonly App[] = [
+  ...['2', '3'].map((version) => ({
+    name: `msw ${version}, option \`fetch\``,
+    program: '../guide/msw.js',
+    packages: { msw: `^${version}` },
+    ...(version === '3' && { not: { '20': 'msw 3 needs Node 22' } }),
+  })),
+  ...['14', '15'].map((version) => ({
+    name: `nock ${version}, option \`fetch\``,
+    program: '../guide/nock.js',
+    packages: { nock: `^${version}` },
+    ...(version === '15' && { not: { '20': 'nock 15 needs Node 22' } }),
+  })),
+  {
+    name: 'HTTP_PROXY, by Node and by undici',
+    program: 'proxy.mjs',
+    packages: { undici: '^7' },
+  },
+];
+
 /** What records requests, with the recipes of the guide that leave no secret in it. */
 export const RECORDERS: readonly App[] = [
   { name: 'pino-http', program: 'observed-pino.mjs', packages: { 'pino-http': ANY } },

@@ -15,6 +15,7 @@ import {
   SESSIONS,
   SETUPS,
   type Setup,
+  TOOLS,
   TYPED_EXPRESS,
   TYPESCRIPTS,
   UNDICIS,
@@ -124,7 +125,7 @@ async function dispatcherTable(workplace: string, tarball: string): Promise<Tabl
     rows.push(row);
   }
   const head = ['with', ...NODES.map((version) => `Node ${version}`)];
-  return { title: 'Through a dispatcher', head, rows };
+  return { title: 'Through a dispatcher, mocks among them', head, rows };
 }
 
 async function typesTable(workplace: string, tarball: string): Promise<Table> {
@@ -184,6 +185,7 @@ try {
   const all = {
     frameworks: () => appsTable(matrix, 'In a framework: guard, outage and login', FRAMEWORKS),
     sessions: () => appsTable(matrix, 'With a session', SESSIONS),
+    tools: () => appsTable(matrix, 'With test tools and proxies', TOOLS),
     recorders: () => appsTable(matrix, 'No secret in traces and logs', RECORDERS),
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),

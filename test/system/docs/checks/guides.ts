@@ -145,6 +145,10 @@ export const GUIDE_CHECKS: Checks = {
     options: { args: ['--test-reporter', 'tap'] },
     check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
   },
+  'examples/guides/testing.md: mock-agent.js': {
+    options: { args: ['--test-reporter', 'tap'] },
+    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 2$/m),
+  },
   'examples/guides/testing.md: more.js': {
     check: async (running) => void expect(await running.printed()).toBe('0\n'),
   },
