@@ -3,8 +3,8 @@ import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
 import { colorsOf, type Io, table, UsageError } from './io.js';
 
-/** Where the pages are: next to the built files, or in the source tree. */
-const FOLDERS = ['./errors/', '../errors/pages/'];
+/** Where the pages are: from the built files, and from this one. */
+const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
 
 /** Every code that has a page, with its HTTP status, or "warning". */
 const KINDS: Readonly<Record<string, string>> = Object.fromEntries([

@@ -53,6 +53,8 @@ describe.each(projects)('with %s', (_name, project) => {
     const { code, stdout, stderr } = await runProgram(bin, ['--version'], { cwd: project });
     expect(code, stdout + stderr).toBe(0);
     expect(stdout.trim()).toMatch(/^\d+\.\d+\.\d+/);
+    const page = await runProgram(bin, ['explain', 'support_expired'], { cwd: project });
+    expect(page.stdout).toContain('# support_expired');
     const wrong = await runProgram(bin, ['verify', 'some-code'], { cwd: project });
     expect(wrong.code).toBe(2);
   });
