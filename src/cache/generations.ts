@@ -155,8 +155,10 @@ export class Generations {
       this.#unpublished.add(seal);
       const order = orders.after(row);
       const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
-      if (!(await store.replace(name, sealed, LIFE, order))) {
+      if ((await store.write(name, sealed, LIFE, order)) === UNAVAILABLE) {
         this.#isRefused = true;
+        // Without it, a process that starts later begins a new one.
+        await store.delete(name);
         await publish(seal, { allUpTo });
         onRefused();
         return false;

@@ -133,17 +133,8 @@ export class GuardedSharedCache {
     }, 'unknown');
   }
 
-  /**
-   * Writes a row, and deletes it where that is refused, so that a process that starts later does not find the
-   * earlier one. A full Redis refuses writes, and still deletes.
-   *
-   * @returns whether this row or a later one is stored.
-   */
-  async replace(name: string, value: string, ttl: number, order: number): Promise<boolean> {
-    const written = await this.write(name, value, ttl, order);
-    if (written !== UNAVAILABLE) return true;
+  async delete(name: string): Promise<void> {
     await this.#call<unknown>(() => this.#store.delete(name), 'unknown');
-    return false;
   }
 
   /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */

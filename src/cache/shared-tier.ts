@@ -331,7 +331,9 @@ export class SharedTier {
       const text = JSON.stringify(row);
       const sealed = seal.seal(`${name} ${order}`, text);
       const isStored =
-        name !== undefined && (await this.#store.replace(name, sealed, this.#life, order));
+        name !== undefined &&
+        UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
+      if (name !== undefined && !isStored) await this.#deletePositive(subject, name);
       const isPublished = await this.#publish(seal, { subject, order, isStored });
       isSent = isSent && isStored && isPublished;
     }
@@ -339,6 +341,15 @@ export class SharedTier {
     this.#tombstones.keep(subject, invalidation.order ?? 0, true);
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     return true;
+  }
+
+  /**
+   * Deletes a row that could not be replaced, so that a process that starts later does not find it. A full
+   * Redis refuses writes, and still deletes. The negative answer of another process stays.
+   */
+  async #deletePositive(subject: string, name: string): Promise<void> {
+    const { answer } = await this.read(subject);
+    if (answer === undefined || isPositive(answer)) await this.#store.delete(name);
   }
 
   #publish(seal: Seal, message: Message): Promise<boolean> {

@@ -229,3 +229,24 @@ describe('a caller that passes `fresh` while the service is down', () => {
     expect(joined).not.toMatchObject({ value: { purchase_code: CODE } });
   });
 });
+
+it('a full shared cache keeps the negative answer of another process that is later than an unsent one', async () => {
+  const { service, shared, join, joinCut } = fleet();
+  const one = join();
+  await one.getAccount();
+  const { two, connect } = await joinCut();
+  for (const method of ['read', 'write', 'publish'] as const) shared.broken.add(method);
+  service.says = 'negative';
+  expect(await two.validatePurchase(CODE)).toBeNull();
+  service.says = 'positive';
+  await two.validatePurchase(CODE, { fresh: true });
+  shared.broken.clear();
+  service.says = 'negative';
+  expect(await one.validatePurchase(CODE)).toBeNull();
+  shared.broken.add('write');
+  connect();
+  await settle();
+  service.says = 'outage';
+  const [answer] = await Promise.allSettled([two.validatePurchase(CODE)]);
+  expect(answer).not.toMatchObject({ value: { purchase_code: CODE } });
+});
