@@ -31,6 +31,8 @@ function succeeds([command, ...args], env) {
   const { status, error } = spawnSync(command, args, {
     stdio: 'inherit',
     timeout: STEP_TIMEOUT,
+    // npm and npx are scripts there.
+    shell: process.platform === 'win32',
     env: { ...process.env, ...env },
   });
   if (error) console.error(`${command}: ${error.message}`);

@@ -6,7 +6,8 @@ import { run } from './program.js';
 // A closed pipe, as in `marketgate doctor | head -1`, is not a failure of the command.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    // Windows calls it the end of the file.
+    if (error.code !== 'EPIPE' && error.code !== 'EOF') throw error;
   });
 }
 

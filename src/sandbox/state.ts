@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { SandboxContext } from './context.js';
 import type { SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
@@ -53,8 +53,15 @@ export function keepState(context: SandboxContext, file: string): void {
   }
   context.state.save = () => {
     const fresh = `${file}.new`;
-    writeFileSync(fresh, `${JSON.stringify(snapshotOf(context), null, 2)}\n`, { mode: 0o600 });
-    renameSync(fresh, file);
+    const text = `${JSON.stringify(snapshotOf(context), null, 2)}\n`;
+    writeFileSync(fresh, text, { mode: 0o600 });
+    try {
+      renameSync(fresh, file);
+    } catch {
+      // Windows does not replace a file that another program has open, but lets others write to it.
+      writeFileSync(file, text, { mode: 0o600 });
+      rmSync(fresh);
+    }
   };
   try {
     context.state.save();

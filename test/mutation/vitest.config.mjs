@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import base from '../../vitest.config.ts';
@@ -19,7 +20,7 @@ class QuickFirst extends BaseSequencer {
 // The tests that have to notice a mutant of the folder that `run.mjs` is at. They run again and again,
 // so there is no report of each run, and no second try: a test that fails only now and then would
 // count as one that noticed.
-const here = (path) => new URL(path, import.meta.url).pathname;
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const { projects: _projects, ...baseTest } = base.test;
 

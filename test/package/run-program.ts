@@ -18,7 +18,11 @@ export function runProgram(
     execFile(
       command,
       args,
-      { cwd, timeout, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 },
+      {
+        ...{ cwd, timeout, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 },
+        // npm is a script there.
+        shell: process.platform === 'win32' && command === 'npm',
+      },
       (error, stdout, stderr) => {
         const code = error ? (error.code ?? (error.killed ? 'timeout' : null)) : 0;
         resolve({ code, stdout, stderr });

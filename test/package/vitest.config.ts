@@ -1,9 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 // Runs after the build, on the packed tarball: `npm run check` does both in that order.
 export default defineConfig({
   test: {
-    root: new URL('../..', import.meta.url).pathname,
+    root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/package/**/*.test.ts'],
     globalSetup: './test/package/pack-and-install.ts',
     testTimeout: 60_000,

@@ -64,7 +64,8 @@ async function buildExamples(folder: string): Promise<void> {
   });
   await build({
     config: false,
-    entry: [join(ROOT, 'examples/**/*.ts')],
+    // A pattern has slashes, on Windows too.
+    entry: [`${ROOT.replaceAll('\\', '/')}examples/**/*.ts`],
     outDir,
     bundle: false,
     format: 'esm',

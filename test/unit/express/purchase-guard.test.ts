@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Express } from 'express';
 import {
   errorHandler,
@@ -183,7 +184,7 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
     app.engine('txt', (_path: string, options: object, done: (e: null, text: string) => void) =>
       done(null, Object.keys(options).join()),
     );
-    app.set('views', new URL('.', import.meta.url).pathname);
+    app.set('views', fileURLToPath(new URL('.', import.meta.url)));
     app.get('/', requirePurchase(keyApi), (req, res) => {
       res.render('page.txt', req.marketplace?.purchase);
     });

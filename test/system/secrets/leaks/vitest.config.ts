@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig, mergeConfig } from 'vitest/config';
 import base from '../../../../vitest.config.js';
 
@@ -7,7 +8,7 @@ export default mergeConfig(
   { ...base, test },
   defineConfig({
     test: {
-      root: new URL('../../../..', import.meta.url).pathname,
+      root: fileURLToPath(new URL('../../../..', import.meta.url)),
       include: ['test/system/secrets/leaks/*.planted.ts'],
     },
   }),
