@@ -105,7 +105,8 @@ export class SharedTier {
       seals: this.#seals,
       orders: this.#orders,
       publish: (seal, message) => this.#publish(seal, message),
-      onAllInvalidated: (ago) => options.onAllInvalidated(options.clock() - ago),
+      // Rounded up, because a request can have begun within the same millisecond.
+      onAllInvalidated: (ago) => options.onAllInvalidated(Math.ceil(options.clock() - ago)),
       onLost: () => this.#sendAgain(),
       onRefused: () => this.#sendLater(),
     });

@@ -123,6 +123,19 @@ it('a generation that several processes begin at once is published a few times, 
 });
 
 describe('an invalidation of everything', () => {
+  it('reaches a process that was cut off, also for an answer of the same millisecond', async () => {
+    const { service, join, joinCut } = fleet();
+    const one = join();
+    await one.getAccount();
+    const { two, connect } = await joinCut();
+    await two.validatePurchase(CODE);
+    await one.invalidate();
+    connect();
+    await settle();
+    service.says = 'outage';
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
   it.each(['write', 'publish'] as const)('that %s refuses is sent later', async (method) => {
     const { service, shared, join } = fleet();
     const [one, two] = [join(), join()];
