@@ -199,22 +199,22 @@ export class Cache<T extends object> {
   }
 
   /**
-   * Another process has invalidated the answers up to an order of the shared tier.
+   * Another process has invalidated the answers up to an order of the shared tier, requested until a time.
    *
    * @returns whether the key had a positive answer or an in-flight lookup.
    */
-  invalidated(key: string, order: number): boolean {
+  invalidated(key: string, upTo: number, until: number): boolean {
     const positive = this.#positive.peek(key);
     const isKnown = positive !== undefined || this.#lookups.has(key);
     // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
-    if (!this.#isLater(positive, order)) this.#forget(key);
+    if (!this.#isLater(positive, upTo, until)) this.#forget(key);
     return isKnown;
   }
 
-  /** Forgets all answers that were requested until then, also those of in-flight lookups. */
-  clear(until = Number.POSITIVE_INFINITY): void {
-    for (const [key, { at }] of this.#positive.entries()) {
-      if (at <= until) this.#positive.delete(key);
+  /** Forgets all answers up to an order, and those requested until a time, also of in-flight lookups. */
+  clear(upTo = Number.POSITIVE_INFINITY, until = Number.POSITIVE_INFINITY): void {
+    for (const [key, { order, at }] of this.#positive.entries()) {
+      if (order <= upTo || at <= until) this.#positive.delete(key);
     }
     this.#negative.clear();
     for (const key of this.#lookups.keys()) this.#outdate(key);
@@ -365,7 +365,8 @@ export class Cache<T extends object> {
       this.#forget(key, lookup.asked);
       const negative = refusal === undefined ? { value, at, variant } : undefined;
       if (negative !== undefined) this.#negative.set(key, negative);
-      await shared?.shareNegative(this.#subject(key), order, negative);
+      const spelling = negative?.variant;
+      await shared?.shareNegative({ subject: this.#subject(key), order, at, variant: spelling });
       if (refusal !== undefined) throw refusal;
       return { value, at };
     }
@@ -412,7 +413,7 @@ export class Cache<T extends object> {
     const at = clock() - found.age;
     if (!isPositive(found)) {
       // Our own answer was requested later, and will replace the row.
-      if (this.#isLater(own, found.order)) return undefined;
+      if (this.#isLater(own, found.order, at)) return undefined;
       // In-flight lookups go on: their orders are compared when they share their answers.
       this.#positive.delete(key);
       this.#negative.delete(key);
@@ -445,9 +446,13 @@ export class Cache<T extends object> {
     return this.#positive.peek(key);
   }
 
-  /** After missed messages, orders cannot be compared: the shared cache can be a different one. */
-  #isLater(positive: Positive<T> | undefined, order: number): boolean {
-    return positive?.orderEpoch === this.#epoch && positive.order > order;
+  /**
+   * Whether an answer was requested after an invalidation. After missed messages, the order alone does not
+   * say so: the shared cache can be one with another clock.
+   */
+  #isLater(positive: Positive<T> | undefined, order: number, at: number): boolean {
+    if (positive === undefined || positive.order <= order) return false;
+    return positive.orderEpoch === this.#epoch || positive.at > at;
   }
 
   /** Forgets a key, and outdates its in-flight lookups with a request before number `before`. */

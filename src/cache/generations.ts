@@ -14,8 +14,8 @@ export interface GenerationsOptions {
   readonly seals: Seals;
   readonly orders: Orders;
   publish(seal: Seal, message: Message): Promise<boolean>;
-  /** Another process has invalidated everything, this many milliseconds ago. */
-  onAllInvalidated(ago: number): void;
+  /** Another process has invalidated everything up to an order, this many milliseconds ago. */
+  onAllInvalidated(upTo: number, ago: number): void;
   /** A generation was lost, and with it the tombstones. */
   onLost(): void;
   /** A new generation cannot be stored now. */
@@ -105,7 +105,7 @@ export class Generations {
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
     this.forget();
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
-    if (isNew) this.#options.onAllInvalidated(0);
+    if (isNew) this.#options.onAllInvalidated(allUpTo, 0);
     // Its sender can also have missed what this process knows.
     else this.#options.onLost();
   }
@@ -132,9 +132,10 @@ export class Generations {
         this.#allInvalidUpTo = orders.after(row);
       }
       if (storedUpTo > this.#allInvalidUpTo) {
-        // The message was missed. Its age is measured by the shared cache's own clock.
+        // The message was missed. Its age is measured by the shared cache's own clock, which is another one
+        // after a failover.
         this.#allInvalidUpTo = storedUpTo;
-        onAllInvalidated(Math.max(0, row.now - storedUpTo) / 1000);
+        onAllInvalidated(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
       }
       const allUpTo = this.#allInvalidUpTo;
       // No process has shared anything under an earlier secret, or all of it is lost.

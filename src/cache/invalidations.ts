@@ -8,11 +8,13 @@ export interface Invalidation {
   readonly subject: string;
   /** Its order, once known. A retry keeps it, so that it does not invalidate what was requested meanwhile. */
   order: number | undefined;
-  /** The negative answer that it comes from, if other processes can serve it. */
-  readonly negative?: { readonly variant: string; readonly at: number } | undefined;
+  /** When it was requested, in milliseconds of this process's clock. */
+  readonly at: number;
+  /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
+  readonly variant?: string | undefined;
 }
 
-/** What one process publishes: a subject is invalid, or everything is. */
+/** What one process publishes: a subject is invalid, or everything is, or it has missed messages. */
 export interface Message {
   /** The process that sent it, which ignores it. */
   readonly from?: string;
@@ -22,15 +24,19 @@ export interface Message {
   readonly generation?: number;
   readonly subject?: string;
   readonly order?: number;
+  /** Milliseconds since it was requested. */
+  readonly age?: number;
   /** Whether the shared cache has stored it too. */
   readonly isStored?: boolean;
+  /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
+  readonly hasMissed?: boolean;
 }
 
 interface Tombstone {
   /** Answers up to this order are invalid. */
   readonly order: number;
-  /** When the last such answer has expired. */
-  readonly until: number;
+  /** Answers up to this time are invalid. */
+  readonly at: number;
   /** Whether this process has sent it, and sends it again when the shared cache can have lost it. */
   readonly isOwn: boolean;
 }
@@ -56,12 +62,12 @@ export class Tombstones {
     return this.#find(subject)?.order ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds a tombstone; of two, the later order counts. */
-  keep(subject: string, order: number, isOwn: boolean): void {
+  /** Adds a tombstone; of two, the later one counts. */
+  keep(subject: string, { order, at, isOwn }: Tombstone): void {
     const known = this.#find(subject);
     this.#tombstones.set(subject, {
       order: Math.max(order, known?.order ?? 0),
-      until: this.#clock() + this.#life,
+      at: Math.max(at, known?.at ?? 0),
       isOwn: isOwn || known?.isOwn === true,
     });
   }
@@ -71,16 +77,16 @@ export class Tombstones {
   }
 
   /** The latest ones that this process has sent, the latest first. */
-  recent(): [subject: string, order: number][] {
+  recent(): Invalidation[] {
     const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
     return own
       .slice(0, MOST_RECENT)
       .filter(([subject]) => this.#find(subject))
-      .map(([subject, { order }]) => [subject, order]);
+      .map(([subject, { order, at }]) => ({ subject, order, at }));
   }
 
   #find(subject: string): Tombstone | undefined {
     const tombstone = this.#tombstones.peek(subject);
-    return tombstone && this.#clock() < tombstone.until ? tombstone : undefined;
+    return tombstone && this.#clock() < tombstone.at + this.#life ? tombstone : undefined;
   }
 }

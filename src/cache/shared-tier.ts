@@ -52,10 +52,13 @@ export interface SharedTierOptions {
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
-  /** Another process has invalidated a key up to an order. Returns whether this one had anything of it. */
-  onInvalidated(kind: string, key: string, order: number): boolean | undefined;
-  /** Another process has invalidated everything requested until a time of {@link clock}. */
-  onAllInvalidated(until: number): void;
+  /**
+   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns whether
+   * this one had anything of it.
+   */
+  onInvalidated(kind: string, key: string, upTo: number, until: number): boolean | undefined;
+  /** Another process has invalidated everything up to an order, and until a time of {@link clock}. */
+  onAllInvalidated(upTo: number, until: number): void;
   /** Messages were missed. */
   onMissed(): void;
 }
@@ -89,6 +92,8 @@ export class SharedTier {
   #cancelRetry: (() => void) | undefined;
   #retryDelay = FIRST_RETRY;
   #isSending = false;
+  /** Messages were missed, and the other processes are not asked yet to send theirs again. */
+  #hasMissed = false;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
@@ -106,7 +111,8 @@ export class SharedTier {
       orders: this.#orders,
       publish: (seal, message) => this.#publish(seal, message),
       // Rounded up, because a request can have begun within the same millisecond.
-      onAllInvalidated: (ago) => options.onAllInvalidated(Math.ceil(options.clock() - ago)),
+      onAllInvalidated: (upTo, ago) =>
+        options.onAllInvalidated(upTo, Math.ceil(options.clock() - ago)),
       onLost: () => this.#sendAgain(),
       onRefused: () => this.#sendLater(),
     });
@@ -121,7 +127,7 @@ export class SharedTier {
    * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
    * process asks at a time; the others wait for its answer.
    *
-   * @param isServable - called with each answer that is found and not invalid.
+   * @param isServable - called with each answer that is found.
    * @param isWanted - whether the caller still waits.
    */
   async find(
@@ -130,8 +136,7 @@ export class SharedTier {
     isWanted: () => boolean,
   ): Promise<Found> {
     const begun = performance.now();
-    const canServe = ({ answer }: Found): boolean =>
-      answer !== undefined && !this.#isKnownInvalid(subject, answer) && isServable(answer);
+    const canServe = ({ answer }: Found): boolean => answer !== undefined && isServable(answer);
     for (;;) {
       const found = await this.read(subject);
       if (found.order === undefined || canServe(found)) return found;
@@ -154,7 +159,7 @@ export class SharedTier {
     }
   }
 
-  /** Reads the answer about a subject, and the order of one that is requested now. */
+  /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
   async read(subject: string): Promise<Found> {
     const seal = await this.#currentSeal();
     if (seal === undefined || !(await this.#generations.know())) return NOTHING;
@@ -170,15 +175,16 @@ export class SharedTier {
     const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
     if (answer === undefined) this.reportUnreadable();
     else this.#orders.saw(answer.order);
-    // While its invalidation waits to be sent, a positive row is not trusted. A negative one is: it can
-    // be later than what this process holds.
-    if (answer && isPositive(answer) && this.#unsent.has(subject)) return { ...NOTHING, order };
+    // The shared cache has not got the invalidation yet, or has lost it.
+    if (answer && isPositive(answer) && this.#isInvalid(subject, answer.order)) {
+      return { ...NOTHING, order };
+    }
     return { ...NOTHING, answer, order };
   }
 
   /** Whether the answers up to an order are invalid, as far as any process knows. */
   async isInvalidatedSince(subject: string, order: number): Promise<boolean> {
-    if (this.#hasTombstone(subject, order)) return true;
+    if (this.#isInvalid(subject, order)) return true;
     const { answer } = await this.read(subject);
     return answer !== undefined && !isPositive(answer) && answer.order >= order;
   }
@@ -214,14 +220,11 @@ export class SharedTier {
    * Shares a negative answer, which invalidates the positive ones of all processes. What cannot be sent now
    * is sent later.
    *
-   * @param negative - the answer, if other processes can serve it.
+   * @param negative - its order is that of the request.
    */
-  async shareNegative(
-    subject: string,
-    order: number | undefined,
-    negative: Invalidation['negative'],
-  ): Promise<void> {
-    await this.#send({ subject, order: order && order + 1, negative });
+  async shareNegative(negative: Invalidation): Promise<void> {
+    const { order } = negative;
+    await this.#send({ ...negative, order: order && order + 1 });
   }
 
   /**
@@ -230,7 +233,8 @@ export class SharedTier {
    * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidate(subject: string): Promise<void> {
-    if (!(await this.#send({ subject, order: undefined }))) throw notSent();
+    const at = this.#options.clock();
+    if (!(await this.#send({ subject, order: undefined, at }))) throw notSent();
   }
 
   /**
@@ -259,15 +263,11 @@ export class SharedTier {
     this.#store.close();
   }
 
-  /** Whether this process knows an invalidation of a row that the shared cache has not got, or has lost. */
-  #isKnownInvalid(subject: string, answer: SharedAnswer): boolean {
-    return isPositive(answer) && this.#hasTombstone(subject, answer.order);
-  }
-
   /** Whether the answers up to an order are invalid, as far as this process knows. */
-  #hasTombstone(subject: string, order: number): boolean {
-    if (this.#unsent.has(subject) || this.#generations.isInvalid(order)) return true;
-    return order <= this.#tombstones.orderOf(subject);
+  #isInvalid(subject: string, order: number): boolean {
+    const unsent = this.#unsent.get(subject);
+    if (unsent && order <= (unsent.order ?? Number.POSITIVE_INFINITY)) return true;
+    return this.#generations.isInvalid(order) || order <= this.#tombstones.orderOf(subject);
   }
 
   /**
@@ -312,7 +312,7 @@ export class SharedTier {
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
-    const { subject, negative } = invalidation;
+    const { subject, at, variant } = invalidation;
     if ((await this.#currentSeal()) === undefined) return false;
     // Where a generation cannot be stored, the message is sent all the same.
     let isSent = await this.#generations.know();
@@ -325,21 +325,21 @@ export class SharedTier {
       }
       const { order } = invalidation;
       this.#orders.saw(order);
-      const age = negative && this.#options.clock() - negative.at;
-      const at = this.#options.wallClock() - (age ?? 0);
-      const no = negative !== undefined;
-      const row: Row = { no, variant: negative?.variant, age, at, life: this.#life };
+      const age = this.#options.clock() - at;
+      const wallAt = this.#options.wallClock() - age;
+      const no = variant !== undefined;
+      const row: Row = { no, variant, age, at: wallAt, life: this.#life };
       const text = JSON.stringify(row);
       const sealed = seal.seal(`${name} ${order}`, text);
       const isStored =
         name !== undefined &&
         UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
       if (name !== undefined && !isStored) await this.#deletePositive(subject, name);
-      const isPublished = await this.#publish(seal, { subject, order, isStored });
+      const isPublished = await this.#publish(seal, { subject, order, age, isStored });
       isSent = isSent && isStored && isPublished;
     }
     if (!isSent) return false;
-    this.#tombstones.keep(subject, invalidation.order ?? 0, true);
+    this.#tombstones.keep(subject, { order: invalidation.order ?? 0, at, isOwn: true });
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     return true;
   }
@@ -371,14 +371,20 @@ export class SharedTier {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
     try {
-      const isSealed = (await this.#currentSeal()) !== undefined;
-      let isSent = isSealed && (await this.#generations.retry());
+      const seal = await this.#currentSeal();
+      let isSent = seal !== undefined && (await this.#generations.retry());
+      if (seal && isSent && this.#hasMissed) {
+        this.#hasMissed = false;
+        isSent = await this.#publish(seal, { hasMissed: true });
+        this.#hasMissed ||= !isSent;
+      }
       for (const invalidation of [...this.#unsent.values()]) {
         if (!isSent) break;
         isSent = await this.#trySend(invalidation);
       }
       if (isSent) this.#retryDelay = FIRST_RETRY;
-      else this.#sendLater();
+      // More can have come meanwhile.
+      if (this.#hasMissed || this.#unsent.size > 0 || !isSent) this.#sendLater();
     } finally {
       this.#isSending = false;
     }
@@ -398,15 +404,20 @@ export class SharedTier {
   #onMissed(): void {
     this.#generations.forget();
     this.#options.onMissed();
-    // A server that restarted empty, or a replica that was behind, has not got the latest ones.
+    this.#hasMissed = true;
     this.#sendAgain();
   }
 
+  /** A server that restarted empty, or a replica that was behind, has not got the latest invalidations. */
   #sendAgain(): void {
-    for (const [subject, order] of this.#tombstones.recent()) {
-      if (!this.#unsent.has(subject)) this.#unsent.set(subject, { subject, order });
-    }
+    this.#collectSent();
     void this.#sendUnsent();
+  }
+
+  #collectSent(): void {
+    for (const each of this.#tombstones.recent()) {
+      if (!this.#unsent.has(each.subject)) this.#unsent.set(each.subject, each);
+    }
   }
 
   /** Handles a message of another process. Returns whether it could be opened. */
@@ -415,21 +426,28 @@ export class SharedTier {
       const text = seal.open(INVALIDATION, sealed);
       if (text === undefined) continue;
       const message = JSON.parse(text) as Message;
-      const { from, allUpTo, subject, order, isStored = false } = message;
+      const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
       if (from === this.#id) return true;
-      if (allUpTo !== undefined) {
+      if (message.hasMissed) {
+        this.#collectSent();
+        // Once for all processes that have missed messages at the same time.
+        if (this.#unsent.size > 0) this.#sendLater();
+      } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {
         this.#orders.saw(order);
         // Sent again.
         if (order <= this.#tombstones.orderOf(subject)) return true;
         const [kind = '', ...key] = subject.split(' ');
-        const hadAnswer = this.#options.onInvalidated(kind, key.join(' '), order);
+        const at = this.#options.clock() - age;
+        const hadAnswer = this.#options.onInvalidated(kind, key.join(' '), order, at);
         // Its sender does not know the current secret yet.
         const isEarlier = seal !== this.#seals.all[0];
         // Where the shared cache has stored it, a tombstone is needed only for what this process had.
-        if (hadAnswer || isEarlier || !isStored) this.#tombstones.keep(subject, order, false);
-        if (isEarlier && !this.#unsent.has(subject)) void this.#send({ subject, order });
+        if (hadAnswer || isEarlier || !isStored) {
+          this.#tombstones.keep(subject, { order, at, isOwn: false });
+        }
+        if (isEarlier && !this.#unsent.has(subject)) void this.#send({ subject, order, at });
       }
       return true;
     }

@@ -116,11 +116,11 @@ export class KeyApi {
         timeout,
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
-        onInvalidated: (kind, key, order) => {
+        onInvalidated: (kind, key, upTo, until) => {
           if (kind === 'item') this.#listedItems?.invalidated(Number(key));
-          return this.#allCaches().get(kind)?.invalidated(key, order);
+          return this.#allCaches().get(kind)?.invalidated(key, upTo, until);
         },
-        onAllInvalidated: (until) => this.#clear(until),
+        onAllInvalidated: (upTo, until) => this.#clear(upTo, until),
         onMissed: () => {
           for (const each of this.#allCaches().values()) each.missed();
           this.#listedItems?.missed();
@@ -323,8 +323,8 @@ export class KeyApi {
     return new Map(Object.entries((this.#caches ?? {}) as Record<string, Cache<never>>));
   }
 
-  #clear(until?: number): void {
-    for (const cache of this.#allCaches().values()) cache.clear(until);
+  #clear(upTo?: number, until?: number): void {
+    for (const cache of this.#allCaches().values()) cache.clear(upTo, until);
   }
 }
 

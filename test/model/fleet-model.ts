@@ -244,9 +244,8 @@ export async function runSequence(
     }
   }
 
-  /** The shared cache has forgotten everything: those that told it tell it again. */
+  /** The shared cache has lost what a process missed: those that told it tell it again. */
   function lose(): void {
-    stored.fill(0);
     for (const { by, code: index, upTo } of missed.splice(0)) {
       const name = `${by} ${index}`;
       untold.set(name, { by, code: index, upTo: Math.max(upTo, untold.get(name)?.upTo ?? 0) });
@@ -380,13 +379,13 @@ export async function runSequence(
       } else if (each.do === 'flush') {
         await backend.restartEmpty();
         disturbances++;
+        stored.fill(0);
         lose();
         await toldByNow();
       } else if (each.do === 'evict') {
         await backend.evict(each.row);
         disturbances++;
-        // What a process has missed while it was cut off was perhaps nowhere else.
-        missed.splice(0);
+        lose();
       } else if (each.do === 'wait') {
         now += each.milliseconds;
         await wait(Math.min(each.milliseconds, 31_000));

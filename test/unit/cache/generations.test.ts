@@ -16,6 +16,11 @@ function fleet() {
     ...given,
     /** The shared cache drops the row of the generation, as when it is short of memory. */
     evict: () => expect(given.shared.rows.delete(rowOf())).toBe(true),
+    /** It drops all others. */
+    evictOthers() {
+      const { rows } = given.shared;
+      for (const name of rows.keys()) if (name !== rowOf()) rows.delete(name);
+    },
     /** A process that receives no messages until it is connected again. */
     async joinCut() {
       const { shared } = given;
@@ -94,6 +99,39 @@ describe('the row of the generation is lost alone', () => {
   });
 });
 
+describe('the row is lost', () => {
+  it('of a refund: a process that was cut off hears of it from the one that was told', async () => {
+    const { service, join, joinCut, evictOthers } = fleet();
+    const one = join();
+    const { two, connect } = await joinCut();
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    evictOthers();
+    connect();
+    await vi.advanceTimersByTimeAsync(1000);
+    await settle();
+    service.says = 'outage';
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('of an earlier invalidation: the answer after it still serves in an outage', async () => {
+    const { service, join, joinCut, evictOthers } = fleet();
+    const one = join();
+    await one.getAccount();
+    await one.invalidate(CODE);
+    const { two, connect } = await joinCut();
+    service.now += 1000;
+    await two.validatePurchase(CODE, { fresh: true });
+    evictOthers();
+    connect();
+    await vi.advanceTimersByTimeAsync(1000);
+    await settle();
+    service.says = 'outage';
+    expect((await two.validatePurchase(CODE))?.purchase_code).toBe(CODE);
+  });
+});
+
 it('a generation that several processes begin at once is published a few times, and no more', async () => {
   const { shared, join } = fleet();
   const { publish } = shared;
@@ -130,6 +168,25 @@ describe('an invalidation of everything', () => {
     const { two, connect } = await joinCut();
     await two.validatePurchase(CODE);
     await one.invalidate();
+    connect();
+    await settle();
+    service.says = 'outage';
+    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+  });
+
+  it('reaches a process that was cut off, also after a failover to a clock that is ahead', async () => {
+    const { service, shared, join, joinCut } = fleet();
+    const one = join();
+    await one.getAccount();
+    const { two, connect } = await joinCut();
+    await two.validatePurchase(CODE);
+    service.now += 10_000;
+    await one.invalidate();
+    const { read } = shared;
+    shared.read = async (key) => {
+      const row = await read.call(shared, key);
+      return { ...row, now: row.now + 60_000_000 };
+    };
     connect();
     await settle();
     service.says = 'outage';
