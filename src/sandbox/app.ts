@@ -2,14 +2,11 @@ import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
 import { consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
-import { sendRefusal } from './key-api/answers.js';
-import { keyApiRouter } from './key-api/router.js';
-import { sendLoginJson } from './login-api/answers.js';
-import { loginApiRouter } from './login-api/router.js';
-import { mediaRouter, picture } from './media/media.js';
-import { homePage, itemPage, sendPage, troublePage } from './pages/page.js';
-import { interfaceOf } from './record.js';
-import { Refused } from './request.js';
+import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
+import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
+import { mediaRouter, picture } from './media.js';
+import { homePage, itemPage, sendPage, troublePage } from './pages.js';
+import { interfaceOf, Refused } from './request.js';
 
 const SENTENCES: Readonly<Record<number, string>> = {
   413: 'The request body is too large.',
@@ -33,7 +30,7 @@ const errors =
     const { status, message } = refusalOf(error);
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
-    if (part === 'login-api') return sendLoginJson(res, dialect, status, { error: true, message });
+    if (part === 'login-api') return sendLoginError(res, dialect, status, message);
     if (req.accepts('html')) sendPage(res, troublePage(message), { status });
     else res.status(status).json({ message });
   };

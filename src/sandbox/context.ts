@@ -7,8 +7,7 @@ import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { createDialect, DIALECT, type SandboxDialect } from './dialect.js';
 import { createFaults, FAULTS } from './faults.js';
-import { createSessions } from './login-api/browser-sessions.js';
-import { createCredentials } from './login-api/login-credentials.js';
+import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
 import type { Boards } from './switches.js';
 
@@ -89,7 +88,6 @@ export function createContext(options: SandboxOptions) {
     seed,
     data: new SandboxData(seed, clock, credentials.revokeToken, changed),
     credentials,
-    sessions: createSessions(clock),
     record: createRecord(clock, live.changed, options.onRequest),
     live,
     /** The names under which the console answers, besides the safe ones. */

@@ -12,5 +12,6 @@ export type {
 } from './data/schema.js';
 export type { SandboxDialect } from './dialect.js';
 export type { FaultScope, RateLimitFault, RedirectFault, SandboxFaults } from './faults.js';
-export type { SandboxInterface, SandboxRequest } from './record.js';
+export type { SandboxRequest } from './record.js';
+export type { SandboxInterface } from './request.js';
 export type { SandboxSnapshot } from './state.js';

@@ -1,11 +1,14 @@
-import type { Request, RequestHandler } from 'express';
+import express, { type Request, type RequestHandler } from 'express';
 import type { SandboxClock } from './clock.js';
-import { bodyParameters, type Parameters, queryParameters } from './request.js';
+import {
+  bodyParameters,
+  interfaceOf,
+  type Parameters,
+  queryParameters,
+  type SandboxInterface,
+} from './request.js';
 
 const MAX_RECORDS = 1000;
-
-/** Which part of the sandbox a request went to. */
-export type SandboxInterface = 'key-api' | 'login-api' | 'page' | 'media';
 
 /** One request that the sandbox got, without secrets. */
 export interface SandboxRequest {
@@ -28,12 +31,6 @@ export interface SandboxRequest {
   params: Record<string, string>;
   /** Real milliseconds until the answer ended, or so far. */
   readonly durationMs: number;
-}
-
-export function interfaceOf(path: string): SandboxInterface {
-  if (/^\/api\/(account|items|purchases)\//i.test(path)) return 'key-api';
-  if (/^\/api\//i.test(path)) return 'login-api';
-  return path.startsWith('/media/') ? 'media' : 'page';
 }
 
 const REDACTED = '[redacted]';
@@ -114,15 +111,17 @@ export function createRecord(
     next();
   };
 
-  const bodies: RequestHandler = (req, _res, next) => {
+  const noteBody: RequestHandler = (req, _res, next) => {
     const request = byRequest.get(req);
     if (request) note(request, bodyParameters(req));
     next();
   };
+  /** Reads the body of a form, and notes what any body holds that was read. */
+  const form = [express.urlencoded({ extended: false }), noteBody];
 
   const clear = (): void => {
     requests.length = 0;
     onChange();
   };
-  return { arrivals, bodies, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
+  return { arrivals, form, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
 }

@@ -34,11 +34,15 @@ export function bodyParameters(req: Request): Parameters {
   return new Map(isObject ? Object.entries(body) : []);
 }
 
-/** A parameter that must be one string; anything else counts as missing. */
-export function stringParameter(parameters: Parameters, name: string): string {
-  const value = parameters.get(name);
-  return typeof value === 'string' ? value : '';
-}
+/** Reads a parameter that must be one string; anything else counts as missing and reads as an empty string. */
+export type Field = (name: string) => string;
+
+export const fieldOf =
+  (parameters: Parameters): Field =>
+  (name) => {
+    const value = parameters.get(name);
+    return typeof value === 'string' ? value : '';
+  };
 
 /** Host headers are echoed in URLs, so only what a host can look like is believed. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
@@ -47,4 +51,13 @@ const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 export function originOf(req: Request): string {
   const host = req.headers.host ?? '';
   return `${req.protocol}://${HOST.test(host) ? host : `127.0.0.1:${req.socket.localPort ?? 80}`}`;
+}
+
+/** Which part of the sandbox a request went to. */
+export type SandboxInterface = 'key-api' | 'login-api' | 'page' | 'media';
+
+export function interfaceOf(path: string): SandboxInterface {
+  if (/^\/api\/(account|items|purchases)\//i.test(path)) return 'key-api';
+  if (/^\/api\//i.test(path)) return 'login-api';
+  return path.startsWith('/media/') ? 'media' : 'page';
 }

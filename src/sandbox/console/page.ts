@@ -5,7 +5,7 @@ import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/sandbox-data.js';
 import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
-import { displayName } from '../pages/login-pages.js';
+import { displayName } from '../login-api/pages.js';
 import type { SandboxRequest } from '../record.js';
 import type { Boards, Switch } from '../switches.js';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
-import { redirectWithin, sendHtml } from '../pages/page.js';
-import { bodyParameters, originOf, Refused, stringParameter } from '../request.js';
+import { redirectWithin, sendHtml } from '../pages.js';
+import { bodyParameters, type Field, fieldOf, originOf, Refused } from '../request.js';
 import { changeSwitches, describeSwitches } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
@@ -11,8 +11,6 @@ import { CONSOLE, consolePage } from './page.js';
 const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'utf8');
 
 const DAY = 86_400_000;
-
-type Field = (name: string) => string;
 
 /** What each form of the console does. */
 const actionsOf = (context: SandboxContext): Record<string, (field: Field) => unknown> => {
@@ -65,8 +63,8 @@ export function consoleRouter(context: SandboxContext): Router {
     res.json(describeSwitches(boards));
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
-    router.post(`/${name}`, express.urlencoded({ extended: false }), (req, res) => {
-      act((field) => stringParameter(bodyParameters(req), field));
+    router.post(`/${name}`, ...context.record.form, (req, res) => {
+      act(fieldOf(bodyParameters(req)));
       redirectWithin(res, CONSOLE);
     });
   }

@@ -133,16 +133,14 @@ export interface SandboxSeed {
   /** Codes, also refunded ones. */ purchases: SeedPurchase[];
 }
 
-/** The parts of a seed that a caller can give, each complete in itself. */
-export const seedParts: z.ZodType<Partial<SandboxSeed>> = z
-  .strictObject({
-    users: z.array(z.strictObject(user)),
-    workspaces: z.array(z.strictObject(workspace)).min(1),
-    apps: z.array(z.strictObject(app)).min(1),
-    items: z.array(z.strictObject(item)),
-    purchases: z.array(purchaseSchema),
-  })
-  .partial();
+/** A seed. A caller can give some parts of one, each complete in itself. */
+export const seedSchema = z.strictObject({
+  users: z.array(z.strictObject(user)),
+  workspaces: z.array(z.strictObject(workspace)).min(1),
+  apps: z.array(z.strictObject(app)).min(1),
+  items: z.array(z.strictObject(item)),
+  purchases: z.array(purchaseSchema),
+});
 
 /** `['items', 0, 'price']` as `.items[0].price`. */
 const pathOf = (path: readonly PropertyKey[]): string =>

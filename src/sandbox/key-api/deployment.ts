@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { sendAnswer, sendOutage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
+import { sendAnswer, sendOutage } from '../faults.js';
 
 const BROWSER = /Mozilla|Chrome|Firefox|Edge|Opera/;
 const MINUTE = 60_000;

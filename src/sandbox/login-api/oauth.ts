@@ -1,7 +1,12 @@
-import type { RequestHandler, Response, Router } from 'express';
+import { randomBytes } from 'node:crypto';
+import { parseCookie } from 'cookie';
+import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
+import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
-import type { SeedApp } from '../data/schema.js';
+import type { SeedApp, SeedUser } from '../data/schema.js';
+import { redirectWithin, sendPage } from '../pages.js';
+import { bodyParameters, type Field, fieldOf, queryParameters } from '../request.js';
 import {
   cancelledPage,
   consentPage,
@@ -10,10 +15,36 @@ import {
   outdatedPage,
   registerPage,
   unknownAppPage,
-} from '../pages/login-pages.js';
-import { redirectWithin, sendPage } from '../pages/page.js';
-import { bodyParameters, queryParameters, stringParameter } from '../request.js';
-import { type BrowserSession, type LoginAttempt, setUser } from './browser-sessions.js';
+} from './pages.js';
+
+const ATTEMPT_LIFETIME = 30 * 60_000;
+
+/** One visit to /api/oauth that is not decided yet. Its id is also the token that its forms carry. */
+interface LoginAttempt {
+  readonly id: string;
+  readonly appId: string;
+  readonly startedAt: number;
+}
+
+/** One browser at the sandbox. */
+interface BrowserSession {
+  userId: string | undefined;
+  /** The apps that this user has accepted: visits of these are redirected at once (field notes). */
+  readonly accepted: Set<string>;
+  readonly attempts: LRUCache<string, LoginAttempt>;
+}
+
+/** A browser at one step of a login. */
+interface Visit {
+  readonly session: BrowserSession;
+  readonly attempt: LoginAttempt;
+  readonly app: Readonly<SeedApp> | undefined;
+  /** Who is logged in. */
+  readonly user: Readonly<SeedUser> | undefined;
+  readonly field: Field;
+}
+
+type Step = (res: Response, visit: Visit) => void;
 
 /**
  * Where an accepted login leads: the redirect URL of the app, which must have one. `?auth_key=` is appended
@@ -25,38 +56,60 @@ export const callbackUrl = (
   userId: string,
 ): string => `${redirect_url}?auth_key=${credentials.issueAuthKey(app_id, userId)}`;
 
-type Field = (name: string) => string;
-type Step = (res: Response, session: BrowserSession, attempt: LoginAttempt, field: Field) => void;
+const newId = (): string => randomBytes(16).toString('hex');
 
-const stepUrl = ({ id }: LoginAttempt): `/${string}` => `/sandbox/login?attempt=${id}`;
+/** Cookies ignore ports, and two sandboxes often share a host, so the name carries the port. */
+const cookieName = (req: Request): string => `sandbox_session_${req.socket.localPort ?? 0}`;
+
+const fieldsOf = (req: Request): Field =>
+  fieldOf(req.method === 'POST' ? bodyParameters(req) : queryParameters(req));
+
+/** Logs a user in, or out. Consents are asked for again, which is what a developer wants to see. */
+function setUser(session: BrowserSession, userId: string | undefined): void {
+  session.userId = userId;
+  session.accepted.clear();
+}
+
+/** Goes on to the page of the next step. */
+const showNext = (res: Response, { id }: LoginAttempt): void =>
+  redirectWithin(res, `/sandbox/login?attempt=${id}`);
 
 /** GET /api/oauth, opened in the user's browser (spec, "Interface B"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
-  const { data, sessions } = context;
-  const peopleOf = (session: BrowserSession, attempt: LoginAttempt) => ({
+  const { data, clock, record } = context;
+  /** The browsers that log in. The oldest are forgotten first. */
+  const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
+  const sessionOf = (req: Request): BrowserSession | undefined =>
+    sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
+
+  /** The attempt with this id, if it is this browser's and not too old. */
+  const attemptOf = (session: BrowserSession | undefined, id: string): LoginAttempt | undefined => {
+    const attempt = session?.attempts.get(id);
+    const isLive = attempt && clock.now() < attempt.startedAt + ATTEMPT_LIFETIME;
+    return isLive ? attempt : undefined;
+  };
+
+  const visitOf = (session: BrowserSession, attempt: LoginAttempt, field: Field): Visit => ({
+    session,
+    attempt,
     app: data.apps.find(({ app_id }) => app_id === attempt.appId),
     user: data.users.find(({ user_id }) => user_id === session.userId),
+    field,
   });
 
-  const showStep: Step = (res, session, attempt) => {
-    const { app, user } = peopleOf(session, attempt);
+  const showStep: Step = (res, visit) => {
+    const { session, attempt, app, user } = visit;
     const formTarget = app?.redirect_url;
     if (!app) sendPage(res, unknownAppPage(), { status: 404 });
     else if (formTarget === undefined) sendPage(res, registerPage(app), { status: 400 });
-    else if (!user) sendPage(res, loginPage(app, data.users, attempt), { formTarget });
-    else if (session.accepted.has(app.app_id)) returnToApp(res, session, attempt, 302);
-    else sendPage(res, consentPage(app, user, attempt), { formTarget });
+    else if (!user) sendPage(res, loginPage(app, data.users, attempt.id), { formTarget });
+    else if (session.accepted.has(app.app_id)) returnToApp(res, visit, 302);
+    else sendPage(res, consentPage(app, user, attempt.id), { formTarget });
   };
 
   /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
-  const returnToApp = (
-    res: Response,
-    session: BrowserSession,
-    attempt: LoginAttempt,
-    status: number,
-  ) => {
-    const { app, user } = peopleOf(session, attempt);
-    if (!app?.redirect_url || !user) return redirectWithin(res, stepUrl(attempt));
+  const returnToApp = (res: Response, { session, attempt, app, user }: Visit, status: number) => {
+    if (!app?.redirect_url || !user) return showNext(res, attempt);
     session.accepted.add(app.app_id);
     session.attempts.delete(attempt.id);
     const Location = callbackUrl(context, app, user.user_id);
@@ -71,44 +124,50 @@ export function oauthRouter(context: SandboxContext): Router {
   const step =
     (take: Step): RequestHandler =>
     (req, res) => {
-      const parameters = req.method === 'POST' ? bodyParameters(req) : queryParameters(req);
-      const field = (name: string) => stringParameter(parameters, name);
-      const session = sessions.find(req);
-      const attempt = sessions.attemptOf(session, field('attempt'));
-      if (session && attempt) take(res, session, attempt, field);
+      const field = fieldsOf(req);
+      const session = sessionOf(req);
+      const attempt = attemptOf(session, field('attempt'));
+      if (session && attempt) take(res, visitOf(session, attempt, field));
       else sendPage(res, outdatedPage(), { status: 400 });
     };
 
   const router = express.Router();
-  const form = express.urlencoded({ extended: false });
   // Every other query parameter is dropped; there is no `state`.
   router.get('/api/oauth', (req, res) => {
-    const appId = stringParameter(queryParameters(req), 'app_id');
-    const { session, attempt } = sessions.start(req, res, appId);
-    showStep(res, session, attempt, () => '');
+    const field = fieldsOf(req);
+    let session = sessionOf(req);
+    if (!session) {
+      const id = newId();
+      session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
+      sessions.set(id, session);
+      res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
+    }
+    const attempt = { id: newId(), appId: field('app_id'), startedAt: clock.now() };
+    session.attempts.set(attempt.id, attempt);
+    showStep(res, visitOf(session, attempt, field));
   });
   router.get('/sandbox/login', step(showStep));
-  const logIn = step((res, session, attempt, field) => {
+  const logIn = step((res, { session, attempt, field }) => {
     const user = data.users.find(({ user_id }) => user_id === field('user_id'));
     if (user) setUser(session, user.user_id);
-    redirectWithin(res, stepUrl(attempt));
+    showNext(res, attempt);
   });
-  const decide = step((res, session, attempt, field) => {
-    const { app, user } = peopleOf(session, attempt);
+  const decide = step((res, visit) => {
+    const { attempt, app, user, field } = visit;
     const decision = field('decision');
-    if (decision === 'accept') returnToApp(res, session, attempt, 303);
+    if (decision === 'accept') returnToApp(res, visit, 303);
     // Cancel sends nothing to the app.
-    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt));
-    else redirectWithin(res, stepUrl(attempt));
+    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt.id));
+    else showNext(res, attempt);
   });
-  router.post('/sandbox/login', form, context.record.bodies, logIn);
-  router.post('/sandbox/consent', form, context.record.bodies, decide);
+  router.post('/sandbox/login', ...record.form, logIn);
+  router.post('/sandbox/consent', ...record.form, decide);
   // Goes on to choose another user if a login is in progress.
   router.get('/sandbox/logout', (req, res) => {
-    const session = sessions.find(req);
+    const session = sessionOf(req);
     if (session) setUser(session, undefined);
-    const attempt = sessions.attemptOf(session, stringParameter(queryParameters(req), 'attempt'));
-    if (attempt) redirectWithin(res, stepUrl(attempt));
+    const attempt = attemptOf(session, fieldsOf(req)('attempt'));
+    if (attempt) showNext(res, attempt);
     else sendPage(res, loggedOutPage());
   });
   return router;

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
-import { type Html, html, PAGE_POLICY, page } from '../../html.js';
-import type { SeedItem } from '../data/schema.js';
-import { mediaOf } from '../key-api/items.js';
+import { type Html, html, PAGE_POLICY, page } from '../html.js';
+import type { SeedItem } from './data/schema.js';
+import { mediaOf } from './media.js';
 
 /** A page that a visitor sees. */
 export interface Page {

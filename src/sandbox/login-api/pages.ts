@@ -1,7 +1,6 @@
 import { html } from '../../html.js';
 import type { SeedApp, SeedUser } from '../data/schema.js';
-import type { LoginAttempt } from '../login-api/browser-sessions.js';
-import type { Page } from './page.js';
+import type { Page } from '../pages.js';
 
 type App = Readonly<SeedApp>;
 type User = Readonly<SeedUser>;
@@ -11,22 +10,22 @@ export const displayName = ({ user_firstname, user_lastname, user_name }: User):
   [user_firstname, user_lastname].filter(Boolean).join(' ') || user_name;
 
 /** Log in: choose a user. A real service would ask for a password here. */
-export const loginPage = (app: App, users: readonly User[], attempt: LoginAttempt): Page => ({
+export const loginPage = (app: App, users: readonly User[], attempt: string): Page => ({
   title: `Log in to go on to ${app.name}`,
   content: html`<p>Choose a test user. No password is needed here.</p>
 <form method="post" action="/sandbox/login">
-<input type="hidden" name="attempt" value="${attempt.id}">
+<input type="hidden" name="attempt" value="${attempt}">
 ${users.map((user) => html`<button name="user_id" value="${user.user_id}">${displayName(user)}</button>\n`)}
 </form>`,
 });
 
 /** Consent: accept sends an auth_key to the app, cancel sends it nothing. */
-export const consentPage = (app: App, user: User, attempt: LoginAttempt): Page => ({
+export const consentPage = (app: App, user: User, attempt: string): Page => ({
   title: `${app.name} wants to know who you are`,
-  content: html`<p>You are <strong>${displayName(user)}</strong>, ${user.user_email}. <a href="/sandbox/logout?attempt=${attempt.id}">Switch user</a></p>
+  content: html`<p>You are <strong>${displayName(user)}</strong>, ${user.user_email}. <a href="/sandbox/logout?attempt=${attempt}">Switch user</a></p>
 <p>If you accept, the app can read for one hour: your name, pictures and e-mail address, and what you filled in of your birth date, gender, relationship, biography and website.</p>
 <form method="post" action="/sandbox/consent">
-<input type="hidden" name="attempt" value="${attempt.id}">
+<input type="hidden" name="attempt" value="${attempt}">
 <button name="decision" value="cancel">Cancel</button>
 <button name="decision" value="accept" class="main">Accept</button>
 </form>
@@ -58,10 +57,10 @@ export const outdatedPage = (): Page => ({
   content: html`<p>The login it belongs to was finished, was started in another browser, or lay open for more than half an hour. Go back to the app and log in again from there.</p>`,
 });
 
-export const cancelledPage = (app: App, attempt: LoginAttempt): Page => ({
+export const cancelledPage = (app: App, attempt: string): Page => ({
   title: 'Nothing was shared',
   content: html`<p>You did not let ${app.name} know who you are, and it does not know that you were asked.</p>
-<p>You can close this page, or <a href="/sandbox/login?attempt=${attempt.id}">go back to the question</a>.</p>`,
+<p>You can close this page, or <a href="/sandbox/login?attempt=${attempt}">go back to the question</a>.</p>`,
 });
 
 export const loggedOutPage = (): Page => ({

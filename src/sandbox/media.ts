@@ -1,28 +1,35 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Request, Response, Router } from 'express';
 import express from 'express';
-import type { SandboxContext } from '../context.js';
-import { mediaOf } from '../key-api/items.js';
+import type { SandboxContext } from './context.js';
+import type { SeedItem } from './data/schema.js';
+
+/** The URLs of an item's media: each kind of item has other previews (spec, "media fields"). */
+export function mediaOf({ id, kind, screenshots }: Readonly<SeedItem>, origin: string) {
+  const url = (file: string) => `${origin}/media/items/${id}/${file}`;
+  return {
+    thumbnail: url('thumbnail.svg'),
+    ...(kind !== 'audio' && { preview_image: url('preview.svg') }),
+    ...(kind === 'video' && { preview_video: url('preview.webm') }),
+    ...(kind === 'audio' && { preview_audio: url('preview.wav') }),
+    ...(screenshots > 0 && {
+      screenshots: Array.from({ length: screenshots }, (_, n) => url(`screenshot-${n + 1}.svg`)),
+    }),
+  };
+}
 
 /** Two seconds of a disc going round, recorded once in a browser: Node has no video encoder. */
 const CLIP = readFileSync(new URL('./preview.webm', import.meta.url), 'base64');
 
-/** Numbers from 0 to 1 that are always the same for the same words (FNV-1a to seed, mulberry32 to run). */
-function randomOf(words: string): () => number {
-  let state = 2166136261;
-  for (const char of words) state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 16777619);
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
+/** Bytes that look random and are always the same for the same words. */
+const bytesOf = (words: string): Buffer => createHash('sha256').update(words).digest();
 
 /** A picture as SVG: hills under a low sun, always the same for the same words; wide, or its middle as a square. */
 export function picture(words: string, isSquare: boolean): string {
-  const random = randomOf(words);
-  const between = (least: number, most: number) => Math.round(least + random() * (most - least));
+  const bytes = bytesOf(words).values();
+  const between = (least: number, most: number) =>
+    Math.round(least + (Number(bytes.next().value) / 255) * (most - least));
   const hue = between(0, 359);
   const shade = (lightness: number) => `hsl(${hue} 38% ${lightness}%)`;
   const sun = `<circle cx="${between(450, 750)}" cy="${between(140, 280)}" r="74" fill="hsl(${(hue + 150) % 360} 85% 70%)"/>`;
@@ -46,7 +53,7 @@ const SECONDS = 3;
 
 /** A plucked chord as a WAV file (PCM, one channel, 16 bits a sample), always the same for the same words. */
 export function sound(words: string): Buffer {
-  const root = 196 * 2 ** (Math.floor(randomOf(words)() * 12) / 12);
+  const root = 196 * 2 ** (bytesOf(words).readUInt8() / 256);
   const samples = Int16Array.from({ length: SECONDS * RATE }, (_, i) => {
     const turn = (2 * Math.PI * root * i) / RATE;
     const chord = Math.sin(turn) + Math.sin(turn * 1.26) + Math.sin(turn * 1.5);

@@ -1,0 +1,217 @@
+import type { Request, RequestHandler, Response, Router } from 'express';
+import express from 'express';
+import type { SandboxContext } from '../context.js';
+import type { SeedItem, SeedWorkspace } from '../data/schema.js';
+import { recordsOf } from '../data/seed.js';
+import type { SandboxDialect } from '../dialect.js';
+import { faultsBeforeAnswer, sendAnswer } from '../faults.js';
+import { mediaOf } from '../media.js';
+import { bodyParameters, originOf, queryParameters, Refused } from '../request.js';
+import { deployment } from './deployment.js';
+
+/** Each endpoint with its documented `msg` (spec, "Errors") and the HTTP status that was seen with it. */
+const ENDPOINTS = [
+  ['get', '/api/account/details', accountDetails, 401, 'Invalid request'],
+  ['get', '/api/items/all', itemsAll, 404, 'No items found'],
+  ['get', '/api/items/item', itemsItem, 404, 'Item Not Found'],
+  ['post', '/api/purchases/validation', purchasesValidation, 404, 'Invalid purchase code'],
+] as const;
+
+/** The key API (spec, "Interface A ({base_url})"). */
+export function keyApiRouter(context: SandboxContext): Router {
+  const { dialect, record } = context;
+  const router = express.Router();
+  const front: RequestHandler[] = [faultsBeforeAnswer(context), deployment(context)];
+  const bodies: RequestHandler[] = [express.json(), ...record.form];
+  for (const [method, path, answer, status, msg] of ENDPOINTS) {
+    router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
+      const payload = answer(callOf(context, req));
+      if (payload) {
+        const success = { status: localised('success', dialect), ...payload };
+        return sendAnswer(res, 200, JSON.stringify(success));
+      }
+      const isCapitalised = dialect.capitalisation && answer === itemsAll;
+      const sent = isCapitalised ? 'No Items Found' : msg;
+      sendRefusal(res, dialect, dialect.errorStatus === 'ok' ? 200 : status, sent);
+    });
+    router.all(path, ...front, (_req, res) => {
+      const allowed = method.toUpperCase();
+      res.setHeader('Allow', allowed);
+      sendRefusal(res, dialect, 405, `This endpoint takes ${allowed} requests only.`);
+    });
+  }
+  return router;
+}
+
+/** A request for an endpoint of the key API. */
+interface Call extends Pick<SandboxContext, 'data' | 'dialect' | 'clock'> {
+  /** Whose api_key it carries; `undefined` for a key that nobody has. */
+  readonly workspace: Readonly<SeedWorkspace> | undefined;
+  /** What belongs to that account, deleted items too. No operation reads others. */
+  readonly items: readonly Readonly<SeedItem>[];
+  /** Where the caller knows the sandbox. */
+  readonly origin: string;
+  /** Reads a required parameter. @throws Refused with the service's validation sentence. */
+  readonly required: (name: string) => string;
+}
+
+/**
+ * Reads a request. Parameters come in the query, a form or a JSON object; blanks around one do not count, and
+ * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
+ */
+function callOf({ data, dialect, clock }: SandboxContext, req: Request): Call {
+  const parameters = new Map([...queryParameters(req), ...bodyParameters(req)]);
+  const required = (name: string): string => {
+    const label = name.replaceAll('_', ' ');
+    const given = parameters.get(name) ?? '';
+    if (typeof given !== 'string') throw new Refused(400, `The ${label} must be a string.`);
+    const value = dialect.trimming ? given.trim() : given;
+    if (value === '') throw new Refused(400, `The ${label} field is required.`);
+    return value;
+  };
+  const key = required('api_key');
+  const workspace = data.workspaces.find(({ api_key }) => api_key === key);
+  const items = data.items.filter((item) => item.workspace === workspace?.id);
+  return { data, dialect, clock, workspace, items, origin: originOf(req), required };
+}
+
+/** What stands in a successful answer; `undefined` for the documented error. */
+type Payload = object | undefined;
+
+/**
+ * GET /api/account/details → `{status, data: Account}` (spec, "Endpoints", "Account"). Without pictures in the
+ * seed, the sandbox draws them.
+ */
+function accountDetails({ workspace, data, dialect, origin }: Call): Payload {
+  if (!workspace) return undefined;
+  const { id, api_key, profile, ...account } = workspace;
+  const media = `${origin}/media/accounts/${encodeURIComponent(id)}`;
+  const links = Object.keys(profile.social_links).map((name) => [name, null]);
+  const nulls = {
+    heading: null,
+    description: null,
+    contact: { email: null },
+    // Both have been seen: no object at all, and an object of nulls.
+    social_links: workspace === data.workspaces[0] ? null : Object.fromEntries(links),
+  };
+  return {
+    data: {
+      ...account,
+      balance: amountOf(account.balance, dialect),
+      profile: {
+        ...profile,
+        ...(dialect.nulls && nulls),
+        media: { avatar: `${media}/avatar.svg`, cover: `${media}/cover.svg`, ...profile.media },
+      },
+      registered_at: timeOf(account.registered_at, dialect),
+    },
+  };
+}
+
+/**
+ * GET /api/items/all → `{status, items: Item[]}` (spec, "Endpoints"). All items in the catalogue, newest first,
+ * without pages (field notes).
+ */
+function itemsAll(call: Call): Payload {
+  const items = call.items
+    .filter((item) => !item.deleted)
+    .sort((a, b) => Date.parse(b.published_at) - Date.parse(a.published_at));
+  const isNone = items.length === 0 || (items.length === 1 && call.dialect.singleItemBug);
+  return isNone ? undefined : { items: items.map((item) => itemOf(item, call)) };
+}
+
+/** GET /api/items/item → `{status, item: Item}` (spec, "Endpoints"). */
+function itemsItem(call: Call): Payload {
+  const wanted = call.required('item_id');
+  if (!/^\d{1,15}$/.test(wanted)) throw new Refused(400, 'The item id must be an integer.');
+  const item = call.items.find(({ id, deleted }) => id === Number(wanted) && !deleted);
+  return item && { item: itemOf(item, call) };
+}
+
+/**
+ * POST /api/purchases/validation → `{status, data: {purchase: Purchase}}` (spec, "Endpoints", "Purchase").
+ * "Invalid purchase code" is also the answer to a wrong api_key, another author's code, and a refunded or
+ * cancelled purchase. `supported_until` is absent when support has ended; only the `supportedUntilPast`
+ * dialect still shows it.
+ */
+function purchasesValidation(call: Call): Payload {
+  const { data, dialect, clock, items } = call;
+  const code = call.required('purchase_code');
+  const found = data.purchases.find(({ purchase_code }) => purchase_code === code);
+  const item = items.find(({ id }) => id === found?.item_id);
+  if (!found || found.void || !item) return undefined;
+  const { kind, item_id, void: reason, supported_until: until, ...fields } = found;
+  const isShown = until && (dialect.supportedUntilPast || Date.parse(until) > clock.now());
+  const purchase = {
+    ...fields,
+    license_type: localised(fields.license_type, dialect),
+    price: amountOf(fields.price, dialect),
+    item: itemOf(item, call),
+    ...(isShown && { supported_until: timeOf(until, dialect) }),
+    date: timeOf(fields.date, dialect),
+  };
+  return dialect.validationEnvelope === 'item' ? { item: purchase } : { data: { purchase } };
+}
+
+/** An item as the service sends it (spec, "Item"). */
+function itemOf(seed: Readonly<SeedItem>, { origin, dialect }: Call): object {
+  const { workspace, kind, screenshots, deleted, ...item } = seed;
+  const media = mediaOf(seed, origin);
+  return {
+    ...item,
+    demo_link: item.demo_link ?? `${origin}/preview/${item.id}`,
+    ...(dialect.nulls && { options: null, version: null, demo_link: null, sub_category: null }),
+    tags: dialect.tagsAsString ? item.tags.join(',') : item.tags,
+    media: {
+      ...media,
+      // Spreading an array numbers its entries: {"0": url, "1": url}.
+      ...(dialect.screenshotsAsObject && {
+        screenshots: media.screenshots ? { ...media.screenshots } : null,
+      }),
+    },
+    price: {
+      regular: amountOf(item.price.regular, dialect),
+      extended: amountOf(item.price.extended, dialect),
+    },
+    published_at: timeOf(item.published_at, dialect),
+  };
+}
+
+const amountOf = (value: number, { numericStrings }: SandboxDialect): number | string =>
+  numericStrings ? value.toFixed(2) : value;
+
+const timeOf = (iso: string, { microseconds }: SandboxDialect): string =>
+  microseconds ? new Date(iso).toISOString().replace('Z', '000Z') : iso;
+
+/** The words of a localised deployment. */
+const WORDS = recordsOf<'word' | 'tr' | 'de'>(`
+word                  | tr                                 | de
+success               | başarılı                           | erfolgreich
+error                 | hata                               | Fehler
+invalid request       | Geçersiz istek                     | Ungültige Anfrage
+no items found        | Hiçbir öğe bulunamadı              | Keine Artikel gefunden
+item not found        | Öğe bulunamadı                     | Artikel nicht gefunden
+invalid purchase code | Geçersiz satın alma kodu           | Ungültiger Kaufcode
+any other             | Gönderilen veriler geçerli değil.  | Die gesendeten Daten sind nicht gültig.
+regular               | Normal                             | Standard
+extended              | Genişletilmiş                      | Erweitert
+`);
+
+/** A word in the language of the dialect; `otherwise` where it has no translation. */
+function localised(text: string, { localised: to }: SandboxDialect, otherwise = text): string {
+  if (to === false) return text;
+  const find = (wanted: string) => WORDS.find(({ word }) => word === wanted.toLowerCase());
+  return (find(text) ?? find(otherwise))?.[to === true ? 'tr' : to] ?? otherwise;
+}
+
+/** Answers `{status: "error", msg}`. */
+export function sendRefusal(
+  res: Response,
+  dialect: SandboxDialect,
+  status: number,
+  text: string,
+): void {
+  const msg = localised(text, dialect, 'any other');
+  res.locals.msg = msg;
+  sendAnswer(res, status, JSON.stringify({ status: localised('error', dialect), msg }));
+}

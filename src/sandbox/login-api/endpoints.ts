@@ -1,0 +1,139 @@
+import type { RequestHandler, Response, Router } from 'express';
+import express from 'express';
+import type { SandboxContext } from '../context.js';
+import type { SeedUser } from '../data/schema.js';
+import type { SandboxDialect } from '../dialect.js';
+import { BOM, faultsBeforeAnswer, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
+import { bodyParameters, type Field, fieldOf, originOf, queryParameters } from '../request.js';
+import { oauthRouter } from './oauth.js';
+
+/** What an error of the login API names. */
+type Problem =
+  | `invalid ${'app_id' | 'app_secret' | 'auth_key' | 'access_token'}`
+  | 'expired access_token';
+
+/** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
+export function loginApiRouter(context: SandboxContext): Router {
+  const { dialect, record } = context;
+  const router = express.Router();
+  const outage: RequestHandler = (_req, res, next) => {
+    if (!dialect.htmlOutage) return next();
+    sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
+  };
+  const front: RequestHandler[] = [faultsBeforeAnswer(context), outage];
+
+  router.all('/api/authorize', ...front, ...record.form, (req, res) => {
+    const isGet = dialect.authorizeMethod === 'get';
+    if (req.method !== 'POST' && !isGet) {
+      res.setHeader('Allow', 'POST');
+      return sendLoginError(res, dialect, 405, 'Method Not Allowed');
+    }
+    const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));
+    send(res, dialect, authorize(context, field));
+  });
+  router.get('/api/get_user_info', ...front, (req, res) => {
+    const token = fieldOf(queryParameters(req))('access_token');
+    send(res, dialect, getUserInfo(context, token, originOf(req)));
+  });
+
+  router.use(oauthRouter(context));
+  return router;
+}
+
+/**
+ * POST /api/authorize, form-encoded app_id, app_secret, auth_key → `{access_token}` (spec, "Interface B").
+ * Wrong app credentials do not spend the auth_key; its first right use does.
+ */
+function authorize({ data, credentials }: SandboxContext, field: Field): object | Problem {
+  const app = data.apps.find(({ app_id }) => app_id === field('app_id'));
+  if (!app) return 'invalid app_id';
+  if (field('app_secret') !== app.app_secret) return 'invalid app_secret';
+  const token = credentials.exchange(app.app_id, field('auth_key'));
+  return token === undefined ? 'invalid auth_key' : { access_token: token };
+}
+
+/**
+ * GET /api/get_user_info?access_token → `{user_info}` (spec, "Interface B"). A token that ran out says
+ * "expired access_token"; a user who is gone is an empty array (field notes).
+ */
+function getUserInfo(
+  { data, dialect, credentials }: SandboxContext,
+  accessToken: string,
+  origin: string,
+): object | Problem {
+  const token = credentials.inspect(accessToken);
+  if (token.state !== 'valid') return `${token.state} access_token`;
+  const user = data.users.find(({ user_id }) => user_id === token.userId);
+  return user && !dialect.vanishedUser ? { user_info: userInfoOf(user, origin, dialect) } : [];
+}
+
+/** A relative path of a URL: `media/users/3001/picture.svg`. */
+const relative = (url: string): string =>
+  URL.canParse(url) ? new URL(url).pathname.slice(1) : url;
+
+/** User info: all fields are strings (spec, "User info"). Without pictures in the seed, the sandbox draws them. */
+function userInfoOf(user: Readonly<SeedUser>, origin: string, dialect: SandboxDialect): object {
+  const media = `${origin}/media/users/${encodeURIComponent(user.user_id)}`;
+  const picture = user.user_picture ?? `${media}/picture.svg`;
+  const cover = user.user_cover ?? `${media}/cover.svg`;
+  const described = {
+    user_firstname: user.user_firstname ?? '',
+    user_lastname: user.user_lastname ?? '',
+    user_gender: user.user_gender ?? '',
+    user_birthdate: user.user_birthdate ?? '',
+    user_picture: dialect.relativePictures ? relative(picture) : picture,
+    user_cover: dialect.relativePictures ? relative(cover) : cover,
+    user_registered: `${user.user_registered}${dialect.datetimes ? ' 09:14:55' : ''}`,
+    user_verified: user.user_verified,
+    user_relationship: user.user_relationship ?? '',
+    user_biography: user.user_biography ?? '',
+    user_website: user.user_website ?? '',
+  };
+  const nulls = Object.fromEntries(Object.keys(described).map((name) => [name, null]));
+  return {
+    user_id: user.user_id,
+    user_name: user.user_name,
+    user_email: user.user_email,
+    ...(dialect.nulls ? nulls : described),
+    ...(dialect.extraFields && {
+      profile_picture: picture,
+      profile_cover: cover,
+      user_work_title: 'Not in the specification',
+      user_followers: 12,
+      user_is_pro: false,
+    }),
+  };
+}
+
+/**
+ * Sends what an endpoint gives. The specification shows neither body nor status of an error; this is what the
+ * field notes saw: `{error: true, message}`, with HTTP 200 unless `errors: 'http'`.
+ */
+function send(res: Response, dialect: SandboxDialect, answer: object | Problem): void {
+  if (typeof answer === 'object') {
+    sendJson(res, dialect, 200, answer);
+    return;
+  }
+  const status = answer.endsWith('access_token') ? 401 : 400;
+  const inTurkish = answer.replace('invalid', 'geçersiz').replace('expired', 'süresi dolmuş');
+  const message =
+    dialect.errors === 'localised' ? `Hatalı istek, ${inTurkish}` : `Bad Request, ${answer}`;
+  sendLoginError(res, dialect, dialect.errors === 'http' ? status : 200, message);
+}
+
+/** Answers `{error: true, message}`. */
+export function sendLoginError(
+  res: Response,
+  dialect: SandboxDialect,
+  status: number,
+  message: string,
+): void {
+  res.locals.msg = message;
+  sendJson(res, dialect, status, { error: true, message });
+}
+
+function sendJson(res: Response, { warnings }: SandboxDialect, status: number, body: object): void {
+  const ahead = warnings === 'bom' ? BOM : warnings ? WARNING_TEXT : '';
+  const contentType = warnings ? 'text/html; charset=utf-8' : 'application/json';
+  sendAnswer(res, status, ahead + JSON.stringify(body), contentType);
+}
