@@ -75,36 +75,23 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
   control('reset', 'reset switches of a running sandbox')
     .argument('[switch...]', 'names; without any, all')
     .action(async (given: string[], flags: Control) => {
-      const names = Object.keys(given.length > 0 ? readSwitches(given) : await allSwitches());
+      const all = given.length > 0 ? [] : await allSwitches();
+      const names = [...Object.keys(readSwitches(given)), ...all.map(({ name }) => name)];
       await changeRunning(flags, Object.fromEntries(names.map((name) => [name, null])), io);
     });
   sandbox
     .command('switches')
     .description('list every fault and every difference of dialect, with the values it takes')
     .action(async () => {
-      const rows = Object.entries(await allSwitches()).map(
-        ([name, { initial, about, expected }]) => {
-          return [name, JSON.stringify(initial), `${about} (${expected})`];
-        },
-      );
+      const rows = (await allSwitches()).map(({ name, entry: { initial, about, expected } }) => {
+        return [name, JSON.stringify(initial ?? null), `${about} (${expected})`];
+      });
       io.out(table(rows));
     });
 }
 
-/** Every switch that a sandbox has, by its full name. Imports the switches only, not the whole sandbox. */
-async function allSwitches(): Promise<Record<string, SwitchState>> {
-  const [{ createFaults, FAULTS }, { createDialect, DIALECT }, { describeSwitches }] =
-    await Promise.all([
-      import('../sandbox/faults.js'),
-      import('../sandbox/dialect.js'),
-      import('../sandbox/switches.js'),
-    ]);
-  const unchanged = () => {};
-  return describeSwitches({
-    faults: { settings: createFaults(unchanged), switches: FAULTS },
-    dialect: { settings: createDialect(undefined, unchanged), switches: DIALECT },
-  });
-}
+/** Every switch that a sandbox has. Imports the switches only, not the whole sandbox. */
+const allSwitches = async () => (await import('../sandbox/switches.js')).SWITCHES;
 
 /** Starts a sandbox and prints its settings and codes. The caller closes it. */
 async function startSandbox(flags: Flags, { io, environment }: RunOptions): Promise<Sandbox> {

@@ -31,7 +31,7 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
     if (part === 'login-api') return sendLoginError(res, dialect, status, message);
-    if (req.accepts('html')) sendPage(res, troublePage(message), { status });
+    if (req.accepts('html')) sendPage(res, troublePage(message, status));
     else res.status(status).json({ message });
   };
 
@@ -52,7 +52,7 @@ export function createApp(context: SandboxContext): Express {
     if (item) sendPage(res, itemPage(item));
     else next();
   });
-  app.use((_req, res) => sendPage(res, troublePage('There is no such page.'), { status: 404 }));
+  app.use((_req, res) => sendPage(res, troublePage('There is no such page.', 404)));
   app.use(errors(context));
   return app;
 }

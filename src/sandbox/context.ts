@@ -5,11 +5,10 @@ import { LiveEvents } from './console/live-events.js';
 import { SandboxData } from './data/sandbox-data.js';
 import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
-import { createDialect, DIALECT, type SandboxDialect } from './dialect.js';
-import { createFaults, FAULTS } from './faults.js';
+import { createDialect, type SandboxDialect } from './dialect.js';
+import { createFaults } from './faults.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
-import type { Boards } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {
@@ -75,18 +74,13 @@ export function createContext(options: SandboxOptions) {
   const faults = createFaults(changed);
   const credentials = createCredentials(clock, dialect, live.changed);
   const seed = buildSeed(options.seed, clock.now());
-  const boards: Boards = {
-    faults: { settings: faults, switches: FAULTS },
-    dialect: { settings: dialect, switches: DIALECT },
-  };
   return {
     clock,
     dialect,
     faults,
-    boards,
     /** What `data` reads and changes. */
     seed,
-    data: new SandboxData(seed, clock, credentials.revokeToken, changed),
+    data: new SandboxData({ seed, clock, credentials, changed }),
     credentials,
     record: createRecord(clock, live.changed, options.onRequest),
     live,

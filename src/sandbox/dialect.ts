@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf } from './switches.js';
+import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf } from './board.js';
 
 /** The switches of {@link SandboxDialect}. */
 export const DIALECT = {

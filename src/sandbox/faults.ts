@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { html } from '../html.js';
+import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf, type Switch } from './board.js';
 import type { SandboxClock } from './clock.js';
 import { interfaceOf } from './request.js';
-import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf, type Switch } from './switches.js';
 
 /** Header values that a program or a form may choose: Node refuses to send anything else. */
 const headerValue = z.string().regex(/^[\x21-\x7e][\x20-\x7e]*$/);
@@ -36,7 +36,7 @@ export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
 const only: Switch<FaultScope | undefined> = {
   about: 'Where all of these hit',
   initial: undefined,
-  accepts: (value) => typeof value === 'string' && /^(?:key-api$|login-api$|\/)/.test(value),
+  schema: z.union([z.literal(['key-api', 'login-api']), z.templateLiteral(['/', z.string()])]),
   expected: "'key-api', 'login-api' or a path",
   positions: [undefined, 'key-api', 'login-api'],
 };
@@ -45,7 +45,7 @@ const times: Switch<number | undefined> = {
   about: 'How many requests they hit before they end; empty is no limit',
   unit: 'requests',
   initial: undefined,
-  accepts: (value) => z.number().min(1).safeParse(value).success,
+  schema: z.number().min(1),
   expected: 'a number of requests, at least 1',
 };
 

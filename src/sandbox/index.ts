@@ -1,6 +1,5 @@
 export type { SandboxClock } from './clock.js';
 export type { SandboxOptions } from './context.js';
-export { createSandbox, type Sandbox, type SandboxListening } from './create-sandbox.js';
 export type { NewPurchase, SandboxCode, SandboxData } from './data/sandbox-data.js';
 export type {
   SandboxSeed,
@@ -14,4 +13,5 @@ export type { SandboxDialect } from './dialect.js';
 export type { FaultScope, RateLimitFault, RedirectFault, SandboxFaults } from './faults.js';
 export type { SandboxRequest } from './record.js';
 export type { SandboxInterface } from './request.js';
+export { createSandbox, type Sandbox, type SandboxListening } from './sandbox.js';
 export type { SandboxSnapshot } from './state.js';

@@ -8,6 +8,10 @@ export interface Page {
   readonly title: string;
   /** Between the heading and the end. */
   readonly content: Html;
+  /** The HTTP status; by default 200. */
+  readonly status?: number;
+  /** Where a form of the page can be redirected to, besides the sandbox itself. */
+  readonly formTarget?: string | undefined;
 }
 
 /** Sends HTML with the headers that all pages have: no foreign resources, no framing, no caching. */
@@ -31,14 +35,7 @@ function sourceOf(url: string): string {
   return origin === 'null' ? protocol : origin;
 }
 
-interface SendOptions {
-  readonly status?: number;
-  /** Where a form of this page can be redirected to, besides the sandbox itself. */
-  readonly formTarget?: string;
-}
-
-export function sendPage(res: Response, { title, content }: Page, options: SendOptions = {}): void {
-  const { status, formTarget } = options;
+export function sendPage(res: Response, { title, content, status, formTarget }: Page): void {
   const text = page(`${title} · marketgate sandbox`, html`<h1>${title}</h1>${content}`);
   const forms = formTarget === undefined ? '' : ` ${sourceOf(formTarget)}`;
   sendHtml(res, text, `media-src 'self'; form-action 'self'${forms}`, status);
@@ -50,7 +47,8 @@ export function redirectWithin(res: Response, path: `/${string}`): void {
 }
 
 /** The sandbox has no such page, was sent something that it cannot read, or failed. */
-export const troublePage = (text: string): Page => ({
+export const troublePage = (text: string, status: number): Page => ({
+  status,
   title: 'That did not work',
   content: html`<p>${text}</p><p><a href="/">To the start</a></p>`,
 });

@@ -13,10 +13,10 @@ export interface SandboxSnapshot {
 }
 
 /** The data and the switches as they are now. */
-export function snapshotOf({ seed, boards }: SandboxContext): SandboxSnapshot {
-  const states = Object.entries(describeSwitches(boards));
+export function snapshotOf(context: SandboxContext): SandboxSnapshot {
+  const states = Object.entries(describeSwitches(context));
   const switches = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
-  return structuredClone({ seed, switches });
+  return structuredClone({ seed: context.seed, switches });
 }
 
 /**
@@ -30,7 +30,7 @@ export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapsh
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, context.clock.now());
-  changeSwitches(context.boards, snapshot.switches);
+  changeSwitches(context, snapshot.switches);
   Object.assign(context.seed, seed);
   context.changed();
 }

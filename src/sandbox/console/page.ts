@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, trusted } from '../../html.js';
+import type { Switch } from '../board.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/sandbox-data.js';
 import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../login-api/pages.js';
 import type { SandboxRequest } from '../record.js';
-import type { Boards, Switch } from '../switches.js';
+import { SWITCHES } from '../switches.js';
 
 export const CONSOLE = '/sandbox/console';
 
@@ -40,9 +41,9 @@ ${usersSection(context)}
 </div><div class="column">
 ${credentialsSection(context, origin)}
 ${clockSection(context)}
-${switchesSection('faults', 'What goes wrong, on the endpoints of both interfaces; pages are spared.', context.boards)}
+${switchesSection('faults', 'What goes wrong, on the endpoints of both interfaces; pages are spared.', context)}
 </div></div>
-${switchesSection('dialect', 'How deployments differ from the specification.', context.boards)}
+${switchesSection('dialect', 'How deployments differ from the specification.', context)}
 </main>
 <p class="toast" id="said" role="status"></p>
 </body>
@@ -229,11 +230,11 @@ function control(name: string, { positions, unit }: Switch, value: unknown): Htm
 }
 
 /** All switches of a board. They act at once, through the script. */
-function switchesSection(board: keyof Boards, text: string, boards: Boards): Html {
-  const { settings, switches } = boards[board];
+function switchesSection(board: 'faults' | 'dialect', text: string, context: SandboxContext): Html {
   let on = 0;
-  const rows = Object.entries(switches).map(([key, entry]) => {
-    const [name, value]: [string, unknown] = [`${board}.${key}`, Reflect.get(settings, key)];
+  const switches = SWITCHES.filter((each) => each.board === board);
+  const rows = switches.map(({ name, key, entry }) => {
+    const value: unknown = Reflect.get(context[board], key);
     const isOn = value !== entry.initial;
     if (isOn) on++;
     return html`<li class="switch${isOn && ' on'}">

@@ -4,7 +4,7 @@ import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { redirectWithin, sendHtml } from '../pages.js';
 import { bodyParameters, type Field, fieldOf, originOf, Refused } from '../request.js';
-import { changeSwitches, describeSwitches } from '../switches.js';
+import { changeSwitches, describeSwitches, SWITCHES } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
 
@@ -14,7 +14,7 @@ const DAY = 86_400_000;
 
 /** What each form of the console does. */
 const actionsOf = (context: SandboxContext): Record<string, (field: Field) => unknown> => {
-  const { data, clock, record, boards } = context;
+  const { data, clock, record } = context;
   return {
     clear: () => record.clear(),
     purchases: (field) =>
@@ -33,8 +33,8 @@ const actionsOf = (context: SandboxContext): Record<string, (field: Field) => un
       data.setRedirectUrl(field('app_id'), field('redirect_url').trim() || undefined),
     clock: (field) => (field('reset') ? clock.reset() : clock.advance(Number(field('advance')))),
     reset(field) {
-      const { settings, switches } = field('board') === 'faults' ? boards.faults : boards.dialect;
-      for (const name of Object.keys(switches)) Object.assign(settings, { [name]: undefined });
+      const names = SWITCHES.filter(({ board }) => board === field('board'));
+      changeSwitches(context, Object.fromEntries(names.map(({ name }) => [name, null])));
     },
   };
 };
@@ -45,7 +45,6 @@ const errors: ErrorRequestHandler = (error, _req, _res, next) =>
 
 /** The console page, its forms, its live events, and the switches as JSON for its script and the command line. */
 export function consoleRouter(context: SandboxContext): Router {
-  const { boards } = context;
   const router = express.Router();
   router.use(ownSiteOnly(context.hosts));
   router.get('/', (req, res) => {
@@ -57,10 +56,10 @@ export function consoleRouter(context: SandboxContext): Router {
     res.set({ 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' });
     res.type('js').send(SCRIPT);
   });
-  router.get('/switches', (_req, res) => void res.json(describeSwitches(boards)));
+  router.get('/switches', (_req, res) => void res.json(describeSwitches(context)));
   router.patch('/switches', express.json(), (req, res) => {
-    changeSwitches(boards, req.body);
-    res.json(describeSwitches(boards));
+    changeSwitches(context, req.body);
+    res.json(describeSwitches(context));
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
     router.post(`/${name}`, ...context.record.form, (req, res) => {

@@ -37,27 +37,26 @@ export function found<T>(
   return record;
 }
 
+/** What the data of a sandbox needs of its other parts. */
+interface DataParts {
+  readonly seed: SandboxSeed;
+  readonly clock: SandboxClock;
+  readonly credentials: { readonly revokeToken: (accessToken: string) => void };
+  readonly changed: () => void;
+}
+
 /**
  * What the service knows, for tests to read and change while it runs. Reading gives the live records;
  * change them through the methods, which check their arguments.
  */
 export class SandboxData {
   readonly #seed: SandboxSeed;
-  readonly #clock: SandboxClock;
-  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
-  readonly revokeToken: (accessToken: string) => void;
-  readonly #changed: () => void;
+  readonly #parts: DataParts;
 
-  constructor(
-    seed: SandboxSeed,
-    clock: SandboxClock,
-    revokeToken: (accessToken: string) => void,
-    onChange: () => void,
-  ) {
-    this.#seed = seed;
-    this.#clock = clock;
-    this.revokeToken = revokeToken;
-    this.#changed = onChange;
+  /** @internal */
+  constructor(parts: DataParts) {
+    this.#seed = parts.seed;
+    this.#parts = parts;
   }
 
   /** Who can log in. */
@@ -91,7 +90,7 @@ export class SandboxData {
    */
   addPurchase(given: NewPurchase): Readonly<SeedPurchase> {
     const item = found(this.items, 'id', given.item_id, 'item_id');
-    const now = this.#clock.now();
+    const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, license_type = 'Regular', ...rest } = given;
     const fields = {
       purchase_code: randomUUID(),
@@ -109,57 +108,59 @@ export class SandboxData {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
     this.#seed.purchases.push(purchase);
-    this.#changed();
+    this.#parts.changed();
     return purchase;
   }
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#changePurchase(code, { void: 'refunded' });
+    this.#change(found(this.#seed.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
-    this.#changePurchase(code, { supported_until: until === undefined ? until : instant(until) });
+    const supported_until = until === undefined ? until : instant(until);
+    this.#change(found(this.#seed.purchases, 'purchase_code', code), { supported_until });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
-    found(this.#seed.items, 'id', id, 'item_id').deleted = true;
-    this.#changed();
+    this.#change(found(this.#seed.items, 'id', id, 'item_id'), { deleted: true });
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
-    const key = randomBytes(32).toString('hex');
-    found(this.#seed.workspaces, 'id', workspace, 'workspace').api_key = key;
-    this.#changed();
-    return key;
+    const api_key = randomBytes(32).toString('hex');
+    this.#change(found(this.#seed.workspaces, 'id', workspace, 'workspace'), { api_key });
+    return api_key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    found(this.#seed.workspaces, 'id', workspace, 'workspace').api_key = undefined;
-    this.#changed();
+    const api_key = undefined;
+    this.#change(found(this.#seed.workspaces, 'id', workspace, 'workspace'), { api_key });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
     const app = found(this.#seed.apps, 'app_id', appId);
-    app.redirect_url = parsed(redirectUrl.optional(), url, 'redirectUrl');
-    this.#changed();
+    this.#change(app, { redirect_url: parsed(redirectUrl.optional(), url, 'redirectUrl') });
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
     const user = found(this.users, 'user_id', userId);
-    this.#seed.users = this.#seed.users.filter((each) => each !== user);
-    this.#changed();
+    this.#change(this.#seed, { users: this.#seed.users.filter((each) => each !== user) });
   }
 
-  #changePurchase(code: string, change: Partial<SeedPurchase>): void {
-    Object.assign(found(this.#seed.purchases, 'purchase_code', code), change);
-    this.#changed();
+  /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
+  revokeToken(accessToken: string): void {
+    this.#parts.credentials.revokeToken(accessToken);
+  }
+
+  #change<T extends object>(record: T, change: Partial<T>): void {
+    Object.assign(record, change);
+    this.#parts.changed();
   }
 }
 

@@ -36,6 +36,9 @@ const user = {
  */
 export interface SeedUser extends RecordOf<typeof user> {}
 
+/** The fields of User info, in the order of the specification. */
+export const USER_FIELDS = Object.keys(user) as (keyof SeedUser)[];
+
 const workspace = {
   /** The sandbox's own name for it; items point here. Not on the wire. */ id: filled,
   /** The one key of the key API, 64 hex characters in the default seed. Absent: it was revoked. */

@@ -1,7 +1,7 @@
 import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
-import type { SeedUser } from '../data/schema.js';
+import { type SeedUser, USER_FIELDS } from '../data/schema.js';
 import type { SandboxDialect } from '../dialect.js';
 import { BOM, faultsBeforeAnswer, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
 import { bodyParameters, type Field, fieldOf, originOf, queryParameters } from '../request.js';
@@ -76,25 +76,18 @@ function userInfoOf(user: Readonly<SeedUser>, origin: string, dialect: SandboxDi
   const media = `${origin}/media/users/${encodeURIComponent(user.user_id)}`;
   const picture = user.user_picture ?? `${media}/picture.svg`;
   const cover = user.user_cover ?? `${media}/cover.svg`;
-  const described = {
-    user_firstname: user.user_firstname ?? '',
-    user_lastname: user.user_lastname ?? '',
-    user_gender: user.user_gender ?? '',
-    user_birthdate: user.user_birthdate ?? '',
+  const known: Partial<SeedUser> = {
+    ...user,
     user_picture: dialect.relativePictures ? relative(picture) : picture,
     user_cover: dialect.relativePictures ? relative(cover) : cover,
     user_registered: `${user.user_registered}${dialect.datetimes ? ' 09:14:55' : ''}`,
-    user_verified: user.user_verified,
-    user_relationship: user.user_relationship ?? '',
-    user_biography: user.user_biography ?? '',
-    user_website: user.user_website ?? '',
   };
-  const nulls = Object.fromEntries(Object.keys(described).map((name) => [name, null]));
+  const fields = USER_FIELDS.map((name) => {
+    const isNull = dialect.nulls && !/^user_(id|name|email)$/.test(name);
+    return [name, isNull ? null : (known[name] ?? '')];
+  });
   return {
-    user_id: user.user_id,
-    user_name: user.user_name,
-    user_email: user.user_email,
-    ...(dialect.nulls ? nulls : described),
+    ...Object.fromEntries(fields),
     ...(dialect.extraFields && {
       profile_picture: picture,
       profile_cover: cover,

@@ -99,12 +99,11 @@ export function oauthRouter(context: SandboxContext): Router {
 
   const showStep: Step = (res, visit) => {
     const { session, attempt, app, user } = visit;
-    const formTarget = app?.redirect_url;
-    if (!app) sendPage(res, unknownAppPage(), { status: 404 });
-    else if (formTarget === undefined) sendPage(res, registerPage(app), { status: 400 });
-    else if (!user) sendPage(res, loginPage(app, data.users, attempt.id), { formTarget });
+    if (!app) sendPage(res, unknownAppPage());
+    else if (app.redirect_url === undefined) sendPage(res, registerPage(app));
+    else if (!user) sendPage(res, loginPage(app, data.users, attempt.id));
     else if (session.accepted.has(app.app_id)) returnToApp(res, visit, 302);
-    else sendPage(res, consentPage(app, user, attempt.id), { formTarget });
+    else sendPage(res, consentPage(app, user, attempt.id));
   };
 
   /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
@@ -128,7 +127,7 @@ export function oauthRouter(context: SandboxContext): Router {
       const session = sessionOf(req);
       const attempt = attemptOf(session, field('attempt'));
       if (session && attempt) take(res, visitOf(session, attempt, field));
-      else sendPage(res, outdatedPage(), { status: 400 });
+      else sendPage(res, outdatedPage());
     };
 
   const router = express.Router();

@@ -11,6 +11,7 @@ export const displayName = ({ user_firstname, user_lastname, user_name }: User):
 
 /** Log in: choose a user. A real service would ask for a password here. */
 export const loginPage = (app: App, users: readonly User[], attempt: string): Page => ({
+  formTarget: app.redirect_url,
   title: `Log in to go on to ${app.name}`,
   content: html`<p>Choose a test user. No password is needed here.</p>
 <form method="post" action="/sandbox/login">
@@ -21,6 +22,7 @@ ${users.map((user) => html`<button name="user_id" value="${user.user_id}">${disp
 
 /** Consent: accept sends an auth_key to the app, cancel sends it nothing. */
 export const consentPage = (app: App, user: User, attempt: string): Page => ({
+  formTarget: app.redirect_url,
   title: `${app.name} wants to know who you are`,
   content: html`<p>You are <strong>${displayName(user)}</strong>, ${user.user_email}. <a href="/sandbox/logout?attempt=${attempt}">Switch user</a></p>
 <p>If you accept, the app can read for one hour: your name, pictures and e-mail address, and what you filled in of your birth date, gender, relationship, biography and website.</p>
@@ -34,6 +36,7 @@ export const consentPage = (app: App, user: User, attempt: string): Page => ({
 
 /** /api/oauth without an app_id, or with one that nobody registered. */
 export const unknownAppPage = (): Page => ({
+  status: 404,
   title: 'This app is not known here',
   content: html`<p>The address that you came by names no registered app: its <code>app_id</code> is missing or wrong.</p>
 <p>If you are setting the app up: the ids that this sandbox knows are in the <a href="/sandbox/console">console</a>. If you are not, go back and tell the app’s makers.</p>`,
@@ -41,6 +44,7 @@ export const unknownAppPage = (): Page => ({
 
 /** /api/oauth of an app that has no redirect URL. How one is registered is "not shown". */
 export const registerPage = (app: App): Page => ({
+  status: 400,
   title: `${app.name} has no redirect URL yet`,
   content: html`<p>After you accept, the browser must go back to the app, and the sandbox does not know where that is. Register it here, then log in from the app again.</p>
 <form method="post" action="/sandbox/console/redirect-url">
@@ -53,6 +57,7 @@ export const registerPage = (app: App): Page => ({
 
 /** A form that was sent twice, is another browser's, or lay open too long. */
 export const outdatedPage = (): Page => ({
+  status: 400,
   title: 'This page is out of date',
   content: html`<p>The login it belongs to was finished, was started in another browser, or lay open for more than half an hour. Go back to the app and log in again from there.</p>`,
 });
