@@ -2,7 +2,13 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../../src/sandbox/index.js';
-import { exchange, newAuthKey, start as startOn, userInfo } from '../../unit/sandbox/support.js';
+import {
+  authKeyOf,
+  Browser,
+  exchange,
+  start as startOn,
+  userInfo,
+} from '../../unit/sandbox/support.js';
 
 // The consumer's Express may be 4: the same app must stand on it. The CommonJS build is loaded while
 // Express 4 stands in the place of Express 5, so what other tests have imported is left alone.
@@ -30,7 +36,8 @@ it('answers both interfaces from end to end', async () => {
   const path = `/api/items/item?api_key=${running.apiKey}&item_id=1042`;
   expect((await running.get(path)).body).toMatchObject({ item: { id: 1042 } });
   expect((await running.validate(running.code('supported'))).status).toBe(200);
-  const { body } = await exchange(running, await newAuthKey(running));
+  const callback = await new Browser(running.authUrl).logIn(running.appId);
+  const { body } = await exchange(running, authKeyOf(callback));
   const info = await userInfo(running, String(body.access_token));
   expect(info.body).toMatchObject({ user_info: { user_id: '3001' } });
 });

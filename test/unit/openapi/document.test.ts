@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openApiDocument } from '../../../src/openapi/document.js';
 import { runProgram } from '../../package/run-program.js';
-import { document } from './support.js';
+import { complaintsAbout, document } from './support.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const REDOCLY = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
@@ -121,5 +121,27 @@ describe('the document', () => {
     for (const file of ['src/index.ts', 'src/sandbox/index.ts', 'src/cli/main.ts']) {
       expect(readFileSync(join(ROOT, file), 'utf8')).not.toContain('openapi/');
     }
+  });
+});
+
+describe('the check of answers against the document', () => {
+  const item = { id: 1, name: 'a', media: { thumbnail: 'https://a.example/' } };
+  const check = (body: unknown) =>
+    complaintsAbout('get', '/api/items/item', 200, 'application/json', body);
+
+  it.each([
+    ['a price as a string', { status: 'success', item: { ...item, price: { regular: '24.00' } } }],
+    ['null for absent', { status: 'success', item: { ...item, version: null } }],
+    ['an id that is none', { status: 'success', item: { ...item, id: 1.5 } }],
+    ['another status', { status: 'erfolgreich', item }],
+    ['no payload', { status: 'success' }],
+    ['an error without msg', { status: 'error' }],
+  ])('finds %s', (_what, body) => expect(check(body)).not.toEqual([]));
+
+  it('lets unknown fields be, and finds what is not documented at all', () => {
+    expect(check({ status: 'success', item: { ...item, new: true }, more: 1 })).toEqual([]);
+    expect(complaintsAbout('post', '/api/items/item', 200, '', {})).toHaveLength(1);
+    expect(complaintsAbout('get', '/api/items/item', 500, '', {})).toHaveLength(1);
+    expect(complaintsAbout('get', '/api/items/item', 200, 'text/html', '')).toHaveLength(1);
   });
 });

@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
+import { expect } from 'vitest';
 import { openApiDocument } from '../../../src/openapi/document.js';
+import type { Running } from '../sandbox/support.js';
 
 export const document = openApiDocument('1.2.3');
 
@@ -21,12 +23,23 @@ interface Operation {
   readonly responses: Readonly<Record<string, { content?: Record<string, unknown> }>>;
 }
 
+/** From now on, every answer of a documented endpoint of this sandbox must be as the document says. */
+export function expectDocumented(running: Running): void {
+  running.onAnswer = (method, path, { status, headers, body }) => {
+    const [endpoint = ''] = path.split('?');
+    // A method that an endpoint does not take is not documented.
+    if (!(endpoint in document.paths) || status === 405) return;
+    const type = headers.get('content-type') ?? '';
+    expect(complaintsAbout(method.toLowerCase(), endpoint, status, type, body)).toEqual([]);
+  };
+}
+
 /**
  * What the document has against an answer of the service, as a reader of the document would find it: by
  * path, method, status and content type. Nothing when it is as documented.
  */
 export function complaintsAbout(
-  method: 'get' | 'post',
+  method: string,
   path: string,
   status: number,
   contentType: string,

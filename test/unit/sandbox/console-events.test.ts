@@ -89,15 +89,6 @@ describe('live events of the console', () => {
     }
   });
 
-  it('close() ends them at once, and the next start has none left', async () => {
-    const running = await start();
-    const { next } = await listen(running.baseUrl);
-    await running.sandbox.close();
-    expect(await next()).toBeUndefined();
-    const again = await running.sandbox.listen();
-    expect((await listen(again.baseUrl)).response.status).toBe(200);
-  });
-
   it('close() ends them also where the app listens by itself', async () => {
     const sandbox = createSandbox();
     const server = createServer(sandbox.app);

@@ -2,14 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { type Running, start } from './support.js';
 
 describe('the switches of the console as JSON', () => {
-  const patch = async (running: Running, body: string, headers = {}) => {
-    const response = await fetch(`${running.baseUrl}/sandbox/console/switches`, {
+  const patch = (running: Running, body: string, type = 'application/json') =>
+    running.send('/sandbox/console/switches', {
       method: 'PATCH',
-      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      headers: { 'content-type': type, accept: 'application/json' },
       body,
     });
-    return { status: response.status, text: await response.text() };
-  };
 
   it('says of each where it stands and what it does', async () => {
     const running = await start({ dialect: { nulls: true } });
@@ -50,9 +48,8 @@ describe('the switches of the console as JSON', () => {
     ['[]', 'expected an object'],
   ])('%s sets nothing at all', async (body, sentence) => {
     const running = await start();
-    const { status, text } = await patch(running, body);
-    expect(status).toBe(400);
-    expect(JSON.parse(text).message).toContain(sentence);
+    const answer = await patch(running, body);
+    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(sentence)]);
     expect(running.sandbox.faults.bom).toBe(false);
   });
 
@@ -61,7 +58,7 @@ describe('the switches of the console as JSON', () => {
     async (type) => {
       const running = await start();
       const body = '{"bom":true}';
-      expect((await patch(running, body, { 'content-type': type })).status).toBe(400);
+      expect((await patch(running, body, type)).status).toBe(400);
       expect(running.sandbox.faults.bom).toBe(false);
     },
   );

@@ -46,13 +46,6 @@ describe('sandbox.data', () => {
     expect(data.purchases).toHaveLength(12);
   });
 
-  it('refundPurchase: the code is invalid', async () => {
-    const running = await start();
-    const code = running.code('supported');
-    running.sandbox.data.refundPurchase(code);
-    expect((await running.validate(code)).body.msg).toBe('Invalid purchase code');
-  });
-
   it('setSupportedUntil moves the end of support, which ends by the clock, or takes support away', async () => {
     const running = await start({ clock: () => NOW });
     const { data, clock } = running.sandbox;

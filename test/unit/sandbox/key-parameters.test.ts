@@ -1,56 +1,49 @@
-import { describe, expect, it } from 'vitest';
-import { at, type Running, start } from './support.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { at, exchange, type Running, start } from './support.js';
 
 const PATH = '/api/purchases/validation';
 
-const send = async (running: Running, type: string, body: string, query = '') => {
-  const response = await fetch(`${running.baseUrl}${PATH}${query}`, {
-    method: 'POST',
-    headers: { 'content-type': type },
-    body,
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-};
+let running: Running;
+beforeEach(async () => {
+  running = await start();
+});
 
 it('validation reads its parameters from a form, JSON or the query', async () => {
-  const running = await start();
   const purchase_code = running.code('supported');
   expect((await running.validate(purchase_code)).status).toBe(200);
   const parameters = { api_key: running.apiKey, purchase_code };
-  const json = await send(running, 'application/json', JSON.stringify(parameters));
+  const json = await running.postJson(PATH, parameters);
   const query = await running.post(`${PATH}?${new URLSearchParams(parameters)}`, {});
   for (const { body } of [json, query]) expect(at(body, 'data.purchase.item.id')).toBe(1042);
 });
 
 describe('a parameter that is', () => {
   it.each(['', ' ', '\t \n'])('blank (%j) is missing: 400', async (code) => {
-    const running = await start();
     const { status, body } = await running.validate(code);
     expect(status).toBe(400);
     expect(body).toEqual({ status: 'error', msg: 'The purchase code field is required.' });
   });
 
   it('surrounded by blanks is trimmed', async () => {
-    const running = await start();
     const { status } = await running.validate(`  ${running.code('supported')}\n`);
     expect(status).toBe(200);
   });
 
-  it.each(['123', '["a"]', '{"a":1}', 'true'])('JSON %s is refused: 400', async (code) => {
-    const running = await start();
-    const json = `{"api_key":"${running.apiKey}","purchase_code":${code}}`;
-    const { status, body } = await send(running, 'application/json', json);
-    expect([status, body.msg]).toEqual([400, 'The purchase code must be a string.']);
-  });
-
-  it('JSON null is missing: 400', async () => {
-    const running = await start();
-    const json = `{"api_key":"${running.apiKey}","purchase_code":null}`;
-    expect((await send(running, 'application/json', json)).status).toBe(400);
+  it.each([
+    [123, 'The purchase code must be a string.'],
+    [['a'], 'The purchase code must be a string.'],
+    [{ a: 1 }, 'The purchase code must be a string.'],
+    [true, 'The purchase code must be a string.'],
+    [null, 'The purchase code field is required.'],
+  ])('%j in JSON is refused: 400', async (purchase_code, msg) => {
+    const { status, body } = await running.postJson(PATH, {
+      api_key: running.apiKey,
+      purchase_code,
+    });
+    expect([status, body.msg]).toEqual([400, msg]);
   });
 
   it('repeated is refused: 400', async () => {
-    const running = await start();
     const { status } = await running.get(`/api/items/all?api_key=${running.apiKey}&api_key=x`);
     expect(status).toBe(400);
   });
@@ -58,7 +51,6 @@ describe('a parameter that is', () => {
   it.each(['abc', '1042.5', '-1042', '0x412', '1e3', '1042;'])(
     'item_id %s is no integer: 400, with none of the documented messages',
     async (id) => {
-      const running = await start();
       const path = `/api/items/item?api_key=${running.apiKey}&item_id=${encodeURIComponent(id)}`;
       const { status, body } = await running.get(path);
       expect([status, body.msg]).toEqual([400, 'The item id must be an integer.']);
@@ -75,8 +67,8 @@ describe('a request nobody can read', () => {
   ])(
     '%s %.12s…: %i in the style of the service, without a stack or the body',
     async (type, body, status) => {
-      const running = await start();
-      const answer = await send(running, type, body);
+      const headers = { 'content-type': type };
+      const answer = await running.send(PATH, { method: 'POST', headers, body });
       expect(answer.status).toBe(status);
       expect(answer.body.status).toBe('error');
       expect(JSON.stringify(answer.body)).not.toMatch(/7d1f0c9a|\bat .*\.[jt]s|node_modules/);
@@ -84,17 +76,9 @@ describe('a request nobody can read', () => {
   );
 
   it('the login API answers in its own style', async () => {
-    const running = await start();
-    const response = await fetch(`${running.authUrl}/api/authorize`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: `auth_key=${'x'.repeat(200_000)}`,
-    });
-    expect(response.status).toBe(413);
-    expect(await response.json()).toEqual({
-      error: true,
-      message: 'The request body is too large.',
-    });
+    const { status, body } = await exchange(running, 'x'.repeat(200_000));
+    expect(status).toBe(413);
+    expect(body).toEqual({ error: true, message: 'The request body is too large.' });
   });
 
   it.each([
@@ -103,16 +87,13 @@ describe('a request nobody can read', () => {
     ['PUT', '/api/items/item', 'GET'],
     ['GET', PATH, 'POST'],
   ])('%s %s: 405, Allow: %s', async (method, path, allow) => {
-    const running = await start();
-    const response = await fetch(running.baseUrl + path, { method });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe(allow);
+    const { status, headers } = await running.send(path, { method });
+    expect([status, headers.get('allow')]).toEqual([405, allow]);
   });
 
   it.each(['/api/nothing', '/nothing', '/preview/1', '/preview/%E0%A4%A'])(
     '%s: a page that says so, without a stack',
     async (path) => {
-      const running = await start();
       const { status, text } = await running.get(path);
       expect([400, 404]).toContain(status);
       expect(text).not.toMatch(/node_modules|URIError/);

@@ -78,7 +78,8 @@ describe('listen and close', () => {
 });
 
 describe('a wrong option is a TypeError that names it', () => {
-  const item = createSandbox().data.items[0];
+  const { items, purchases } = createSandbox().data;
+  const [item] = items;
   const itemWith = (change: object) => ({ seed: { items: [{ ...item, ...change }] } });
   it.each<[string, object | null, string]>([
     ['an unknown option', { sed: {} }, 'sed'],
@@ -89,11 +90,6 @@ describe('a wrong option is a TypeError that names it', () => {
     ['an unknown switch', { dialect: { nul: true } }, 'dialect.nul'],
     ['a switch value', { dialect: { errors: 'no' } }, 'dialect.errors'],
     ['redirectUrl', { redirectUrl: '/callback' }, 'redirectUrl'],
-    [
-      'a redirectUrl that is no header',
-      { redirectUrl: 'http://a.example/\r\nX: y' },
-      'redirectUrl',
-    ],
     ['seed', { seed: 5 }, 'seed'],
     ['an unknown part', { seed: { user: [] } }, 'seed.user'],
     ['a missing field', { seed: { users: [{ user_id: '1' }] } }, 'seed.users[0].user_name'],
@@ -102,18 +98,17 @@ describe('a wrong option is a TypeError that names it', () => {
     ['a version of two parts', itemWith({ version: '1.0' }), 'seed.items[0].version'],
     ['an item given twice', { seed: { items: [item, item] } }, 'seed.items[1].id'],
     ['an item of no workspace', itemWith({ workspace: 'x' }), 'seed.items[0].workspace'],
+    [
+      'a purchase of no item',
+      { seed: { purchases: [{ ...purchases[0], item_id: 5 }] } },
+      'seed.purchases[0].item_id',
+    ],
     ['no apps', { seed: { apps: [] } }, 'seed.apps'],
   ])('%s', (_name, options, named) => {
     const make = () => Reflect.apply(createSandbox, undefined, [options]);
     expect(make).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(named) }),
     );
-  });
-
-  it('a purchase of no item', () => {
-    const [purchase] = createSandbox().data.purchases;
-    const purchases = purchase ? [{ ...purchase, item_id: 5 }] : [];
-    expect(() => createSandbox({ seed: { purchases } })).toThrow('seed.purchases[0].item_id');
   });
 
   it('quotes no value: a secret in the wrong place does not get into the message', () => {
@@ -127,12 +122,6 @@ describe('a wrong option is a TypeError that names it', () => {
 });
 
 describe('seed', () => {
-  it('is complete: every field of every default part passes its own checks', () => {
-    const { users, workspaces, apps, items, purchases } = createSandbox().data;
-    const seed = structuredClone({ users, workspaces, apps, items, purchases });
-    expect(() => Reflect.apply(createSandbox, undefined, [{ seed }])).not.toThrow();
-  });
-
   it('has UUID v4 codes that do not change between sandboxes', () => {
     const codes = createSandbox().codes.map(({ code }) => code);
     expect(codes.length).toBeGreaterThanOrEqual(10);

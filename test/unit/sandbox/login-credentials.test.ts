@@ -9,7 +9,7 @@ const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be
 describe('auth_key', () => {
   it('is not spent by wrong fields nor by another app', async () => {
     const running = await start();
-    const authKey = await newAuthKey(running);
+    const authKey = newAuthKey(running);
     for (const [fields, fault] of [
       [{ app_id: 'nope' }, 'invalid app_id'],
       [{ app_id: '' }, 'invalid app_id'],
@@ -26,9 +26,9 @@ describe('auth_key', () => {
 
   it('is one per app and user: a second login makes the first key invalid', async () => {
     const running = await start();
-    const first = await newAuthKey(running, '3001');
-    const second = await newAuthKey(running, '3001');
-    const otherUser = await newAuthKey(running, '3002');
+    const first = newAuthKey(running, '3001');
+    const second = newAuthKey(running, '3001');
+    const otherUser = newAuthKey(running, '3002');
     expect((await exchange(running, first)).body).not.toHaveProperty('access_token');
     expect((await exchange(running, second)).body).toHaveProperty('access_token');
     expect((await exchange(running, otherUser)).body).toHaveProperty('access_token');
@@ -36,8 +36,8 @@ describe('auth_key', () => {
 
   it('is valid for ten minutes', async () => {
     const running = await start({ clock: () => NOW });
-    const inTime = await newAuthKey(running, '3001');
-    const late = await newAuthKey(running, '3002');
+    const inTime = newAuthKey(running, '3001');
+    const late = newAuthKey(running, '3002');
     running.sandbox.clock.advance(10 * 60_000 - 1);
     expect((await exchange(running, inTime)).body).toHaveProperty('access_token');
     running.sandbox.clock.advance(1);

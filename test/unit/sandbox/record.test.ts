@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { createClock } from '../../../src/sandbox/clock.js';
 import { createRecord } from '../../../src/sandbox/record.js';
-import { arrive, exchange, newAuthKey, start, userInfo } from './support.js';
+import { arrive, authKeyOf, Browser, exchange, start, userInfo } from './support.js';
 
 describe('sandbox.requests', () => {
   it('tells what was asked, newest last', async () => {
@@ -30,11 +30,7 @@ describe('sandbox.requests', () => {
   it('names the parameters of form and JSON bodies', async () => {
     const running = await start();
     await running.validate('x');
-    await fetch(`${running.baseUrl}/api/purchases/validation`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"purchase_code": 5, "page": 2}',
-    });
+    await running.postJson('/api/purchases/validation', { purchase_code: 5, page: 2 });
     expect(running.sandbox.requests.map(({ params }) => params)).toEqual([
       { api_key: '[redacted]', purchase_code: '[redacted]' },
       { purchase_code: '[redacted]', page: '2' },
@@ -54,7 +50,7 @@ describe('sandbox.requests', () => {
   it('holds no secret, whatever place it was sent in', async () => {
     const running = await start();
     const code = running.code('supported');
-    const authKey = await newAuthKey(running);
+    const authKey = authKeyOf(await new Browser(running.authUrl).logIn(running.appId));
     const token = String((await exchange(running, authKey)).body.access_token);
     await userInfo(running, token);
     await running.validate(code);
@@ -84,11 +80,7 @@ describe('sandbox.requests', () => {
     const out = vi.spyOn(process.stderr, 'write');
     const running = await start();
     await running.get('/preview/%E0%A4%A');
-    await fetch(`${running.baseUrl}/api/purchases/validation`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{',
-    });
+    await running.postJson('/api/purchases/validation', '{');
     for (const spy of [...spies, out]) expect(spy).not.toHaveBeenCalled();
     vi.restoreAllMocks();
   });

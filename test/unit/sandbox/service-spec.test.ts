@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { expectDocumented } from '../openapi/support.js';
 import {
   at,
   exchange,
@@ -20,6 +21,7 @@ const LINK = /^https?:\/\//;
 let running: Running;
 beforeEach(async () => {
   running = await start({ clock: () => NOW });
+  expectDocumented(running);
 });
 
 const account = async () =>
@@ -166,6 +168,8 @@ describe('Purchase', () => {
     expect(Date.parse(String(at(found, 'supported_until')))).toBeGreaterThan(NOW);
     expect(await purchase('extended')).toMatchObject({ license_type: 'Extended' });
     expect(await purchase('unsupported')).toMatchObject({ downloaded: false });
+    // As documented in OpenAPI are also the answers to all other codes.
+    for (const { code } of running.sandbox.codes) await running.validate(code);
   });
 
   it.each(['unsupported', 'support-over'])('supported_until is absent for %s', async (kind) => {
@@ -196,7 +200,7 @@ describe('User info', () => {
 
 describe('States and transitions', () => {
   it('an auth_key is exchanged for an access_token once, also when two come at once', async () => {
-    const authKey = await newAuthKey(running);
+    const authKey = newAuthKey(running);
     expect(authKey).toMatch(/^[0-9a-f]{32}$/);
     const answers = await Promise.all([exchange(running, authKey), exchange(running, authKey)]);
     const [won, lost] = answers.map(({ body }) => body).sort((a) => ('access_token' in a ? -1 : 1));
@@ -205,7 +209,7 @@ describe('States and transitions', () => {
   });
 
   it('an access_token lives 1 hour, counted from the exchange', async () => {
-    const authKey = await newAuthKey(running);
+    const authKey = newAuthKey(running);
     running.sandbox.clock.advance(5 * 60_000);
     const token = String((await exchange(running, authKey)).body.access_token);
     running.sandbox.clock.advance(HOUR - 1);
@@ -272,17 +276,14 @@ describe('Endpoints of the login API', () => {
     expect(status).toBe(200);
     expect(headers.get('content-type')).toContain('text/html');
     expect(text).toContain('Mira Solheim');
+    expect((await running.get('/api/oauth?app_id=nobody')).status).toBe(404);
   });
 
   it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
-    const auth_key = await newAuthKey(running);
+    const auth_key = newAuthKey(running);
     const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };
-    const json = await fetch(`${running.authUrl}/api/authorize`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(fields),
-    });
-    expect(await json.json()).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
+    const json = await running.postJson('/api/authorize', fields);
+    expect(json.body).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
     const query = await running.post(`/api/authorize?${new URLSearchParams(fields)}`, {});
     expect(query.body.error).toBe(true);
     expect((await running.get(`/api/authorize?${new URLSearchParams(fields)}`)).status).toBe(405);

@@ -23,8 +23,14 @@ export interface Answer {
 
 export interface Running extends SandboxListening {
   readonly sandbox: Sandbox;
+  /** Called with every answer; the path has its query. */
+  onAnswer?: (method: string, path: string, answer: Answer) => void;
+  /** Sends a request; follows no redirect. */
+  send(path: string, init?: RequestInit): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, form: Record<string, string>): Promise<Answer>;
+  /** Sends a body as JSON with POST; a text is sent as it is. */
+  postJson(path: string, body: unknown): Promise<Answer>;
   /** Sends a purchase code as a form, under the first workspace's key by default. */
   validate(code: string, apiKey?: string): Promise<Answer>;
   /** The code of the first purchase of a kind. */
@@ -37,7 +43,9 @@ afterEach(async () => {
 });
 
 async function read(response: Response): Promise<Answer> {
-  const text = await response.text();
+  // Response.text() would drop a byte order mark.
+  const bytes = await response.arrayBuffer();
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   let body: Json = {};
   try {
     body = JSON.parse(text) as Json;
@@ -56,20 +64,25 @@ export async function start(
   open.push(sandbox);
   const listening = await sandbox.listen();
   const { baseUrl, apiKey } = listening;
-  const post = async (path: string, form: Record<string, string>) =>
-    read(
-      await fetch(baseUrl + path, {
-        method: 'POST',
-        body: new URLSearchParams(form),
-        redirect: 'manual',
-      }),
-    );
-  return {
+  const send = async (path: string, init?: RequestInit) => {
+    const answer = await read(await fetch(baseUrl + path, { redirect: 'manual', ...init }));
+    running.onAnswer?.(init?.method ?? 'GET', path, answer);
+    return answer;
+  };
+  const post = (path: string, form: Record<string, string>) =>
+    send(path, { method: 'POST', body: new URLSearchParams(form) });
+  const running: Running = {
     ...listening,
     sandbox,
+    send,
     post,
-    get: async (path, headers = {}) =>
-      read(await fetch(baseUrl + path, { headers, redirect: 'manual' })),
+    postJson: (path, body) =>
+      send(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    get: (path, headers = {}) => send(path, { headers }),
     validate: (code, key = apiKey) =>
       post('/api/purchases/validation', { api_key: key, purchase_code: code }),
     code(kind) {
@@ -78,6 +91,7 @@ export async function start(
       return found.code;
     },
   };
+  return running;
 }
 
 /** Notes a request in a record as the app does, without a connection. */
@@ -135,9 +149,9 @@ export const attemptOn = (page: string): string =>
 /** The auth_key of a callback URL. */
 export const authKeyOf = (callback: string): string => callback.split('?auth_key=')[1] ?? '';
 
-/** Logs a user in with a new browser and gives the auth_key. */
-export const newAuthKey = async (running: Running, userId = '3001', appId = running.appId) =>
-  authKeyOf(await new Browser(running.authUrl).logIn(appId, userId));
+/** Accepts a login in a user's name and gives the auth_key. */
+export const newAuthKey = ({ sandbox }: Running, userId = '3001'): string =>
+  authKeyOf(sandbox.acceptLogin(userId));
 
 /** Exchanges an auth_key with the first app's credentials, or others. */
 export const exchange = (running: Running, authKey: string, fields: Record<string, string> = {}) =>
@@ -150,7 +164,7 @@ export const exchange = (running: Running, authKey: string, fields: Record<strin
 
 /** Logs a user in and gives the access_token. */
 export async function newToken(running: Running, userId = '3001'): Promise<string> {
-  const { body } = await exchange(running, await newAuthKey(running, userId));
+  const { body } = await exchange(running, newAuthKey(running, userId));
   return String(body.access_token);
 }
 
