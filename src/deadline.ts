@@ -102,11 +102,8 @@ export class Deadline {
   }
 }
 
-/** The time of a {@link TimeLimit} has elapsed. */
-export class DeadlineExceeded extends Error {}
-
-/** Too many calls of a {@link TimeLimit} are unanswered. */
-export class TooManyCalls extends Error {}
+/** A call ended without an answer, or was not sent. The message says why and reveals no secret. */
+export class NoAnswer extends Error {}
 
 /** The most unanswered calls of a {@link TimeLimit}, including those that exceeded their deadline. */
 const MOST_UNANSWERED = 10_000;
@@ -124,13 +121,17 @@ export class TimeLimit {
    * Starts a call and waits for its result within the limit. A late result or rejection is ignored.
    *
    * @param work can check `deadline.ended`: then its result is not needed any more.
-   * @throws DeadlineExceeded, TooManyCalls, or what `work` rejects with.
+   * @throws NoAnswer, or what `work` rejects with.
    */
   async run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
     // While a server hangs, its client keeps every command in memory.
-    if (this.#unanswered >= MOST_UNANSWERED) throw new TooManyCalls();
+    if (this.#unanswered >= MOST_UNANSWERED) {
+      throw new NoAnswer('was not sent, because too many calls are unanswered');
+    }
     this.#unanswered++;
-    const deadline = new Deadline(this.#milliseconds, () => new DeadlineExceeded());
+    const milliseconds = this.#milliseconds;
+    const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
+    const deadline = new Deadline(milliseconds, exceeded);
     const result = (async () => work(deadline))().finally(() => this.#unanswered--);
     return deadline.race(result).finally(() => deadline.dispose());
   }

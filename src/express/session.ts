@@ -1,4 +1,4 @@
-import { DeadlineExceeded, within } from '../deadline.js';
+import { NoAnswer, within } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
@@ -36,10 +36,10 @@ export async function callSession(session: Session, method: 'save' | 'regenerate
         }),
     );
   } catch (error) {
-    if (!(error instanceof DeadlineExceeded)) throw error;
+    if (!(error instanceof NoAnswer)) throw error;
     throw new MarketgateError(
       'store_unavailable',
-      `session.${method} did not answer within ${SESSION_TIMEOUT} ms; look at the store of the sessions`,
+      `session.${method} ${error.message}; look at the store of the sessions`,
     );
   }
 }

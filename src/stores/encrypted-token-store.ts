@@ -3,9 +3,9 @@ import { openText, sealText } from '../cache/seal.js';
 import { SELF_LIMITED } from '../deadline.js';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import { knownOptions, shapedOption, wrongOption } from '../options.js';
-import type { TokenStore } from './token-store.js';
-import { checkToken, decodeToken, encodeToken } from './token-store.js';
+import { knownOptions, wrongOption } from '../options.js';
+import { checkToken, decodeToken, encodeToken } from './row-token-store.js';
+import { checkTokenStore, type TokenStore } from './token-store.js';
 
 /** A key to encrypt with: 32 random bytes, or these in base64 or base64url. */
 export type EncryptionKey = string | Uint8Array;
@@ -42,15 +42,9 @@ export class EncryptedTokenStore implements TokenStore {
 
   /** @throws TypeError that names the wrong option, and never shows a key. */
   constructor(store: TokenStore, options: EncryptedTokenStoreOptions) {
-    this.#store = shapedOption<TokenStore>(
-      OWNER,
-      'store',
-      store,
-      ['get', 'set', 'delete'],
-      'a token store, as in new MemoryTokenStore()',
-    );
+    this.#store = checkTokenStore(OWNER, store, 'store');
     this.#keys = readKeys(knownOptions(OWNER, options, ['keys']).keys);
-    if (typeof store.claim === 'function') {
+    if (store.claim !== undefined) {
       Object.defineProperty(this, 'claim', { value: store.claim.bind(store) });
     }
     if (SELF_LIMITED.has(store)) SELF_LIMITED.add(this);

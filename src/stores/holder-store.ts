@@ -1,4 +1,4 @@
-import { later } from '../deadline.js';
+import { later, NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { normalizePurchaseCode, purchaseKey } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
@@ -83,12 +83,11 @@ export class GuardedHolderStore {
   /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const { current } = this.#known;
-    const isHeld: unknown = await this.#guard.call('take', () =>
-      this.#store.take(code, holder, max),
-    );
-    if (typeof isHeld !== 'boolean') {
-      throw this.#guard.failure('take', 'gave neither true nor false');
-    }
+    const isHeld = await this.#guard.call('take', async () => {
+      const answer: unknown = await this.#store.take(code, holder, max);
+      if (typeof answer === 'boolean') return answer;
+      throw new NoAnswer('gave neither true nor false');
+    });
     if (isHeld) this.#known.add(current, code, holder);
     return isHeld;
   }

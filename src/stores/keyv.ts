@@ -1,9 +1,7 @@
-import { reportUnreadable } from '../diagnostics.js';
-import type { AccessToken } from '../model/access-token.js';
-import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
-import { describeFailure, storeFailure } from './store-failure.js';
-import type { TokenStore } from './token-store.js';
-import { checkToken, decodeToken, encodeToken, keyOf } from './token-store.js';
+import { NoAnswer } from '../deadline.js';
+import { knownOptions, shapedOption, wrongOption } from '../options.js';
+import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
+import { storeCall } from './store-failure.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
@@ -27,17 +25,13 @@ export interface KeyvLike {
 }
 
 /** Options of {@link KeyvTokenStore}. */
-export interface KeyvTokenStoreOptions {
+export interface KeyvTokenStoreOptions extends RowTokenStoreOptions {
   /**
    * The Keyv to keep tokens in, of version 5 or 6, recognised by its methods. Not a storage adapter: that
    * goes inside one, as in `new Keyv({ store: new KeyvPostgres(uri) })`. Its settings are not changed, and
    * closing it is the app's task.
    */
   keyv: KeyvLike;
-  /** What the keys of this store begin with. Default `marketgate:token:`. */
-  prefix?: string | undefined;
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
-  clock?: (() => number) | undefined;
 }
 
 const OWNER = 'KeyvTokenStore';
@@ -47,6 +41,8 @@ interface CallError {
   readonly error: unknown;
   readonly isThrown: boolean;
 }
+
+const REFUSED = new NoAnswer('was refused by Keyv');
 
 /** In place of a row that could not be parsed: the backend works, and the row is not ours. */
 const GARBLED = Symbol('a row that is no JSON');
@@ -66,54 +62,46 @@ const GARBLED = Symbol('a row that is no JSON');
  *
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
-export class KeyvTokenStore implements TokenStore {
+export class KeyvTokenStore extends RowTokenStore {
+  /** @throws TypeError that names the wrong option. */
+  constructor(options: KeyvTokenStoreOptions) {
+    const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
+    super(OWNER, { prefix, clock }, new KeyvRows(checkKeyv(keyv)));
+  }
+}
+
+/** The rows of a Keyv. Notices the errors that it hides. */
+class KeyvRows {
   readonly #keyv: KeyvLike;
-  readonly #prefix: string;
-  readonly #clock: () => number;
   /** The errors of each call in progress. */
   readonly #calls = new Set<CallError[]>();
   /** What has this store's listener while calls are in progress. One each, because emitters warn about many. */
   readonly #listenedTo = new Set<Emitter>();
 
-  /** @throws TypeError that names the wrong option. */
-  constructor(options: KeyvTokenStoreOptions) {
-    const given = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
-    this.#keyv = checkKeyv(given.keyv);
-    this.#prefix = textOption(OWNER, 'prefix', given.prefix ?? 'marketgate:token:');
-    this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
+  constructor(keyv: KeyvLike) {
+    this.#keyv = keyv;
   }
 
-  async get(userId: string): Promise<AccessToken | undefined> {
-    const stored = await this.#read('get', keyOf(this.#prefix, userId));
-    const token = decodeToken(userId, stored);
-    if (token === undefined && stored !== undefined) {
-      reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
-    }
-    // Keyv's own clock can differ, and an adapter can lack expiry.
-    return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
+  get(key: string): Promise<unknown> {
+    return storeCall(`${OWNER}.get`, () => this.#read(key));
   }
 
-  /** @throws TypeError when `token` is none. */
-  async set(userId: string, token: AccessToken): Promise<void> {
-    checkToken(OWNER, token);
-    const ttl = Math.ceil(token.expiresAt - this.#clock());
-    // A ttl of 0 would mean no expiry to Keyv.
-    if (ttl <= 0) return this.delete(userId);
-    const value = encodeToken(userId, token);
-    const key = keyOf(this.#prefix, userId);
-    const result = await this.#write('set', () => this.#keyv.set(key, value, ttl));
-    if (result === false) throw storeFailure(`${OWNER}.set`, 'was refused by Keyv');
+  set(key: string, row: string, milliseconds: number): Promise<unknown> {
+    return storeCall(`${OWNER}.set`, async () => {
+      if ((await this.#write(() => this.#keyv.set(key, row, milliseconds))) === false)
+        throw REFUSED;
+    });
   }
 
-  async delete(userId: string): Promise<void> {
-    const key = keyOf(this.#prefix, userId);
-    if ((await this.#write('delete', () => this.#keyv.delete(key))) !== false) return;
-    // `false` means that there was nothing, or that it failed: a read shows which.
-    if ((await this.#read('delete', key)) === undefined) return;
-    throw storeFailure(`${OWNER}.delete`, 'was refused by Keyv');
+  delete(key: string): Promise<unknown> {
+    return storeCall(`${OWNER}.delete`, async () => {
+      if ((await this.#write(() => this.#keyv.delete(key))) !== false) return;
+      // `false` means that there was nothing, or that it failed: a read shows which.
+      if ((await this.#read(key)) !== undefined) throw REFUSED;
+    });
   }
 
-  async #read(method: string, key: string): Promise<unknown> {
+  async #read(key: string): Promise<unknown> {
     const { result, errors } = await this.#watch(async () => {
       if (this.#keyv.getRaw === undefined) return this.#keyv.get(key);
       return ((await this.#keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
@@ -121,15 +109,15 @@ export class KeyvTokenStore implements TokenStore {
     // A value counts even when something failed. No value does not, because the read can be what failed.
     if (result !== undefined && result !== null) return result;
     const failed = errors.find(({ error }) => !isSyntaxError(error));
-    if (failed) throw storeFailure(`${OWNER}.${method}`, describeFailure(failed.error));
+    if (failed) throw failed.error;
     return errors.length > 0 ? GARBLED : undefined;
   }
 
-  async #write(method: string, call: () => Promise<unknown>): Promise<unknown> {
+  async #write(call: () => Promise<unknown>): Promise<unknown> {
     const { result, errors } = await this.#watch(call);
     // Also by an event: an adapter that swallows its failure makes Keyv answer `true`.
     const failed = errors.find(({ error, isThrown }) => isThrown || !isSyntaxError(error));
-    if (failed) throw storeFailure(`${OWNER}.${method}`, describeFailure(failed.error));
+    if (failed) throw failed.error;
     return result;
   }
 

@@ -1,32 +1,26 @@
-import { DeadlineExceeded, SELF_LIMITED, TimeLimit, TooManyCalls } from '../deadline.js';
+import { NoAnswer, SELF_LIMITED, TimeLimit } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 
-/** The errors made here. They hold no secrets, so callers do not wrap them again. */
-const made = new WeakSet<object>();
+/** The errors of {@link storeCall}. They hold no secrets, so they are not wrapped again. */
+const failures = new WeakSet<object>();
+
+/** Codes at the beginning of the messages of Redis that say what to do. */
+const REDIS_CODES = new Set(
+  'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
+    ' ',
+  ),
+);
 
 /**
- * A store's failure as `store_unavailable`. It keeps neither the message of the store's own error nor that
- * error as its cause: drivers put the whole command into it, and with it the token.
- *
- * @param call - the call, as in "KeyvTokenStore.get".
- * @param problem - what happened, as in "failed (Error, ECONNREFUSED)".
+ * Why a call failed, without secrets: the class and code of a store's error. Never its message, into which drivers
+ * put the whole command, and with it the token.
  */
-export function storeFailure(call: string, problem: string): MarketgateError {
-  const failure = new MarketgateError(
-    'store_unavailable',
-    `${call} ${problem}; look at the store and its connection`,
-  );
-  made.add(failure);
-  return failure;
-}
-
-/** Whether {@link storeFailure} made this error. `has` is false for what is no object. */
-const isStoreFailure = (error: unknown): boolean => made.has(error as object);
-
-/** The class and code of a store's error, which reveal no secret. */
-export function describeFailure(error: unknown): string {
+function describeFailure(error: unknown): string {
+  if (error instanceof NoAnswer) return error.message;
   if (isMarketgateError(error)) return `failed (${error.code})`;
   if (!(error instanceof Error)) return 'failed';
+  const [first = ''] = error.message.split(' ', 1);
+  if (REDIS_CODES.has(first)) return `failed (${first})`;
   const { code } = error as { code?: unknown };
   const name = /^[A-Za-z]{0,34}Error$/.test(error.name) ? error.name : 'Error';
   // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
@@ -34,13 +28,28 @@ export function describeFailure(error: unknown): string {
   return `failed (${name}${isCode ? `, ${code}` : ''})`;
 }
 
+/**
+ * Makes one call to a store. Every failure becomes `store_unavailable`, with neither the message of the store's own
+ * error nor that error as its cause.
+ *
+ * @param name - the store and its method, as in "KeyvTokenStore.get".
+ */
+export async function storeCall<T>(name: string, run: () => T | Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (failures.has(error as object)) throw error;
+    const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
+    const failure = new MarketgateError('store_unavailable', message);
+    failures.add(failure);
+    throw failure;
+  }
+}
+
 /** The deadline of one call to a store of the app, in milliseconds. */
 const DEADLINE = 2000;
 
-/**
- * Calls to a store. Each has a deadline (that of the store itself, if it has one), and each failure is
- * `store_unavailable`.
- */
+/** The calls to one store that an app has passed in. Each has a deadline: that of the store itself, if it has one. */
 export class StoreGuard {
   readonly #name: string;
   readonly #limit: TimeLimit | undefined;
@@ -51,23 +60,8 @@ export class StoreGuard {
     this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
   }
 
-  async call<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    try {
-      return await (this.#limit ? this.#limit.run(run) : run());
-    } catch (error) {
-      if (isStoreFailure(error)) throw error;
-      if (error instanceof DeadlineExceeded) {
-        throw this.failure(method, `did not answer within ${DEADLINE} ms`);
-      }
-      if (error instanceof TooManyCalls) {
-        throw this.failure(method, 'has left too many calls unanswered');
-      }
-      throw this.failure(method, describeFailure(error));
-    }
-  }
-
-  /** As {@link storeFailure}, of a call to this store. */
-  failure(method: string, problem: string): MarketgateError {
-    return storeFailure(`${this.#name}.${method}`, problem);
+  call<T>(method: string, run: () => T | Promise<T>): Promise<T> {
+    const limit = this.#limit;
+    return storeCall(`${this.#name}.${method}`, () => (limit ? limit.run(run) : run()));
   }
 }

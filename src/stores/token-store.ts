@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
-import { shapedOption } from '../options.js';
+import { shapedOption, wrongOption } from '../options.js';
 import { StoreGuard } from './store-failure.js';
 
 /**
@@ -22,16 +21,12 @@ export interface TokenStore {
 }
 
 /** @throws TypeError that names the option and the method that is missing. */
-export function checkTokenStore(owner: string, value: unknown): TokenStore {
-  const store = shapedOption<TokenStore>(
-    owner,
-    'tokenStore',
-    value,
-    ['get', 'set', 'delete'],
-    'a token store, as in new MemoryTokenStore()',
-  );
+export function checkTokenStore(owner: string, value: unknown, name = 'tokenStore'): TokenStore {
+  const what = 'a token store, as in new MemoryTokenStore()';
+  const methods = ['get', 'set', 'delete'] as const;
+  const store = shapedOption<TokenStore>(owner, name, value, methods, what);
   if (store.claim !== undefined && typeof store.claim !== 'function') {
-    throw new TypeError(`${owner}: option "tokenStore" has a "claim" that is not a method`);
+    throw wrongOption(owner, name, 'has a "claim" that is not a method');
   }
   return store;
 }
@@ -103,45 +98,6 @@ function plainToken(stored: unknown): AccessToken | undefined {
   const { value, issuedAt, expiresAt } = stored as Partial<AccessToken>;
   const token = { value, issuedAt, expiresAt };
   return isAccessToken(token) ? token : undefined;
-}
-
-/** Ids that are part of the key as they are. */
-const PLAIN = /^[a-z0-9_]{1,64}$/;
-
-/**
- * The key of a user's token. Any other id than a plain one is hashed, because backends differ: MySQL ignores
- * case, Memcached refuses spaces and long keys, PostgreSQL cuts at 255 characters, Keyv 6 strips what could be
- * code. No plain id contains the `~` of a hash.
- */
-export function keyOf(prefix: string, userId: string): string {
-  if (PLAIN.test(userId)) return prefix + userId;
-  return `${prefix}~${createHash('sha256').update(userId).digest('hex')}`;
-}
-
-/** A token as it is stored: with a version, and with its user, so that it is used for no other. */
-export function encodeToken(userId: string, token: AccessToken): string {
-  const { value, issuedAt, expiresAt } = token;
-  return JSON.stringify({ v: 1, user: userId, value, issuedAt, expiresAt });
-}
-
-/** The token in a stored value, or `undefined` when there is none, or another user's. */
-export function decodeToken(userId: string, stored: unknown): AccessToken | undefined {
-  if (typeof stored !== 'string') return undefined;
-  let row: unknown;
-  try {
-    row = JSON.parse(stored);
-  } catch {
-    return undefined;
-  }
-  const { v, user } = (row ?? {}) as { v?: unknown; user?: unknown };
-  if (v !== 1 || user !== userId || !isAccessToken(row)) return undefined;
-  const { value, issuedAt, expiresAt } = row;
-  return { value, issuedAt, expiresAt };
-}
-
-/** @throws TypeError that names the store. */
-export function checkToken(owner: string, token: unknown): void {
-  if (!isAccessToken(token)) throw new TypeError(`${owner}.set: "token" must be an AccessToken`);
 }
 
 /**

@@ -25,11 +25,18 @@ interface Seen {
   readonly longestOut: number;
   readonly slowest: number;
   readonly claims: readonly (readonly [name: string, at: number])[];
+  /** How many codes accounts of this process were given to hold. */
+  readonly holds: number;
+  /** Codes that more accounts hold than may. */
+  readonly crowded: readonly string[];
+  /** When accounts were given the codes that they do not hold any more. */
+  readonly freed: readonly number[];
 }
 
 /**
- * The long test of the stores in Redis: 0 wrong verdicts, 0 tokens lost, 0 claims granted twice, 0 processes
- * ended. What a frozen master acknowledges after it was replaced is lost by Redis, and counted apart.
+ * The long test of the stores in Redis: 0 wrong verdicts, 0 tokens lost, 0 claims granted twice, 0 holders lost or
+ * too many, 0 processes ended. What a frozen master acknowledges after it was replaced is lost by Redis, and counted
+ * apart.
  */
 export async function failoverTable({ workplace, tarball, cell }: Matrix): Promise<Table> {
   const rows: string[][] = [];
@@ -59,14 +66,14 @@ type Summary = Awaited<ReturnType<typeof failover>>;
 
 async function judged(run: Promise<Summary>): Promise<{ outcome: Outcome; figures: string }> {
   const summary = await run;
-  const { ended, wrong, lost, twice, verdicts, tokens, claims } = summary;
-  const isGood = ended.length + wrong.length + lost + twice === 0;
+  const { ended, wrong, lost, twice, crowded, freed, verdicts, tokens, claims, holds } = summary;
+  const isGood = ended.length + wrong.length + lost + twice + crowded.length + freed === 0;
   // A run without traffic would prove nothing.
-  const ok = isGood && verdicts > 1000 && tokens > 300 && claims > 50;
-  const { lostLate, twiceLate, longestOut, slowest } = summary;
+  const ok = isGood && verdicts > 1000 && tokens > 300 && claims > 50 && holds > 150;
+  const { lostLate, twiceLate, freedLate, longestOut, slowest } = summary;
   const seconds = (ms: number) => (ms / 1000).toFixed(1);
-  const late = lostLate + twiceLate;
-  const figures = `: ${verdicts} verdicts, ${tokens} tokens, ${claims} claims; the store was out for ${seconds(longestOut)} s at most, a call took ${seconds(slowest)} s at most, ${late} acknowledged by the frozen master`;
+  const late = lostLate + twiceLate + freedLate;
+  const figures = `: ${verdicts} verdicts, ${tokens} tokens, ${claims} claims, ${holds} holders; the store was out for ${seconds(longestOut)} s at most, a call took ${seconds(slowest)} s at most, ${late} acknowledged by the frozen master`;
   return { outcome: { ok, output: JSON.stringify(summary, null, 1) }, figures };
 }
 
@@ -138,6 +145,7 @@ function summaryOf(all: readonly Seen[], back: number) {
   const sum = (read: (seen: Seen) => number) => all.reduce((total, seen) => total + read(seen), 0);
   const isLate = (at: number) => at >= back && at < back + LATE;
   const lost = all.flatMap((seen) => seen.lost);
+  const freed = all.flatMap((seen) => seen.freed);
   const claims = new Map<string, number[]>();
   for (const [name, at] of all.flatMap((seen) => seen.claims)) {
     claims.set(name, [...(claims.get(name) ?? []), at]);
@@ -153,6 +161,10 @@ function summaryOf(all: readonly Seen[], back: number) {
     failures: sum((seen) => seen.failures),
     longestOut: Math.round(Math.max(...all.map((seen) => seen.longestOut))),
     slowest: Math.round(Math.max(...all.map((seen) => seen.slowest))),
+    holds: sum((seen) => seen.holds),
+    crowded: all.flatMap((seen) => seen.crowded),
+    freed: freed.filter((at) => !isLate(at)).length,
+    freedLate: freed.filter(isLate).length,
     claims: claims.size,
     twice: twice.filter((times) => !times.some(isLate)).length,
     twiceLate: twice.filter((times) => times.some(isLate)).length,

@@ -1,6 +1,6 @@
-import { type Deadline, DeadlineExceeded, TimeLimit, TooManyCalls } from '../../deadline.js';
+import { type Deadline, NoAnswer, TimeLimit } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
-import { describeFailure, storeFailure } from '../store-failure.js';
+import { storeCall } from '../store-failure.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 
 /** What all stores in Redis take. */
@@ -16,13 +16,16 @@ export interface RedisStoreOptions {
   timeout?: number | undefined;
 }
 
-/** How a {@link RedisConnection} treats its calls. */
-interface Defaults {
-  readonly prefix: string;
-  readonly timeout: number;
-  /** Whether to wait for a connection that was lost; until the first call has waited in vain. */
-  readonly waits: boolean;
-}
+/**
+ * The kinds of stores. Nothing can replace tokens and holders, so their calls have more time, and wait for a connection
+ * that was lost until the first call has waited in vain.
+ */
+const KINDS = {
+  token: { timeout: 1500, waits: true },
+  holder: { timeout: 1500, waits: true },
+  cache: { timeout: 50, waits: false },
+  guess: { timeout: 50, waits: false },
+};
 
 /**
  * Redis as the stores use it. Each call has a deadline, and each failure is `store_unavailable` without the key
@@ -36,7 +39,6 @@ export class RedisConnection {
   readonly commands: RedisCommands;
   readonly prefix: string;
   readonly #owner: string;
-  readonly #timeout: number;
   readonly #waits: boolean;
   readonly #limit: TimeLimit;
   #wasReady = false;
@@ -45,13 +47,14 @@ export class RedisConnection {
   #becomesReady: Promise<void> | undefined;
 
   /** @throws TypeError that names the wrong option. */
-  constructor(owner: string, { client, prefix, timeout }: RedisStoreOptions, defaults: Defaults) {
-    this.prefix = textOption(owner, 'prefix', prefix ?? defaults.prefix);
-    this.#timeout = positiveOption(owner, 'timeout', timeout, defaults.timeout, 'milliseconds');
-    this.commands = redisCommands(owner, client, this.#timeout);
+  constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
+    const { waits, timeout: standard } = KINDS[kind];
+    const timeout = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
+    this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
+    this.commands = redisCommands(owner, options.client, timeout);
     this.#owner = owner;
-    this.#waits = defaults.waits;
-    this.#limit = new TimeLimit(this.#timeout);
+    this.#waits = waits;
+    this.#limit = new TimeLimit(timeout);
   }
 
   /**
@@ -59,34 +62,30 @@ export class RedisConnection {
    * @param work - the commands; when `deadline.ended`, their caller has left.
    * @throws MarketgateError `store_unavailable`.
    */
-  async call<T>(
+  call<T>(
     method: string,
     work: (redis: RedisCommands, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    try {
-      return await this.#limit.run(async (deadline) => {
-        if (this.commands.state !== 'ready') await this.#ready(deadline);
-        this.#wasReady = true;
-        return work(this.commands, deadline);
-      });
-    } catch (error) {
-      const problem = describeRedisFailure(error, this.#timeout);
-      throw storeFailure(`${this.#owner}.${method}`, problem);
-    }
+    const run = async (deadline: Deadline): Promise<T> => {
+      if (this.commands.state !== 'ready') await this.#ready(deadline);
+      this.#wasReady = true;
+      return work(this.commands, deadline);
+    };
+    return storeCall(`${this.#owner}.${method}`, () => this.#limit.run(run));
   }
 
   async #ready(deadline: Deadline): Promise<void> {
-    if (this.commands.state === 'closed') throw new NotConnected('the client is not connected');
+    if (this.commands.state === 'closed') throw notSent('the client is not connected');
     // A first connection is always waited for, or apps would fail at start.
     if (this.#wasReady && (!this.#waits || this.#isDown)) {
-      throw new NotConnected('the connection is lost');
+      throw notSent('the connection is lost');
     }
     deadline.listen(() => {
       this.#isDown = this.commands.state === 'waiting';
     });
     while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
     if (deadline.ended || this.commands.state !== 'ready') {
-      throw new NotConnected('the client is not connected');
+      throw notSent('the client is not connected');
     }
   }
 
@@ -102,31 +101,4 @@ export class RedisConnection {
   }
 }
 
-/** The client cannot be used now. The message says why, and nothing else. */
-export class NotConnected extends Error {}
-
-/** Codes at the beginning of Redis errors that say what to do. */
-const REPLIES = new Set(
-  'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
-    ' ',
-  ),
-);
-
-/**
- * The failure in a few words. Never the error's own message: ioredis puts the command with its key and value
- * into it, and a script's error can quote them.
- */
-export function describeRedisFailure(error: unknown, timeout: number): string {
-  if (error instanceof DeadlineExceeded) return `did not answer within ${timeout} ms`;
-  if (error instanceof TooManyCalls)
-    return 'was not sent, because too many commands are unanswered';
-  if (error instanceof NotConnected) return `was not sent, because ${error.message}`;
-  const [reply = ''] = error instanceof Error ? error.message.split(' ', 1) : [];
-  return REPLIES.has(reply) ? `failed (${reply})` : describeFailure(error);
-}
-
-/** The longest lifetime: Redis adds it to the current time, which must fit into 64 bits. */
-const LONGEST = Number.MAX_SAFE_INTEGER;
-
-/** A lifetime as Redis takes it: whole, and rounded up, so that nothing expires early. */
-export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), LONGEST);
+const notSent = (reason: string) => new NoAnswer(`was not sent, because ${reason}`);

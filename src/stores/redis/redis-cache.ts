@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
 import { SELF_LIMITED, within } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
+import { wholeMilliseconds } from '../row-token-store.js';
 import type { RedisCommands } from './clients.js';
-import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
+import { RedisConnection, type RedisStoreOptions } from './connection.js';
 import { encodeInvalidation, Subscription } from './subscription.js';
 
 const OWNER = 'RedisCache';
@@ -39,8 +40,7 @@ export class RedisCache implements SharedCache {
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
-    const defaults = { prefix: 'marketgate:cache:', timeout: 50, waits: false };
-    this.#redis = new RedisConnection(OWNER, given, defaults);
+    this.#redis = new RedisConnection(OWNER, 'cache', given);
     SELF_LIMITED.add(this);
   }
 

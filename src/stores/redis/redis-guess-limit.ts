@@ -9,8 +9,9 @@ import {
   type Reservation,
   TOTAL,
 } from '../guess-limit.js';
+import { wholeMilliseconds } from '../row-token-store.js';
 import type { RedisCommands } from './clients.js';
-import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
+import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisGuessLimit}. Limits with the same `prefix` and `windowMs` count together. */
 export interface RedisGuessLimitOptions extends GuessLimitOptions, RedisStoreOptions {}
@@ -65,8 +66,7 @@ export class RedisGuessLimit implements GuessLimit {
     this.limit = limit;
     this.windowMs = wholeMilliseconds(windowMs);
     this.keyGenerator = keyGenerator;
-    const defaults = { prefix: 'marketgate:guess:', timeout: 50, waits: false };
-    this.#redis = new RedisConnection(OWNER, { client, prefix, timeout }, defaults);
+    this.#redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
   }
 
   /** Takes one attempt of a client, if there is one left in the fleet. */

@@ -50,8 +50,7 @@ export class RedisHolderStore implements HolderStore {
   constructor(options: RedisHolderStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
-    const defaults = { prefix: 'marketgate:holder:', timeout: 1500, waits: true };
-    this.#redis = new RedisConnection(OWNER, given, defaults);
+    this.#redis = new RedisConnection(OWNER, 'holder', given);
     SELF_LIMITED.add(this);
   }
 

@@ -1,17 +1,12 @@
 import { createHash } from 'node:crypto';
 import { SELF_LIMITED } from '../../deadline.js';
-import { reportUnreadable } from '../../diagnostics.js';
-import type { AccessToken } from '../../model/access-token.js';
-import { functionOption, knownOptions } from '../../options.js';
-import type { TokenStore } from '../token-store.js';
-import { checkClaim, checkToken, decodeToken, encodeToken, keyOf } from '../token-store.js';
-import { RedisConnection, type RedisStoreOptions, wholeMilliseconds } from './connection.js';
+import { knownOptions } from '../../options.js';
+import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
+import { checkClaim } from '../token-store.js';
+import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
-export interface RedisTokenStoreOptions extends RedisStoreOptions {
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
-  clock?: (() => number) | undefined;
-}
+export interface RedisTokenStoreOptions extends RedisStoreOptions, RowTokenStoreOptions {}
 
 const OWNER = 'RedisTokenStore';
 
@@ -30,45 +25,20 @@ const OWNER = 'RedisTokenStore';
  * Tokens are stored in clear text. Wrap it in an `EncryptedTokenStore` where others than the app can read that
  * Redis. User ids with anything but small letters, digits and `_` are hashed, and so are the names of claims.
  */
-export class RedisTokenStore implements TokenStore {
+export class RedisTokenStore extends RowTokenStore {
   readonly #redis: RedisConnection;
-  readonly #clock: () => number;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisTokenStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout', 'clock']);
-    this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    const defaults = { prefix: 'marketgate:token:', timeout: 1500, waits: true };
-    this.#redis = new RedisConnection(OWNER, given, defaults);
+    const redis = new RedisConnection(OWNER, 'token', given);
+    super(OWNER, given, {
+      get: (key) => redis.call('get', ({ get }) => get(key)),
+      set: (key, row, life) => redis.call('set', ({ set }) => set(key, row, life)),
+      delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
+    });
+    this.#redis = redis;
     SELF_LIMITED.add(this);
-  }
-
-  async get(userId: string): Promise<AccessToken | undefined> {
-    const key = keyOf(this.#redis.prefix, userId);
-    const stored = (await this.#redis.call('get', (redis) => redis.get(key))) ?? undefined;
-    if (stored === undefined) return undefined;
-    const token = decodeToken(userId, stored);
-    if (token === undefined) {
-      reportUnreadable(this, `${OWNER}.get`, 'a token of this user, as this store writes it');
-      return undefined;
-    }
-    // Redis expires the row by its own clock, which can differ.
-    return this.#clock() < token.expiresAt ? token : undefined;
-  }
-
-  /** @throws TypeError when `token` is none. */
-  async set(userId: string, token: AccessToken): Promise<void> {
-    checkToken(OWNER, token);
-    const life = wholeMilliseconds(token.expiresAt - this.#clock());
-    if (life <= 0) return this.delete(userId);
-    const key = keyOf(this.#redis.prefix, userId);
-    const value = encodeToken(userId, token);
-    await this.#redis.call('set', (redis) => redis.set(key, value, life));
-  }
-
-  async delete(userId: string): Promise<void> {
-    const key = keyOf(this.#redis.prefix, userId);
-    await this.#redis.call('delete', (redis) => redis.delete(key));
   }
 
   /**

@@ -2,10 +2,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guessGate } from '../../../src/check/guess-gate.js';
-import { DeadlineExceeded, TooManyCalls } from '../../../src/deadline.js';
+import { NoAnswer } from '../../../src/deadline.js';
 import { redisCommands } from '../../../src/stores/redis/clients.js';
-import { describeRedisFailure, NotConnected } from '../../../src/stores/redis/connection.js';
 import { decodeInvalidation } from '../../../src/stores/redis/subscription.js';
+import { storeCall } from '../../../src/stores/store-failure.js';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
@@ -61,11 +61,10 @@ describe('what went wrong, in words', () => {
       .map((reply): [unknown, string] => [new Error(`${reply} the rest`), `failed (${reply})`]),
     [new Error('SECRET the rest'), 'failed (Error)'],
     ['OOM', 'failed'],
-    [new DeadlineExceeded(), 'did not answer within 7 ms'],
-    [new TooManyCalls(), 'was not sent, because too many commands are unanswered'],
-    [new NotConnected('it is away'), 'was not sent, because it is away'],
-  ])('%s', (error, words) => {
-    expect(describeRedisFailure(error, 7)).toBe(words);
+    [new NoAnswer('did not answer'), 'did not answer'],
+  ])('%s', async (error, words) => {
+    const failure = await rejection(storeCall('test', () => Promise.reject(error)));
+    expect(failure.message).toContain(`test ${words};`);
   });
 });
 

@@ -2,12 +2,19 @@
 // goes to the parent.
 const { randomUUID } = require('node:crypto');
 const { checkPurchase, KeyApi } = require('marketgate');
-const { RedisCache, RedisGuessLimit, RedisTokenStore } = require('marketgate/redis');
+const {
+  RedisCache,
+  RedisGuessLimit,
+  RedisHolderStore,
+  RedisTokenStore,
+} = require('marketgate/redis');
 
 const { KIND, TOPOLOGY, PORTS, SERVICE, INDEX } = process.env;
 const ports = JSON.parse(PORTS);
 const { baseUrl, apiKey, codes, refunded } = JSON.parse(SERVICE);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/** The most accounts that hold one code. */
+const MAX_HOLDERS = 3;
 const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
 
 /** The client, as its documentation makes it. */
@@ -39,19 +46,24 @@ const seen = {
   /** Tokens that the store has taken, and when it had taken those that it no longer has. */
   tokens: [],
   lost: new Map(),
-  /** Calls of the token store that failed, and the longest time in which all did, in milliseconds. */
+  /** Calls of the stores that failed, and the longest time in which all did, in milliseconds. */
   failures: 0,
   longestOut: 0,
   /** The longest call, in milliseconds. */
   slowest: 0,
   /** Names that were granted, and when. */
   claims: [],
+  /** Codes that this process was given, and how many accounts hold codes that too many do. */
+  holds: [],
+  crowded: [],
+  /** When the store had given the codes that it no longer has for these accounts. */
+  freed: [],
 };
 let outSince;
 const takenAt = new Map();
 const lose = (id) => seen.lost.set(id, takenAt.get(id));
 
-/** A call of the token store. It can fail, but says so. */
+/** A call of a store. It can fail, but says so. */
 async function stored(call) {
   const before = performance.now();
   try {
@@ -69,11 +81,19 @@ async function stored(call) {
   }
 }
 
+/** The same, again and again, after the failovers. */
+async function readBack(call) {
+  let found = await stored(call);
+  for (let i = 0; i < 10 && !found; i++) found = await stored(call);
+  return found?.result;
+}
+
 async function main() {
   const client = await connect();
   const keyApi = new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
   const guessLimit = new RedisGuessLimit({ client, limit: 100 });
   const tokenStore = new RedisTokenStore({ client });
+  const holderStore = new RedisHolderStore({ client, secret: 'x'.repeat(32) });
   let isOn = true;
   let tick = 0;
 
@@ -106,6 +126,13 @@ async function main() {
       const claimed = await stored(() => tokenStore.claim(name, 3_600_000));
       if (claimed?.result) seen.claims.push([name, Date.now()]);
     },
+    async () => {
+      // Accounts of all processes want the same ones, each time another account.
+      const code = `code-${Math.floor(Date.now() / 50)}`;
+      const holder = `${INDEX}-${tick}`;
+      const taken = await stored(() => holderStore.take(code, holder, MAX_HOLDERS));
+      if (taken?.result) seen.holds.push({ code, holder, at: Date.now() });
+    },
   ];
   const running = traffic.map(async (one) => {
     while (isOn) {
@@ -130,12 +157,16 @@ async function main() {
         }
       }
       for (const id of seen.tokens) {
-        let found = await stored(() => tokenStore.get(id));
-        for (let i = 0; i < 10 && !found; i++) found = await stored(() => tokenStore.get(id));
-        if (found?.result === undefined) lose(id);
+        if ((await readBack(() => tokenStore.get(id))) === undefined) lose(id);
+      }
+      for (const { code, holder, at } of seen.holds) {
+        const holders = (await readBack(() => holderStore.holders(code))) ?? [];
+        if (holders.length > MAX_HOLDERS) seen.crowded.push(`${code}: ${holders.length}`);
+        if (!holders.includes(holder)) seen.freed.push(at);
       }
       const lost = [...seen.lost.values()];
-      process.send({ seen: { ...seen, tokens: seen.tokens.length, lost } });
+      const { tokens, holds } = seen;
+      process.send({ seen: { ...seen, tokens: tokens.length, holds: holds.length, lost } });
     },
   };
   process.on('message', ({ command, ...input }) => commands[command](input));

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { reportUnreadable } from '../diagnostics.js';
+import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { functionOption, textOption } from '../options.js';
+import type { TokenStore } from './token-store.js';
+
+/** Options of every store on rows. */
+export interface RowTokenStoreOptions {
+  /** What the keys of this store begin with. Default `marketgate:token:`. */
+  prefix?: string | undefined;
+  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  clock?: (() => number) | undefined;
+}
+
+/** Rows of text in some backend. */
+interface Rows {
+  /** The row of a key, or `undefined` or `null` when there is none. */
+  get(key: string): Promise<unknown>;
+  /** Stores a row for a whole number of milliseconds. */
+  set(key: string, row: string, milliseconds: number): Promise<unknown>;
+  delete(key: string): Promise<unknown>;
+}
+
+/** A {@link TokenStore} on rows of text, each of which expires with its token. */
+export class RowTokenStore implements TokenStore {
+  readonly #owner: string;
+  readonly #prefix: string;
+  readonly #clock: () => number;
+  readonly #rows: Rows;
+
+  constructor(owner: string, { prefix, clock }: RowTokenStoreOptions, rows: Rows) {
+    this.#owner = owner;
+    this.#prefix = textOption(owner, 'prefix', prefix ?? 'marketgate:token:');
+    this.#clock = functionOption(owner, 'clock', clock) ?? Date.now;
+    this.#rows = rows;
+  }
+
+  async get(userId: string): Promise<AccessToken | undefined> {
+    const row = (await this.#rows.get(keyOf(this.#prefix, userId))) ?? undefined;
+    const token = decodeToken(userId, row);
+    if (token === undefined && row !== undefined) {
+      const expected = 'a token of this user, as this store writes it';
+      reportUnreadable(this, `${this.#owner}.get`, expected);
+    }
+    // The backend expires rows by its own clock, which can differ, or not at all.
+    return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
+  }
+
+  /** @throws TypeError when `token` is none. */
+  async set(userId: string, token: AccessToken): Promise<void> {
+    checkToken(this.#owner, token);
+    const life = wholeMilliseconds(token.expiresAt - this.#clock());
+    if (life <= 0) return this.delete(userId);
+    await this.#rows.set(keyOf(this.#prefix, userId), encodeToken(userId, token), life);
+  }
+
+  async delete(userId: string): Promise<void> {
+    await this.#rows.delete(keyOf(this.#prefix, userId));
+  }
+}
+
+/** The longest lifetime: Redis adds it to the current time, which must fit into 64 bits. */
+const LONGEST = Number.MAX_SAFE_INTEGER;
+
+/** A lifetime as backends take it: whole, and rounded up, so that nothing expires early. */
+export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), LONGEST);
+
+/** Ids that are part of the key as they are. */
+const PLAIN = /^[a-z0-9_]{1,64}$/;
+
+/**
+ * The key of a user's token. Any other id than a plain one is hashed, because backends differ: MySQL ignores
+ * case, Memcached refuses spaces and long keys, PostgreSQL cuts at 255 characters, Keyv 6 strips what could be
+ * code. No plain id contains the `~` of a hash.
+ */
+function keyOf(prefix: string, userId: string): string {
+  if (PLAIN.test(userId)) return prefix + userId;
+  return `${prefix}~${createHash('sha256').update(userId).digest('hex')}`;
+}
+
+/** A token as it is stored: with a version, and with its user, so that it is used for no other. */
+export function encodeToken(userId: string, token: AccessToken): string {
+  const { value, issuedAt, expiresAt } = token;
+  return JSON.stringify({ v: 1, user: userId, value, issuedAt, expiresAt });
+}
+
+/** The token in a stored value, or `undefined` when there is none, or another user's. */
+export function decodeToken(userId: string, stored: unknown): AccessToken | undefined {
+  if (typeof stored !== 'string') return undefined;
+  let row: unknown;
+  try {
+    row = JSON.parse(stored);
+  } catch {
+    return undefined;
+  }
+  const { v, user } = (row ?? {}) as { v?: unknown; user?: unknown };
+  if (v !== 1 || user !== userId || !isAccessToken(row)) return undefined;
+  const { value, issuedAt, expiresAt } = row;
+  return { value, issuedAt, expiresAt };
+}
+
+/** @throws TypeError that names the store. */
+export function checkToken(owner: string, token: unknown): void {
+  if (!isAccessToken(token)) throw new TypeError(`${owner}.set: "token" must be an AccessToken`);
+}
