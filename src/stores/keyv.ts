@@ -36,12 +36,6 @@ export interface KeyvTokenStoreOptions extends RowTokenStoreOptions {
 
 const OWNER = 'KeyvTokenStore';
 
-/** An error during a call. One reported by an event can be that of another call: an event does not say which. */
-interface CallError {
-  readonly error: unknown;
-  readonly isThrown: boolean;
-}
-
 const REFUSED = new NoAnswer('was refused by Keyv');
 
 /** In place of a row that could not be parsed: the backend works, and the row is not ours. */
@@ -73,8 +67,8 @@ export class KeyvTokenStore extends RowTokenStore {
 /** The rows of a Keyv. Notices the errors that it hides. */
 class KeyvRows {
   readonly #keyv: KeyvLike;
-  /** The errors of each call in progress. */
-  readonly #calls = new Set<CallError[]>();
+  /** The errors of each call in progress. One of them can be that of another call: an event does not say which. */
+  readonly #calls = new Set<unknown[]>();
   /** What has this store's listener while calls are in progress. One each, because emitters warn about many. */
   readonly #listenedTo = new Set<Emitter>();
 
@@ -102,40 +96,34 @@ class KeyvRows {
   }
 
   async #read(key: string): Promise<unknown> {
-    const { result, errors } = await this.#watch(async () => {
+    const errors: unknown[] = [];
+    const result = await this.#watch(errors, async () => {
       if (this.#keyv.getRaw === undefined) return this.#keyv.get(key);
       return ((await this.#keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
-    });
+    }).catch((error: unknown) => void errors.push(error));
     // A value counts even when something failed. No value does not, because the read can be what failed.
     if (result !== undefined && result !== null) return result;
-    const failed = errors.find(({ error }) => !isSyntaxError(error));
-    if (failed) throw failed.error;
+    throwFirst(errors);
     return errors.length > 0 ? GARBLED : undefined;
   }
 
   async #write(call: () => Promise<unknown>): Promise<unknown> {
-    const { result, errors } = await this.#watch(call);
-    // Also by an event: an adapter that swallows its failure makes Keyv answer `true`.
-    const failed = errors.find(({ error, isThrown }) => isThrown || !isSyntaxError(error));
-    if (failed) throw failed.error;
+    const errors: unknown[] = [];
+    const result = await this.#watch(errors, call);
+    // An adapter that swallows its failure makes Keyv answer `true`.
+    throwFirst(errors);
     return result;
   }
 
-  /** Makes a call. Gives its result, and the errors that were thrown or reported until it ended. */
-  async #watch(
-    call: () => Promise<unknown>,
-  ): Promise<{ result?: unknown; errors: readonly CallError[] }> {
-    const errors: CallError[] = [];
+  /** Makes a call, and adds the errors that are reported until it ends. */
+  async #watch(errors: unknown[], call: () => Promise<unknown>): Promise<unknown> {
     this.#calls.add(errors);
     for (const emitter of emittersOf(this.#keyv)) {
       if (!this.#listenedTo.has(emitter)) emitter.on('error', this.#onError);
       this.#listenedTo.add(emitter);
     }
     try {
-      return { result: await call(), errors };
-    } catch (error) {
-      errors.push({ error, isThrown: true });
-      return { errors };
+      return await call();
     } finally {
       this.#calls.delete(errors);
       if (this.#calls.size === 0) {
@@ -146,16 +134,19 @@ class KeyvRows {
   }
 
   readonly #onError = (error: unknown): void => {
-    for (const errors of this.#calls) errors.push({ error, isThrown: false });
+    for (const errors of this.#calls) errors.push(error);
   };
 }
 
 /**
- * Whether Keyv's `JSON.parse` of a row failed, so that the backend did answer. Compared by name, because under jest
- * the global `SyntaxError` is not the one of `JSON.parse`.
+ * Throws the first error but those of Keyv's `JSON.parse` of a row, which the backend did give. Compared by name,
+ * because under jest the global `SyntaxError` is not the one of `JSON.parse`.
  */
-const isSyntaxError = (error: unknown): boolean =>
-  (error as { name?: unknown } | null | undefined)?.name === 'SyntaxError';
+function throwFirst(errors: readonly unknown[]): void {
+  for (const error of errors) {
+    if ((error as { name?: unknown } | null | undefined)?.name !== 'SyntaxError') throw error;
+  }
+}
 
 /** Members of some versions only. */
 interface Traits {

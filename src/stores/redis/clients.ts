@@ -18,9 +18,8 @@ export interface RedisCommands {
   /** Calls the listener once, when the state can have changed to `ready`. Opens a client that waits to be used. */
   onceReady(listener: () => void): void;
   get(key: string): Promise<unknown>;
-  set(key: string, value: string, milliseconds: number): Promise<unknown>;
-  /** Replies `OK`, or `null` when the key is there already. */
-  setIfAbsent(key: string, value: string, milliseconds: number): Promise<unknown>;
+  /** Replies `OK`, or `null` when the key must be absent and is not. */
+  set(key: string, value: string, milliseconds: number, mustBeAbsent?: true): Promise<unknown>;
   delete(key: string): Promise<unknown>;
   /** Runs a Lua script on one key. */
   run(script: string, key: string, args: readonly string[]): Promise<unknown>;
@@ -149,9 +148,8 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
     },
     onceReady: (listener) => void client.once(isCluster ? 'connect' : 'ready', listener),
     get: (key) => sender.get(key),
-    set: (key, value, milliseconds) => sender.set(key, value, { PX: milliseconds }),
-    setIfAbsent: (key, value, milliseconds) =>
-      sender.set(key, value, { PX: milliseconds, NX: true }),
+    set: (key, value, milliseconds, mustBeAbsent) =>
+      sender.set(key, value, { PX: milliseconds, ...(mustBeAbsent && { NX: true }) }),
     delete: (key) => sender.del(key),
     run: (script, key, args) => sender.eval(script, { keys: [key], arguments: [...args] }),
     publish: (channel, message) => sender.publish(channel, message),
@@ -162,12 +160,12 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
         clientSideCache: undefined,
       });
       return listenerOn(connection, onLost, {
-        subscribe: (channel) => connection.subscribe(channel, onMessage),
-        unref: () => connection.unref?.(),
-        async close() {
-          if (connection.destroy) connection.destroy();
-          else await connection.disconnect();
+        async open(channel) {
+          await connection.connect();
+          await connection.subscribe(channel, onMessage);
+          connection.unref?.();
         },
+        close: async () => (connection.destroy ? connection.destroy() : connection.disconnect()),
       });
     },
   };
@@ -189,8 +187,8 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
       wake();
     },
     get: (key) => client.get(key),
-    set: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds),
-    setIfAbsent: (key, value, milliseconds) => client.set(key, value, 'PX', milliseconds, 'NX'),
+    set: (key, value, milliseconds, mustBeAbsent) =>
+      client.set(key, value, 'PX', milliseconds, ...(mustBeAbsent ? ['NX'] : [])),
     delete: (key) => client.del(key),
     run: (script, key, args) => client.eval(script, 1, key, ...args),
     publish: (channel, message) => client.publish(channel, message),
@@ -206,37 +204,28 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
       });
       connection.on('message', (_channel, message) => onMessage(message ?? ''));
       return listenerOn(connection, onLost, {
-        subscribe: (channel) => connection.subscribe(channel),
-        unref: () => connection.stream?.unref(),
+        async open(channel) {
+          await connection.connect();
+          await connection.subscribe(channel);
+          connection.stream?.unref();
+        },
         close: async () => connection.disconnect(),
       });
     },
   };
 }
 
+/** @param own - what differs. Only the app's own client keeps the process alive, so `open` unrefs the connection. */
 function listenerOn(
   connection: Client,
   onLost: () => void,
-  {
-    subscribe,
-    unref,
-    close,
-  }: {
-    subscribe(channel: string): Promise<unknown>;
-    unref(): unknown;
-    close(): Promise<void>;
-  },
+  { open, close }: { open: RedisListener['open']; close(): Promise<unknown> },
 ): RedisListener {
   // Without a listener for `error`, Node ends the process.
   connection.on('error', onLost);
   connection.on('end', onLost);
   return {
-    async open(channel) {
-      await connection.connect();
-      await subscribe(channel);
-      // Only the app's own client keeps the process alive.
-      unref();
-    },
+    open,
     ping: () => connection.ping(),
     // It rejects when the connection is closed already.
     close: () => void close().catch(() => {}),

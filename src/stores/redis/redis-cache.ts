@@ -107,7 +107,7 @@ export class RedisCache implements SharedCache {
     const holder = randomUUID();
     const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [holder]);
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
-      const taken = await redis.setIfAbsent(name, holder, life);
+      const taken = await redis.set(name, holder, life, true);
       // The caller has left, and would never release it.
       if (taken === 'OK' && deadline.ended) await unlock(redis);
       return taken;

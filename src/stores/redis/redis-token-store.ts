@@ -50,7 +50,7 @@ export class RedisTokenStore extends RowTokenStore {
     // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#redis.prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
     const life = wholeMilliseconds(ttl);
-    const reply = await this.#redis.call('claim', (redis) => redis.setIfAbsent(key, '1', life));
+    const reply = await this.#redis.call('claim', (redis) => redis.set(key, '1', life, true));
     return reply === 'OK';
   }
 }
