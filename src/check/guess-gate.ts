@@ -3,9 +3,9 @@ import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
   AttemptLog,
-  checkGuessLimitOptions,
   type GuessLimit,
   type GuessLimitOptions,
+  GuessLimitSettings,
   type Reservation,
 } from '../stores/guess-limit.js';
 
@@ -186,7 +186,7 @@ export function guessGate(
   if (own !== undefined && !(own.limit > 0 && own.windowMs > 0)) {
     throw wrongOption(owner, 'guessLimit', `must be ${what}; "limit" or "windowMs" is missing`);
   }
-  const settings = own ?? checkGuessLimitOptions(`${owner}: guessLimit`, given);
+  const settings = own ?? new GuessLimitSettings(`${owner}: guessLimit`, given);
   const attempts = attemptsOf.get(keyApi) ?? new Attempts();
   attemptsOf.set(keyApi, attempts);
 

@@ -298,15 +298,15 @@ export class KeyApi {
       item: cacheOf(itemsItem),
       purchase: cacheOf(purchasesValidation, {
         request: (code, conditions) => this.#purchase(code, conditions),
-        freeze: (purchase) => deepFreeze(this.#withSharedItem(purchase)),
+        freeze: this.#freezePurchase,
         // A positive answer of another process, too, shows that the api_key is right.
         onShared: (code) => this.#alarm.positive(code),
       }),
     };
   }
 
-  /** Lets purchases of the same item share one copy: the item is most of a cached purchase's memory. */
-  #withSharedItem(purchase: Purchase): Purchase {
+  /** Freezes a purchase. Those of the same item share one copy of it, which is most of a cached purchase's memory. */
+  readonly #freezePurchase = (purchase: Purchase): Purchase => {
     if (Object.isFrozen(purchase)) return purchase;
     try {
       const json = JSON.stringify(purchase.item);
@@ -316,8 +316,8 @@ export class KeyApi {
     } catch {
       // An undocumented field is nested too deeply for JSON.
     }
-    return purchase;
-  }
+    return deepFreeze(purchase);
+  };
 
   #allCaches(): Map<string, Cache<never>> {
     return new Map(Object.entries((this.#caches ?? {}) as Record<string, Cache<never>>));

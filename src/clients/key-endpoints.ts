@@ -149,8 +149,9 @@ export async function parseKeyAnswer<T>(
   const body: Body = isObject(value) ? value : {};
   const isError = typeof body.status === 'string' && body.status.toLowerCase() === 'error';
   const payload = isError ? undefined : await endpoint.payload(body, options);
+  const isEmptyList = payload?.ok && Array.isArray(payload.value) && payload.value.length === 0;
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
-  if (payload?.ok && !(isNotNow(status) && isEmptyList(payload.value))) {
+  if (payload?.ok && !(isEmptyList && isNotNow(status))) {
     if (endpoint.isAbout?.(payload.value, requested) !== false) return payload.value;
     throw new MarketgateError(
       'unexpected_response',
@@ -175,5 +176,3 @@ export async function parseKeyAnswer<T>(
   }
   throw unusable(name, response, payload?.ok === false ? payload : undefined);
 }
-
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

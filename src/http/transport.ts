@@ -2,7 +2,7 @@ import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings } from './client-options.js';
+import type { ClientSettings, DispatcherLike } from './client-options.js';
 import { networkFailure } from './failure.js';
 import { isNotNow } from './response.js';
 
@@ -42,16 +42,18 @@ const HEADERS = {
 /** The connections to one service. */
 export class Transport {
   readonly #settings: ClientSettings;
-  #own: Promise<Dispatcher | Fetch> | undefined;
+  /** What sends the requests: as given, or opened with the first of them. */
+  #sender: Fetch | DispatcherLike | Promise<Fetch | OwnDispatcher> | undefined;
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
+    this.#sender = settings.fetch ?? settings.dispatcher;
   }
 
   /** Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none. */
   async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const { url, dispatcher, fetch, maxResponseBytes } = this.#settings;
+    const { url, timeout, maxResponseBytes } = this.#settings;
     const options = {
       origin: url.origin,
       path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
@@ -64,14 +66,15 @@ export class Transport {
       // Turns off a redirect interceptor of the dispatcher.
       maxRedirections: 0,
     };
-    const through = fetch ?? dispatcher ?? (await this.#open());
+    this.#sender ??= openOwn(url.origin, timeout);
+    const sender = await this.#sender;
     return new Promise((resolve, reject) => {
       const name = nameOf(request);
       const handler = new ResponseHandler(name, maxResponseBytes, deadline, resolve, reject);
       if (deadline.ended) return;
       try {
-        if (typeof through === 'function') void fetchInto(handler, through, options);
-        else through.dispatch(options, handler);
+        if (typeof sender === 'function') void fetchInto(handler, sender, options);
+        else sender.dispatch(options, handler);
       } catch (error) {
         handler.onError(error);
       }
@@ -80,21 +83,16 @@ export class Transport {
 
   /** Ends the connections. A dispatcher that was passed in stays open. */
   async close(): Promise<void> {
-    const own = await this.#own;
+    const own = this.#sender instanceof Promise ? await this.#sender : undefined;
     if (typeof own === 'object') await own.destroy();
-  }
-
-  #open(): Promise<Dispatcher | Fetch> {
-    const { url, timeout } = this.#settings;
-    this.#own ??= openOwn(url.origin, timeout);
-    return this.#own;
   }
 }
 
 type Fetch = NonNullable<ClientSettings['fetch']>;
+type OwnDispatcher = DispatcherLike & Pick<Dispatcher, 'destroy'>;
 
 /** What sends the requests where the app has given nothing. */
-async function openOwn(origin: string, timeout: number): Promise<Dispatcher | Fetch> {
+async function openOwn(origin: string, timeout: number): Promise<Fetch | OwnDispatcher> {
   // Loaded with the first call, because undici would double the time to import the package.
   const loaded = await import('undici');
   // undici is CommonJS, which some bundles have at `default` only.
@@ -121,7 +119,7 @@ const first = (value: string | string[] | undefined): string | undefined =>
  * `onHeaders`, `onData`, `onComplete` and `onError`.
  */
 class ResponseHandler {
-  #abort: Abort | undefined;
+  #controller: { abort: Abort } | undefined;
   #isDone = false;
   #status = 0;
   #retryAfter: string | undefined;
@@ -143,11 +141,16 @@ class ResponseHandler {
     if (!this.#finish()) return;
     this.#chunks = [];
     this.reject(reason);
-    this.#abort?.(new Error('the call has ended'));
+    this.#controller?.abort(new Error('the call has ended'));
   };
 
   onRequestStart(controller: { abort: Abort }, context?: unknown): void {
-    this.onConnect((reason) => controller.abort(reason), context);
+    // The call can have ended while the request was still waiting for a connection.
+    if (this.#isDone) controller.abort(new Error('the call has ended'));
+    else this.#controller = controller;
+    const { history } = Object(context) as { history?: unknown };
+    // A redirect interceptor of undici has followed one. Nothing has been sent to the other host yet.
+    if (Array.isArray(history) && history.length > 0) this.#refuseRedirect('by the dispatcher');
   }
 
   onResponseStart(_controller: unknown, status: number, headers: Headers): void {
@@ -183,11 +186,7 @@ class ResponseHandler {
   }
 
   onConnect(abort: Abort, context?: unknown): void {
-    // The call can have ended while the request was still waiting for a connection.
-    if (this.#isDone) abort(new Error('the call has ended'));
-    else this.#abort = abort;
-    // At this point nothing has been sent to the other host.
-    if (hasFollowed(context)) this.#refuseRedirect('by the dispatcher');
+    this.onRequestStart({ abort }, context);
   }
 
   onHeaders(status: number, raw: readonly (Buffer | string)[]): void {
@@ -233,7 +232,7 @@ class ResponseHandler {
     }
     this.#chunks = [];
     this.onResponseEnd();
-    this.#abort?.(new Error('the body is not needed'));
+    this.#controller?.abort(new Error('the body is not needed'));
   }
 
   #refuse(problem: string): void {
@@ -249,12 +248,6 @@ class ResponseHandler {
   }
 }
 
-/** Whether a redirect interceptor of undici has followed a redirect. */
-const hasFollowed = (context: unknown): boolean => {
-  const history: unknown = (context as { history?: unknown } | null | undefined)?.history;
-  return Array.isArray(history) && history.length > 0;
-};
-
 /** The status where `fetch` followed a redirect, or hides its status. */
 const REDIRECT = 302;
 
@@ -266,7 +259,7 @@ async function fetchInto(
 ): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
-  handler.onConnect((reason) => controller.abort(reason));
+  handler.onRequestStart(controller);
   try {
     const init: RequestInit = { method, headers, body, signal, redirect: 'manual' };
     const response = await fetch(`${origin}${path}`, init);

@@ -49,9 +49,6 @@ export interface GuessLimit {
   reserve(client: string): Promise<Reservation>;
 }
 
-/** {@link GuessLimitOptions}, checked and complete. */
-type GuessLimitSettings = Omit<GuessLimit, 'reserve'>;
-
 /**
  * Failed attempts of all clients together, as a multiple of one client's limit. Beyond it, only
  * clients without a failed attempt are admitted: a service limits the requests of one address per minute, and
@@ -59,24 +56,30 @@ type GuessLimitSettings = Omit<GuessLimit, 'reserve'>;
  */
 export const TOTAL = 3;
 
-/** @throws TypeError that names the wrong option. */
-export function checkGuessLimitOptions(
-  owner: string,
-  options: GuessLimitOptions,
-): GuessLimitSettings {
-  const given = knownOptions(owner, options, ['limit', 'windowMs', 'keyGenerator']);
-  const limit = positiveOption(owner, 'limit', given.limit, 10, 'codes');
-  if (!Number.isSafeInteger(limit)) throw wrongOption(owner, 'limit', 'must be a whole number');
-  const keyGenerator = functionOption(owner, 'keyGenerator', given.keyGenerator) ?? addressOf;
-  return {
-    limit,
-    windowMs: positiveOption(owner, 'windowMs', given.windowMs, 60_000, 'milliseconds'),
-    keyGenerator: (req) => {
+/** {@link GuessLimitOptions}, checked and complete. */
+export class GuessLimitSettings {
+  /** As given. */
+  readonly limit: number;
+  /** As given. */
+  readonly windowMs: number;
+  /** The client key of a request. */
+  readonly keyGenerator: (req: Request) => string;
+
+  /** @throws TypeError that names the wrong option. */
+  constructor(owner: string, options: GuessLimitOptions) {
+    const given = knownOptions(owner, options, ['limit', 'windowMs', 'keyGenerator']);
+    this.limit = positiveOption(owner, 'limit', given.limit, 10, 'codes');
+    if (!Number.isSafeInteger(this.limit)) {
+      throw wrongOption(owner, 'limit', 'must be a whole number');
+    }
+    this.windowMs = positiveOption(owner, 'windowMs', given.windowMs, 60_000, 'milliseconds');
+    const keyGenerator = functionOption(owner, 'keyGenerator', given.keyGenerator) ?? addressOf;
+    this.keyGenerator = (req) => {
       const client = keyGenerator(req);
       if (client === addressOf(req)) checkProxy(req);
       return clientKey(client);
-    },
-  };
+    };
+  }
 }
 
 const addressOf = (req: Request): string | undefined => req.ip ?? req.socket?.remoteAddress;
@@ -172,21 +175,12 @@ export class AttemptLog {
  * Counts failed attempts in the memory of this process: a value for the option `guessLimit`. Guards with the
  * same instance count together.
  */
-export class MemoryGuessLimit implements GuessLimit {
-  /** As given. */
-  readonly limit: number;
-  /** As given. */
-  readonly windowMs: number;
-  /** The client key of a request. */
-  readonly keyGenerator: (req: Request) => string;
+export class MemoryGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly #log = new AttemptLog();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: GuessLimitOptions = {}) {
-    const { limit, windowMs, keyGenerator } = checkGuessLimitOptions('MemoryGuessLimit', options);
-    this.limit = limit;
-    this.windowMs = windowMs;
-    this.keyGenerator = keyGenerator;
+    super('MemoryGuessLimit', options);
   }
 
   /** Takes one attempt of a client, if there is one left. */

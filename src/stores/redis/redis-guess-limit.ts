@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Request } from 'express';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import {
-  checkGuessLimitOptions,
   type GuessLimit,
   type GuessLimitOptions,
+  GuessLimitSettings,
   type Reservation,
   TOTAL,
 } from '../guess-limit.js';
@@ -49,23 +48,14 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
  * once, and `marketgate:drift` each hour. Keys are hashes of the clients, so that no address is seen by chance.
  * They do not hide an address from somebody who tries all.
  */
-export class RedisGuessLimit implements GuessLimit {
-  /** As given. */
-  readonly limit: number;
-  /** As given. */
-  readonly windowMs: number;
-  /** The client key of a request. */
-  readonly keyGenerator: (req: Request) => string;
+export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly #redis: RedisConnection;
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: RedisGuessLimitOptions) {
     const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
-    const { limit, windowMs, keyGenerator } = checkGuessLimitOptions(OWNER, rest);
-    this.limit = limit;
-    this.windowMs = wholeMilliseconds(windowMs);
-    this.keyGenerator = keyGenerator;
+    super(OWNER, rest);
     this.#redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
   }
 
@@ -110,9 +100,10 @@ export class RedisGuessLimit implements GuessLimit {
     refunds: (() => Promise<void>)[],
   ): Promise<{ count: number; life: number }> {
     // Windows of different length are counted separately, because a key has one life only.
-    const key = `${this.#redis.prefix}${this.windowMs}:${name}`;
+    const windowMs = wholeMilliseconds(this.windowMs);
+    const key = `${this.#redis.prefix}${windowMs}:${name}`;
     return this.#redis.call('reserve', async (redis, deadline) => {
-      const reply = await redis.run(TAKE, key, [String(this.windowMs), String(most)]);
+      const reply = await redis.run(TAKE, key, [String(windowMs), String(most)]);
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       const [count = Number.NaN, life = Number.NaN] = numbers;
       if (!Number.isFinite(count + life)) throw new TypeError('a reply that is no count');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptLog, checkGuessLimitOptions, clientKey } from '../../../src/stores/guess-limit.js';
+import { AttemptLog, clientKey, GuessLimitSettings } from '../../../src/stores/guess-limit.js';
 
 const NOON = 1_900_000_000_000;
 const MINUTE = 60_000;
@@ -98,7 +98,7 @@ describe('a log of attempts', () => {
 
 describe('the settings', () => {
   it('are ten a minute when nothing is said, by address', () => {
-    const settings = checkGuessLimitOptions('x', {});
+    const settings = new GuessLimitSettings('x', {});
     expect(settings).toMatchObject({ limit: 10, windowMs: MINUTE });
     const headers = {};
     expect(settings.keyGenerator({ headers, ip: '::ffff:10.0.0.1' } as never)).toBe('10.0.0.1');
