@@ -186,7 +186,7 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
 }
 
 /** Milliseconds that a clock can go back by small corrections, without having been set back. */
-const SLEW = 1000;
+export const SLEW = 1000;
 
 /**
  * Whether `now` is between two times of the same clock. False if the clock was set back to before `from`:
@@ -194,23 +194,3 @@ const SLEW = 1000;
  */
 export const isBetween = (from: number, now: number, until: number): boolean =>
   now > from - SLEW && now < until;
-
-/**
- * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
- * timer measures the time since the last reading.
- */
-export function monotonic(clock: () => number): () => number {
-  let last = clock();
-  let lastReal = performance.now();
-  let time = last;
-  return () => {
-    const now = clock();
-    const real = performance.now();
-    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
-    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
-    time += isSetBack ? real - lastReal : now - last;
-    last = now;
-    lastReal = real;
-    return time;
-  };
-}

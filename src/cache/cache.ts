@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { SLEW } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
-import { Lookup } from './in-flight.js';
+import { Lookup, type LookupOptions, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { isPositive, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
@@ -23,7 +24,7 @@ export interface Answer<T> {
 /** A positive answer, as it is cached. */
 export interface Positive<T> extends Answer<T> {
   readonly value: T;
-  /** The spelling of the key that was requested. */
+  /** The spelling that was requested; in lower case it is the key. */
   readonly variant: string;
   /** Its place in the order of the shared tier; minus infinity where that is not known. */
   readonly order: number;
@@ -38,26 +39,6 @@ interface Negative {
   readonly value: null;
   readonly at: number;
   readonly variant: string;
-}
-
-/** Options of one request to the service. */
-export interface RequestOptions {
-  /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: AbortSignal;
-  /** Whether a negative answer would invalidate a positive one. */
-  readonly isInvalidating: boolean;
-  /** Milliseconds of the call that have elapsed. */
-  readonly elapsed: number;
-}
-
-/** Options of one lookup. */
-export interface LookupOptions {
-  /** Ends the caller's waiting. */
-  signal?: AbortSignal | undefined;
-  /** Asks the service, whatever is cached. */
-  fresh?: boolean | undefined;
-  /** Called when the answer came from another process. */
-  onShared?: (() => void) | undefined;
 }
 
 /** What a {@link Cache} is made of. */
@@ -120,9 +101,10 @@ export class Cache<T extends object> {
    * A cached answer that can be served at once; `undefined`: a lookup is needed. Starts a refresh where one
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    */
-  peek(key: string, variant = key): Answer<T> | undefined {
+  peek(variant: string): Answer<T> | undefined {
     // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
-    const found = this.#parts.shared?.isDeaf ? undefined : this.#servable(key, variant);
+    const isDeaf = this.#parts.shared?.isDeaf;
+    const found = isDeaf ? undefined : this.#servable(variant.toLowerCase(), variant);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
@@ -163,10 +145,11 @@ export class Cache<T extends object> {
   }
 
   /** The answer: cached, of the shared tier, or of the service. */
-  async get(key: string, options: LookupOptions, variant = key): Promise<T | null> {
+  async get(variant: string, options: LookupOptions): Promise<T | null> {
     const { signal, fresh = false } = options;
     signal?.throwIfAborted();
-    const cached = fresh ? undefined : this.peek(key, variant);
+    const key = variant.toLowerCase();
+    const cached = fresh ? undefined : this.peek(variant);
     if (cached !== undefined) return cached.value;
     // A caller that passes `fresh` must not get an answer that was requested earlier.
     const joined = fresh ? undefined : this.#joinable(key, variant);
@@ -192,8 +175,9 @@ export class Cache<T extends object> {
       : undefined;
   }
 
-  /** Invalidates a key in every process. Rejects with `store_unavailable` when that cannot be sent. */
-  async invalidate(key: string): Promise<void> {
+  /** Invalidates a key, in any spelling, in every process. Rejects with `store_unavailable` when that cannot be sent. */
+  async invalidate(variant: string): Promise<void> {
+    const key = variant.toLowerCase();
     this.#forget(key);
     await this.#parts.shared?.invalidate(this.#subject(key));
   }
@@ -283,7 +267,7 @@ export class Cache<T extends object> {
         lookup.isSuperseded = false;
         lookup.asked = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
-        const later = round > 1 ? this.peek(lookup.key, lookup.variant) : undefined;
+        const later = round > 1 ? this.peek(lookup.variant) : undefined;
         if (later !== undefined) {
           lookup.source = 'service';
           return later;
@@ -496,3 +480,23 @@ export class Cache<T extends object> {
 
 const outcomeOf = ({ value }: Answer<unknown>): 'positive' | 'negative' =>
   value === null ? 'negative' : 'positive';
+
+/**
+ * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
+ * timer measures the time since the last reading.
+ */
+export function monotonic(clock: () => number): () => number {
+  let last = clock();
+  let lastReal = performance.now();
+  let time = last;
+  return () => {
+    const now = clock();
+    const real = performance.now();
+    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
+    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
+    time += isSetBack ? real - lastReal : now - last;
+    last = now;
+    lastReal = real;
+    return time;
+  };
+}

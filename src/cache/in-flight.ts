@@ -76,3 +76,23 @@ export class Lookup<T> extends InFlight<T> {
     super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
   }
 }
+
+/** Options of one request to the service. */
+export interface RequestOptions {
+  /** Ends the request: its last caller has left, or the client was closed. */
+  readonly signal: AbortSignal;
+  /** Whether a negative answer would invalidate a positive one. */
+  readonly isInvalidating: boolean;
+  /** Milliseconds of the call that have elapsed. */
+  readonly elapsed: number;
+}
+
+/** Options of one lookup. */
+export interface LookupOptions {
+  /** Ends the caller's waiting. */
+  signal?: AbortSignal | undefined;
+  /** Asks the service, whatever is cached. */
+  fresh?: boolean | undefined;
+  /** Called when the answer came from another process. */
+  onShared?: (() => void) | undefined;
+}

@@ -2,12 +2,7 @@ import type { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
-import {
-  normalizePurchaseCode,
-  PURCHASE_CODE,
-  type Purchase,
-  purchaseKey,
-} from '../model/purchase.js';
+import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { GuardedHolderStore, type HolderStore } from '../stores/holder-store.js';
@@ -386,7 +381,8 @@ function holderOption<About>(
     if (holder === undefined) {
       return refuse('login_required', 'nobody is logged in who could hold it');
     }
-    const key = purchaseKey(code);
+    // A service can ignore letter case, and then all spellings are one purchase.
+    const key = code.toLowerCase();
     if (holders.isKnown(key, holder)) return result;
     return holders.take(key, holder, max).then(
       (isHeld) => (isHeld ? result : refuse('purchase_held', 'held by another account')),

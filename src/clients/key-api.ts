@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { Cache, type CacheParts, type RequestOptions } from '../cache/cache.js';
+import { Cache, type CacheParts, monotonic } from '../cache/cache.js';
+import type { RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import type { Deadline } from '../deadline.js';
@@ -11,7 +12,7 @@ import { nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
-import { normalizePurchaseCode, type Purchase, purchaseKey } from '../model/purchase.js';
+import { normalizePurchaseCode, type Purchase } from '../model/purchase.js';
 import { choiceOption, ifUnset, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
@@ -106,7 +107,8 @@ export class KeyApi {
     this.#keyCheck = new KeyCheck(this.clock, (key) => this.#checkKey(key));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
-    const { url, timeout, clock, monotonicClock } = settings;
+    const { url, timeout, clock } = settings;
+    const monotonicClock = monotonic(clock);
     this.#shared =
       shared &&
       new SharedTier(shared, {
@@ -166,8 +168,7 @@ export class KeyApi {
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
-    const { purchase: cache } = this.#caches ?? {};
-    return cache ? cache.get(purchaseKey(plain), options, plain) : this.#purchase(plain, options);
+    return this.#caches?.purchase.get(plain, options) ?? this.#purchase(plain, options);
   }
 
   /**
@@ -176,7 +177,7 @@ export class KeyApi {
    * @param code - a code without blanks or other decoration.
    */
   peekPurchase(code: string): Purchase | null | undefined {
-    return this.#caches?.purchase.peek(purchaseKey(code), code)?.value;
+    return this.#caches?.purchase.peek(code)?.value;
   }
 
   /**
@@ -187,7 +188,7 @@ export class KeyApi {
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
-      await this.#caches?.purchase.invalidate(purchaseKey(plainCode(code)));
+      await this.#caches?.purchase.invalidate(plainCode(code));
       return;
     }
     this.#clear();

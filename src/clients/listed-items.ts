@@ -1,4 +1,5 @@
-import type { Answer, Cache, LookupOptions, Positive } from '../cache/cache.js';
+import type { Answer, Cache, Positive } from '../cache/cache.js';
+import type { LookupOptions } from '../cache/in-flight.js';
 import type { Item } from '../model/item.js';
 
 /** The cache key of the item list: an api_key has one. */

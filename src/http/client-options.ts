@@ -1,5 +1,4 @@
 import { isIPv4 } from 'node:net';
-import { monotonic } from '../deadline.js';
 import {
   countOption,
   flagOption,
@@ -87,8 +86,6 @@ export function clientSettings<T extends ClientOptions>(
     dispatcher,
     fetch,
     clock,
-    /** The clock, except that it never goes back; for durations. */
-    monotonicClock: monotonic(clock),
   };
 }
 

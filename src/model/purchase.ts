@@ -52,6 +52,3 @@ export const PURCHASE_CODE = /^[A-Za-z0-9-]{8,128}$/;
 export function normalizePurchaseCode(pasted: string): string {
   return pasted.normalize('NFKC').replace(INVISIBLE, '').trim();
 }
-
-/** One key for all spellings of a normalised code: a service can ignore letter case, and then they are one purchase. */
-export const purchaseKey = (code: string): string => code.toLowerCase();

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { monotonic } from '../deadline.js';
+import { isBetween } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
 
@@ -50,11 +50,11 @@ export interface GuessLimit {
 }
 
 /**
- * Failed attempts of all clients together, as a multiple of one client's limit. Beyond it, only
- * clients without a failed attempt are admitted: a service limits the requests of one address per minute, and
- * customers whose code is not cached need some of them.
+ * The limit of all clients together is so many times the limit of one. Beyond it, only clients without a
+ * failed attempt are admitted: a service limits the requests of one address per minute, and customers whose
+ * code is not cached need some of them.
  */
-export const TOTAL = 3;
+export const TOTAL_FACTOR = 3;
 
 /** {@link GuessLimitOptions}, checked and complete. */
 export class GuessLimitSettings {
@@ -125,7 +125,6 @@ const MOST_CLIENTS = 10_000;
  * each counts within its own window.
  */
 export class AttemptLog {
-  readonly #clock = monotonic(() => Date.now());
   /** Times of attempts, the oldest first. The client with the latest attempt is the last. */
   readonly #clients = new Map<string, number[]>();
   /** Times of the attempts of all clients, the oldest first. */
@@ -140,10 +139,15 @@ export class AttemptLog {
 
   /** Takes one attempt of a client, if there is one left. */
   reserve(client: string, { limit, windowMs }: { limit: number; windowMs: number }): Reservation {
-    const now = this.#clock();
+    const now = Date.now();
+    // After the clock was set back, nobody knows how old the attempts are.
+    if (!isBetween(this.#all.at(-1) ?? now, now, Number.POSITIVE_INFINITY)) {
+      this.#clients.clear();
+      this.#all.length = 0;
+    }
     const isRecent = (at: number | undefined) => at !== undefined && at > now - windowMs;
     const own = this.#clients.get(client) ?? [];
-    const everybody = isRecent(own.at(-1)) ? this.#all.at(-limit * TOTAL) : undefined;
+    const everybody = isRecent(own.at(-1)) ? this.#all.at(-limit * TOTAL_FACTOR) : undefined;
     const blocking = [own.at(-limit), everybody].filter(isRecent) as number[];
     if (blocking.length > 0) {
       const until = Math.max(...blocking) + windowMs;
@@ -153,7 +157,7 @@ export class AttemptLog {
     this.#clients.set(client, own);
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MOST_CLIENTS) this.#clients.delete(oldest);
-    this.#mostTimes = Math.max(this.#mostTimes, limit * TOTAL * 2);
+    this.#mostTimes = Math.max(this.#mostTimes, limit * TOTAL_FACTOR * 2);
     for (const times of [own, this.#all]) {
       times.push(now);
       if (times.length > this.#mostTimes) times.shift();

@@ -1,6 +1,6 @@
 import { later, NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { normalizePurchaseCode, purchaseKey } from '../model/purchase.js';
+import { normalizePurchaseCode } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
 import { StoreGuard } from './store-failure.js';
 
@@ -102,7 +102,7 @@ export class GuardedHolderStore {
 export function heldCode(owner: string, code: unknown): string {
   const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
   if (plain === '') throw new TypeError(`${owner}: "code" must be a string that is not blank`);
-  return purchaseKey(plain);
+  return plain.toLowerCase();
 }
 
 /** @throws TypeError without an id: one id for all who have none would let them hold each other's codes. */

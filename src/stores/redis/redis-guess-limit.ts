@@ -6,7 +6,7 @@ import {
   type GuessLimitOptions,
   GuessLimitSettings,
   type Reservation,
-  TOTAL,
+  TOTAL_FACTOR,
 } from '../guess-limit.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import type { RedisCommands } from './clients.js';
@@ -70,7 +70,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       let { count, life } = await this.#take(hash, this.limit, refunds);
       if (count > 0) {
         // A client without a failed attempt is admitted, whatever others have.
-        const most = count === 1 ? NO_LIMIT : this.limit * TOTAL;
+        const most = count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
         ({ count, life } = await this.#take(EVERYBODY, most, refunds));
       }
       if (count === 0) {

@@ -62,9 +62,10 @@ describe('a log of attempts', () => {
     const log = new AttemptLog();
     for (let i = 0; i < 3; i++) take(log, 'a');
     vi.setSystemTime(NOON - 60 * MINUTE);
-    expect(take(log, 'a')).toBe(60);
-    vi.setSystemTime(NOON - 59 * MINUTE);
     expect(take(log, 'a')).toBe(true);
+    vi.setSystemTime(NOON - 59 * MINUTE);
+    for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
+    expect(take(log, 'a')).toBe(60);
   });
 
   it('leaves a client without a failed attempt its turn when all others together had too many', () => {
