@@ -58,7 +58,7 @@ describe('marketgate:guard', () => {
     await ask('/', '');
     await ask('/', WRONG);
     await ask('/', code('other-item'));
-    await sandbox.close();
+    sandbox.faults.errorRate = 1;
     await ask('/', code('extended'));
     await ask('/open', code('extended'));
     expect(messages).toEqual([

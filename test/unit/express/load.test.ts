@@ -71,9 +71,9 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
     expect(endings).toEqual({ errors: [expect.objectContaining({ code })], handled: 0 });
   });
 
-  it.each(['/items', '/items/1042'])('%s of a service that is down is 503', async (path) => {
+  it.each(['/items', '/items/1042'])('%s of a service that fails is 503', async (path) => {
     const { app, sandbox, endings } = await open();
-    await sandbox.close();
+    sandbox.faults.errorRate = 1;
     expect((await request(app).get(path).expect(503)).body.code).toBe('service_unavailable');
     expect(endings.errors).toHaveLength(1);
   });

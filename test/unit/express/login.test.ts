@@ -324,7 +324,7 @@ describe('loadUser', () => {
     expect((await request(app).get('/').expect(401)).body.code).toBe('access_token_expired');
 
     await tokenStore.set('77', token('made-up-token'));
-    await sandbox.close();
+    sandbox.faults.errorRate = 1;
     await visit().expect(503);
     expect(await tokenStore.get('77')).toBeDefined();
   });

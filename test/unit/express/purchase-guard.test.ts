@@ -227,7 +227,6 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   describe('when the service cannot be asked', () => {
     const fault = (faults: object) => (shop: Shop) => Object.assign(shop.sandbox.faults, faults);
     const breaks: [string, (shop: Shop) => unknown, number, string][] = [
-      ['stopped', (shop) => shop.sandbox.close(), 503, 'service_unavailable'],
       ['failing', fault({ errorRate: 1 }), 503, 'service_unavailable'],
       ['an HTML page', fault({ html: true }), 502, 'unexpected_response'],
       ['cut in the middle', fault({ reset: true }), 503, 'service_unavailable'],

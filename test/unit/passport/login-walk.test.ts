@@ -93,12 +93,12 @@ describe.each(expressVersions)('through %s', (_version, express) => {
     });
 
     it.each([
-      ['a service that is down', 503, 'service_unavailable', {}],
+      ['a service that fails', 503, 'service_unavailable', {}],
       ['a wrong app_secret', 500, 'app_credentials_rejected', { appSecret: 'outdated-secret' }],
     ])('with %s is no failed login: %d', async (_name, status, code, wrong) => {
       const { app, sandbox, browser } = await start({}, wrong);
       const callback = await browser.logInUpToCallback(`${app}/login`);
-      if (status === 503) await sandbox.close();
+      if (status === 503) sandbox.faults.errorRate = 1;
       const response = await browser.get(callback, { accept: 'application/json' });
       expect(response.status).toBe(status);
       const body = await response.text();
