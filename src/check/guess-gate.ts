@@ -19,7 +19,7 @@ export type Validate<T> = (options: {
 }) => Promise<T | null>;
 
 type Reserve = (client: string) => Promise<Reservation>;
-type Refund = () => Promise<void>;
+type Reserved = Extract<Reservation, { isAllowed: true }>;
 
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
@@ -50,7 +50,7 @@ class Attempts {
    * that disconnects each time would otherwise never reach the limit. The next attempt with the same code takes
    * over the reservation, so a reload is free.
    */
-  readonly #abandoned = new Map<string, Refund>();
+  readonly #abandoned = new Map<string, Reserved>();
 
   attempt<T>(
     reserve: Reserve,
@@ -83,7 +83,7 @@ class Attempts {
     validate: Validate<T>,
     signal: AbortSignal,
   ): Promise<T | null> {
-    const refund = await this.#reserve(reserve, client, key);
+    const reserved = await this.#reserve(reserve, client, key);
     let isCounted = false;
     let isShared = false;
     try {
@@ -97,19 +97,18 @@ class Attempts {
       return answer;
     } catch (error) {
       isCounted = signal.aborted;
-      if (isCounted) this.#abandoned.set(key, refund);
+      if (isCounted) this.#abandoned.set(key, reserved);
       const [oldest = key] = this.#abandoned.keys();
       if (this.#abandoned.size > MAX_ABANDONED) this.#abandoned.delete(oldest);
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
-      const ended = isCounted ? Promise.resolve() : (async () => refund())().catch(() => {});
-      void ended.then(() => this.#end(client, !isCounted));
+      void this.#end(client, isCounted ? undefined : reserved);
     }
   }
 
   /** Waits while the limit is reached and another attempt of the client can be refunded. */
-  async #reserve(reserve: Reserve, client: string, key: string): Promise<Refund> {
+  async #reserve(reserve: Reserve, client: string, key: string): Promise<Reserved> {
     const abandoned = this.#abandoned.get(key);
     this.#abandoned.delete(key);
     const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
@@ -118,9 +117,9 @@ class Attempts {
     if (abandoned !== undefined) return abandoned;
     for (;;) {
       const reservation = await reserve(client);
-      if (reservation.isAllowed) return () => reservation.refund();
+      if (reservation.isAllowed) return reservation;
       const isLast = state.active === 1;
-      if (isLast) this.#end(client, false);
+      if (isLast) void this.#end(client);
       else state.active--;
       if (isLast || !(await new Promise<boolean>((wake) => state.waiting.push(wake)))) {
         throw new MarketgateError(
@@ -133,10 +132,15 @@ class Attempts {
   }
 
   /** Ends an attempt. After a refund, the next waiting attempt becomes active in its place. */
-  #end(client: string, isRefunded: boolean): void {
+  async #end(client: string, refunded?: Reserved): Promise<void> {
+    try {
+      if (refunded !== undefined) await refunded.refund();
+    } catch {
+      // The attempt then counts as a failed one.
+    }
     const state = this.#clients.get(client);
     if (state === undefined) return;
-    const next = isRefunded ? state.waiting.shift() : undefined;
+    const next = refunded && state.waiting.shift();
     if (next !== undefined) {
       next(true);
       return;

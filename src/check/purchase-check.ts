@@ -152,7 +152,7 @@ export const CHECK_OPTION_NAMES = [
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service or a store failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
-type MaybeLater<T> = T | Promise<T>;
+type MaybePromise<T> = T | Promise<T>;
 
 /**
  * Decides about a code. A cached answer is decided synchronously, because a promise would double the
@@ -164,16 +164,17 @@ export type PurchaseCheck<About> = (
   code: unknown,
   about: About,
   withSignal: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
-) => MaybeLater<CheckResult>;
+) => MaybePromise<CheckResult>;
 
-export const isPromise = <T>(value: MaybeLater<T>): value is Promise<T> =>
+/** Whether a value must be awaited: any promise, also of another library. */
+export const isThenable = <T>(value: MaybePromise<T>): value is Promise<T> =>
   typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
-/** Calls `next` with the value: at once, if it is there. */
-export const chain = <T, U>(
-  value: MaybeLater<T>,
-  next: (value: T) => MaybeLater<U>,
-): MaybeLater<U> => (isPromise(value) ? value.then(next) : next(value));
+/** As `then` of a promise; a value that is no promise is passed on synchronously. */
+export const andThen = <T, U>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<U>,
+): MaybePromise<U> => (isThenable(value) ? value.then(next) : next(value));
 
 /**
  * Makes the check of a guard.
@@ -196,7 +197,7 @@ export function purchaseCheck<About>(
 
   return (given, about, withSignal) => {
     if (isAbsent(given)) return absent();
-    const items = itemsFor(about);
+    const items = itemsFor?.(about);
     if (items instanceof Error) return { verdict: 'invalid', denial: items };
     if (typeof given !== 'string') return unknownCode();
     // Most codes need nothing.
@@ -205,11 +206,11 @@ export function purchaseCheck<About>(
     if (!PURCHASE_CODE.test(code)) return unknownCode();
 
     const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
-    const decide = (purchase: Purchase | null): MaybeLater<CheckResult> => {
+    const decide = (purchase: Purchase | null): MaybePromise<CheckResult> => {
       if (purchase === null) return unknownCode();
       const result = checkPurchased(purchase, items, about);
       // Last, so that a refused purchase is held by nobody.
-      return hold ? chain(result, (checked) => hold(checked, code, about)) : result;
+      return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
     };
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known);
@@ -280,7 +281,7 @@ function checkConditions<About>(
     purchase: Purchase,
     items: readonly number[] | undefined,
     about: About,
-  ): MaybeLater<CheckResult> => {
+  ): MaybePromise<CheckResult> => {
     const refuse = (code: MarketgateErrorCode, message: string): CheckResult =>
       deny(code, `the purchase code is valid, but ${message}`, purchase);
     if (items !== undefined && !items.includes(purchase.item.id)) {
@@ -304,7 +305,7 @@ function checkConditions<About>(
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
-    return chain(accept(purchase, about), (accepted) =>
+    return andThen(accept(purchase, about), (accepted) =>
       accepted === true
         ? { verdict: 'valid', purchase }
         : refuse('purchase_not_accepted', '"accept" refused it'),
@@ -327,12 +328,12 @@ const unreadable = (field: string): CheckResult => ({
   ),
 });
 
-/** Gives the items of a request: `undefined` for any item, the error `item_id_invalid` for a wrong id. */
+/** Gives the items of a request, or the error `item_id_invalid`; `undefined` when any item will do. */
 function itemsOption<About>(
   owner: string,
   item: PurchaseConditions<About>['item'],
-): (about: About) => readonly number[] | MarketgateError | undefined {
-  if (item === undefined) return () => undefined;
+): ((about: About) => readonly number[] | MarketgateError) | undefined {
+  if (item === undefined) return undefined;
   if (typeof item === 'function') {
     return (about) => {
       const given = item(about);
@@ -363,7 +364,7 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
 function holderOption<About>(
   owner: string,
   option: HolderOptions<HolderId | ((about: About) => HolderId)> | undefined,
-): (result: CheckResult, code: string, about: About) => MaybeLater<CheckResult> {
+): (result: CheckResult, code: string, about: About) => MaybePromise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
   const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
   const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);

@@ -42,12 +42,21 @@ export async function abortOnLeave<T>(
   }
 }
 
-/** @throws TypeError unless `keyApi` has the method. */
-const checkKeyApi = <K extends 'getAccount' | 'getItem' | 'listItems'>(
+/**
+ * Makes a middleware that adds what a method of the KeyApi answers.
+ * @throws TypeError unless `keyApi` has the method.
+ */
+function keyLoader(
   owner: string,
-  keyApi: Pick<KeyApi, K>,
-  method: K,
-): Pick<KeyApi, K> => shapedOption<Pick<KeyApi, K>>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
+  keyApi: object,
+  method: 'getAccount' | 'getItem' | 'listItems',
+  load: (call: { signal: AbortSignal }, req: Request) => Promise<MarketplaceContext>,
+): Middleware {
+  shapedOption<KeyApi>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
+  return loader(async (req, res, context) => {
+    Object.assign(context, await abortOnLeave(res, (signal) => load({ signal }, req)));
+  });
+}
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -56,10 +65,9 @@ const checkKeyApi = <K extends 'getAccount' | 'getItem' | 'listItems'>(
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
-  checkKeyApi('loadItems', keyApi, 'listItems');
-  return loader(async (_req, res, context) => {
-    context.items = await abortOnLeave(res, (signal) => keyApi.listItems({ signal }));
-  });
+  return keyLoader('loadItems', keyApi, 'listItems', async (call) => ({
+    items: await keyApi.listItems(call),
+  }));
 }
 
 /** Options of {@link loadItem}. */
@@ -80,17 +88,13 @@ export function loadItem(
   keyApi: Pick<KeyApi, 'getItem'>,
   options: LoadItemOptions = {},
 ): Middleware {
-  checkKeyApi('loadItem', keyApi, 'getItem');
   const given = knownOptions('loadItem', options, ['id']);
   const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params?.id);
-  return loader(async (req, res, context) => {
-    const id = itemId(idOf(req));
-    const item = await abortOnLeave(res, (signal) => keyApi.getItem(id, { signal }));
-    if (item === null) {
-      throw new MarketgateError('item_not_found', 'the service has no item with this id');
-    }
+  return keyLoader('loadItem', keyApi, 'getItem', async (call, req) => {
+    const item = await keyApi.getItem(itemId(idOf(req)), call);
     // A shallow copy, because Express's res.render writes into its argument.
-    context.item = { ...item };
+    if (item !== null) return { item: { ...item } };
+    throw new MarketgateError('item_not_found', 'the service has no item with this id');
   });
 }
 
@@ -103,8 +107,7 @@ export function loadItem(
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
-  checkKeyApi('loadAccount', keyApi, 'getAccount');
-  return loader(async (_req, res, context) => {
-    context.account = { ...(await abortOnLeave(res, (signal) => keyApi.getAccount({ signal }))) };
-  });
+  return keyLoader('loadAccount', keyApi, 'getAccount', async (call) => ({
+    account: { ...(await keyApi.getAccount(call)) },
+  }));
 }

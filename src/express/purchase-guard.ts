@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import {
+  andThen,
   CHECK_OPTION_NAMES,
   type CheckResult,
-  chain,
   type Denial,
   type HolderId,
   isAbsent,
-  isPromise,
+  isThenable,
   type PurchaseCheckOptions,
   type PurchaseValidator,
   purchaseCheck,
@@ -81,11 +81,15 @@ export function requirePurchase(
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
   return (req, res, next) => {
+    const context = contextOf(req, res);
     const decided = (result: CheckResult): void => {
-      const reason = storeResult(contextOf(req, res), result);
-      const isOpen = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
-      report(isOpen, reason);
-      if (isOpen) {
+      const reason = storeResult(context, result);
+      const allowed = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
+      if (guardChannel.hasSubscribers) {
+        const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
+        guardChannel.publish(message);
+      }
+      if (allowed) {
         keepPrivate(res, headers);
         next();
         return;
@@ -107,7 +111,6 @@ export function requirePurchase(
       );
     };
     const failed = (error: unknown): void => next(asError(error));
-    contextOf(req, res);
     let result: CheckResult | Promise<CheckResult>;
     try {
       result = checkRequest(req as Request, res);
@@ -116,7 +119,7 @@ export function requirePurchase(
       return;
     }
     // A cached answer is handled synchronously, because a promise would double the cost of the guard.
-    if (isPromise(result)) result.then(decided, failed);
+    if (isThenable(result)) result.then(decided, failed);
     else decided(result);
   };
 }
@@ -168,7 +171,7 @@ function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPur
   }
   const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
     const withSignal: Parameters<typeof check>[2] = (request) => abortOnLeave(res, request);
-    return chain(source(req), (code) => check(code, req, withSignal));
+    return andThen(source(req), (code) => check(code, req, withSignal));
   };
   // Who holds the code is usually known by a session.
   const headers = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
@@ -198,12 +201,6 @@ function storeResult(
     writable: true,
   });
   return reason;
-}
-
-function report(allowed: boolean, reason: MarketgateError | undefined): void {
-  if (!guardChannel.hasSubscribers) return;
-  const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
-  guardChannel.publish(message);
 }
 
 /** Stack frames of a router that runs a handler, in Express 4 and 5. */
@@ -293,7 +290,7 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
     );
   }
   const pick = (req: Request, [first, ...others]: CodeSource[]): unknown =>
-    first && chain(first(req), (code) => (isAbsent(code) ? pick(req, others) : code));
+    first && andThen(first(req), (code) => (isAbsent(code) ? pick(req, others) : code));
   return readsHeaders(
     (req) => pick(req, sources),
     sources.flatMap((source) => headersOf.get(source) ?? []),
