@@ -248,16 +248,20 @@ const absent = (): CheckResult => ({
   denial: new MarketgateError('purchase_required', 'no purchase code was sent'),
 });
 
-const unknownCode = (): CheckResult =>
-  deny('purchase_code_invalid', 'the service does not know this purchase code');
+const unknownCode = (): CheckResult => ({
+  verdict: 'invalid',
+  denial: new MarketgateError(
+    'purchase_code_invalid',
+    'the service does not know this purchase code',
+  ),
+});
 
-function deny(code: MarketgateErrorCode, message: string, purchase?: Purchase): CheckResult {
-  const denial: Denial = new MarketgateError(code, message);
-  if (purchase !== undefined) {
-    const copy = { ...purchase };
-    // A getter, because `inspect` can print the values of what is not enumerable.
-    Object.defineProperty(denial, 'purchase', { get: () => copy });
-  }
+/** Refuses a valid purchase. */
+function refuse(purchase: Purchase, code: MarketgateErrorCode, why: string): CheckResult {
+  const denial: Denial = new MarketgateError(code, `the purchase code is valid, but ${why}`);
+  const copy = { ...purchase };
+  // A getter, because `inspect` can print the values of what is not enumerable.
+  Object.defineProperty(denial, 'purchase', { get: () => copy });
   return { verdict: 'invalid', denial };
 }
 
@@ -282,15 +286,13 @@ function checkConditions<About>(
     items: readonly number[] | undefined,
     about: About,
   ): MaybePromise<CheckResult> => {
-    const refuse = (code: MarketgateErrorCode, message: string): CheckResult =>
-      deny(code, `the purchase code is valid, but ${message}`, purchase);
     if (items !== undefined && !items.includes(purchase.item.id)) {
-      return refuse('purchase_item_mismatch', 'for another item');
+      return refuse(purchase, 'purchase_item_mismatch', 'for another item');
     }
     if (licenses !== undefined) {
       if (wasUnreadable(purchase, 'license_type')) return unreadable('license_type');
       if (!licenses.includes(purchase.license_type)) {
-        return refuse('license_type_mismatch', 'its licence is of another kind');
+        return refuse(purchase, 'license_type_mismatch', 'its licence is of another kind');
       }
     }
     if (supported) {
@@ -301,14 +303,14 @@ function checkConditions<About>(
         return unreadable('supported_until');
       }
       if (!isSupported(purchase, clock())) {
-        return refuse('support_expired', 'its support has expired or was never bought');
+        return refuse(purchase, 'support_expired', 'its support has expired or was never bought');
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
     return andThen(accept(purchase, about), (accepted) =>
       accepted === true
         ? { verdict: 'valid', purchase }
-        : refuse('purchase_not_accepted', '"accept" refused it'),
+        : refuse(purchase, 'purchase_not_accepted', '"accept" refused it'),
     );
   };
 }
@@ -376,17 +378,16 @@ function holderOption<About>(
   }
   return (result, code, about) => {
     if (result.verdict !== 'valid') return result;
-    const refuse = (refusal: MarketgateErrorCode, message: string): CheckResult =>
-      deny(refusal, `the purchase code is valid, but ${message}`, result.purchase);
+    const { purchase } = result;
     const holder = holderName(owner, typeof id === 'function' ? id(about) : id);
     if (holder === undefined) {
-      return refuse('login_required', 'nobody is logged in who could hold it');
+      return refuse(purchase, 'login_required', 'nobody is logged in who could hold it');
     }
     // A service can ignore letter case, and then all spellings are one purchase.
     const key = code.toLowerCase();
     if (holders.isKnown(key, holder)) return result;
     return holders.take(key, holder, max).then(
-      (isHeld) => (isHeld ? result : refuse('purchase_held', 'held by another account')),
+      (isHeld) => (isHeld ? result : refuse(purchase, 'purchase_held', 'held by another account')),
       (error: MarketgateError) => ({ verdict: 'unknown', error, isOutage: true }),
     );
   };

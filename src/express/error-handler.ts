@@ -108,18 +108,14 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       }
     };
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
-    if (NEED_LOGIN.has(problem.code))
+    if (NEED_LOGIN.includes(problem.code))
       sendToLogin(error as MarketgateError, loginPath, req, res, respond);
     else respond();
   };
 }
 
-const NEED_LOGIN: ReadonlySet<string> = new Set(['login_required', 'access_token_expired']);
-const ABOUT_LOGIN: ReadonlySet<string> = new Set([
-  ...NEED_LOGIN,
-  'login_failed',
-  'auth_key_rejected',
-]);
+const NEED_LOGIN = ['login_required', 'access_token_expired'];
+const ABOUT_LOGIN = [...NEED_LOGIN, 'login_failed', 'auth_key_rejected'];
 
 function errorPage(
   { title, detail, code, status }: Problem,
@@ -128,7 +124,7 @@ function errorPage(
 ): string {
   // An empty reference is the address of this page, which the page then need not repeat.
   const step =
-    (ABOUT_LOGIN.has(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
+    (ABOUT_LOGIN.includes(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
     (cameFromForm(req) && CODE_FORM) ||
     (status >= 500 && req.method === 'GET' && html`<p><a href="">Try again</a></p>`) ||
     html`<p><a href="/">To the start page</a></p>`;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
 
@@ -13,12 +14,7 @@ export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string })
 export function queryOf(req: Request): Record<string, unknown> {
   const parsed: unknown = req.query;
   if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
-  const params = new URLSearchParams(/\?.*/.exec(req.url ?? '')?.[0]);
-  const entry = (name: string): [string, unknown] => {
-    const values = params.getAll(name);
-    return [name, values.length > 1 ? values : values[0]];
-  };
-  return Object.fromEntries([...params.keys()].map(entry));
+  return parse(/\?(.*)/.exec(req.url ?? '')?.[1] ?? '');
 }
 
 /**

@@ -147,13 +147,10 @@ const MAX_COOKIE = 3800;
  * SameSite=Lax, so that the browser sends it when the service redirects back. Over https its name has the
  * prefix `__Host-`, so that no other host of the domain can set it.
  *
- * @param secrets the first signs, all verify.
+ * @param secrets the first signs, all verify; not empty.
  * @param scope keeps the strategies of one app apart, in the cookie's name and in its signature.
  */
-export function attemptsInCookie(
-  secrets: readonly [string, ...string[]],
-  scope: string,
-): AttemptStorage {
+export function attemptsInCookie(secrets: readonly string[], scope: string): AttemptStorage {
   const [signing, ...others] = secrets.map((secret) =>
     createHash('sha256').update(`marketgate login attempts ${scope} ${secret}`).digest(),
   ) as [Buffer, ...Buffer[]];

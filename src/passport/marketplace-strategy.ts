@@ -168,21 +168,17 @@ type Outcome =
   | [type: 'pass']
   | [type: 'ask'];
 
-interface FailureOptions {
-  /** Default 401. */
-  readonly status?: number;
-  /** What passport gets. Default: the code and the message. */
-  readonly challenge?: object | undefined;
-  /** Whether error pages show the message. Default true. */
-  readonly isForVisitor?: boolean;
-}
-
 /** The visitor could not be authenticated. */
 class Failure extends MarketgateError {
   /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
-  constructor(code: MarketgateErrorCode, message: string, options: FailureOptions = {}) {
+  /** Error pages show the message only if it `isForVisitor`. */
+  constructor(
+    code: MarketgateErrorCode,
+    message: string,
+    options: { status?: number; challenge?: object | undefined; isForVisitor?: boolean } = {},
+  ) {
     const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
     super(code, message, { detail: isForVisitor ? message : undefined });
     Object.assign(this, { status, statusCode: status });
@@ -190,14 +186,13 @@ class Failure extends MarketgateError {
   }
 }
 
+const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
+
 /** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
 function throwAsFailure(error: unknown): never {
-  if (!isMarketgateError(error)) throw error;
+  if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
   const { code, message, status } = error;
-  const isAboutVisitor = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
-  throw isAboutVisitor.includes(code)
-    ? new Failure(code, message, { status, isForVisitor: false })
-    : error;
+  throw new Failure(code, message, { status, isForVisitor: false });
 }
 
 /** One request to the strategy. */

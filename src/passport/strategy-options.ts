@@ -141,18 +141,14 @@ function attemptsOption(option: unknown, scope: string): AttemptStorage {
   if (typeof option !== 'object' || option === null) {
     throw wrongOption(OWNER, 'loginAttempts', 'must be "session" or { cookieSecret: [ … ] }');
   }
-  const { cookieSecret } = knownOptions<{ cookieSecret?: unknown }>(
-    `${OWNER}: loginAttempts`,
-    option,
-    ['cookieSecret'],
-  );
+  const owner = `${OWNER}: loginAttempts`;
+  const { cookieSecret } = knownOptions(owner, option as { cookieSecret?: unknown }, [
+    'cookieSecret',
+  ]);
   const name = 'loginAttempts.cookieSecret';
   const secrets = [cookieSecret].flat().map((secret) => secretOption(OWNER, name, secret));
-  const [first, ...others] = secrets;
-  if (first === undefined) {
-    throw wrongOption(OWNER, name, 'must be a secret, or several of which the first signs');
-  }
-  return attemptsInCookie([first, ...others], scope);
+  if (secrets.length > 0) return attemptsInCookie(secrets, scope);
+  throw wrongOption(OWNER, name, 'must be a secret, or several of which the first signs');
 }
 
 /**

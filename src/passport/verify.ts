@@ -64,13 +64,9 @@ export function profileOf(user: UserInfo, site: string): MarketplaceProfile {
 
 /** The absolute URL. Only http and https, because an app puts it into the `src` of an image. */
 function absolute(url: string | undefined, site: string): string | undefined {
-  if (!url) return undefined;
-  try {
-    const { href, protocol } = new URL(url, site);
-    return protocol === 'https:' || protocol === 'http:' ? href : undefined;
-  } catch {
-    return undefined;
-  }
+  if (!url || !URL.canParse(url, site)) return undefined;
+  const { href, protocol } = new URL(url, site);
+  return protocol === 'https:' || protocol === 'http:' ? href : undefined;
 }
 
 /** Leaves out nested fields when they are too deep for `JSON.stringify`. The known fields have no nesting. */
