@@ -43,7 +43,17 @@ async function openShop(make: typeof express = express, limit = 3) {
     app.get('/items', loadItems(keyApi), (req, res) => void res.json(req.marketplace?.items));
     app.use(errorHandler({ log: false }));
   });
-  return { service, keyApi, open, visit };
+  /** Leaves as soon as the service has been asked. */
+  async function askAndLeave(path: string, code?: string): Promise<void> {
+    const before = service.dispatcher.requests.length;
+    const { leave } = visit(path, code);
+    await vi.waitFor(() => expect(service.dispatcher.requests).toHaveLength(before + 1), SOON);
+    const request = service.dispatcher.requests[before];
+    expect(request?.isAborted).toBe(false);
+    leave();
+    await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+  }
+  return { service, keyApi, open, visit, askAndLeave };
 }
 
 describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
@@ -51,14 +61,9 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
     ['/guarded', CODE],
     ['/items', undefined],
   ])('ends the request to the service: %s', async (path, code) => {
-    const { service, visit } = await openShop(make);
+    const { service, askAndLeave } = await openShop(make);
     service.says = 'silence';
-    const { leave } = visit(path, code);
-    await vi.waitFor(() => expect(service.dispatcher.requests).toHaveLength(2), SOON);
-    const request = service.dispatcher.requests[1];
-    expect(request?.isAborted).toBe(false);
-    leave();
-    await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+    await askAndLeave(path, code);
   });
 });
 
@@ -103,42 +108,33 @@ describe('a visitor who leaves', () => {
   );
 
   it('does not pass for an outage: the others are served', async () => {
-    const { service, visit } = await openShop(undefined, 20);
+    const { service, visit, askAndLeave } = await openShop(undefined, 20);
     service.says = 'silence';
     for (let n = 1; n <= 10; n++) {
-      const { leave } = visit('/guarded', guess(n));
-      await vi.waitFor(() => expect(service.asked()).toBe(n), SOON);
-      const request = service.dispatcher.requests.at(-1);
-      leave();
-      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+      await askAndLeave('/guarded', guess(n));
+      expect(service.asked()).toBe(n);
     }
     service.says = 'positive';
     expect(await visit('/guarded', CODE).status).toBe(200);
   });
 
   it('and comes back with the code, is let in, however often', async () => {
-    const { service, visit } = await openShop();
+    const { service, visit, askAndLeave } = await openShop();
     for (let reload = 1; reload <= 10; reload++) {
       service.says = 'silence';
-      const { leave } = visit('/guarded', CODE);
-      await vi.waitFor(() => expect(service.asked()).toBe(reload), SOON);
-      const request = service.dispatcher.requests.at(-1);
-      leave();
-      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+      await askAndLeave('/guarded', CODE);
+      expect(service.asked()).toBe(reload);
     }
     service.says = 'positive';
     expect(await visit('/guarded', CODE).status).toBe(200);
   });
 
   it('each time with another code, is counted: nobody asks without end by hanging up', async () => {
-    const { service, visit } = await openShop();
+    const { service, visit, askAndLeave } = await openShop();
     service.says = 'silence';
     for (let n = 1; n <= 3; n++) {
-      const { leave } = visit('/guarded', guess(n));
-      await vi.waitFor(() => expect(service.asked()).toBe(n), SOON);
-      const request = service.dispatcher.requests.at(-1);
-      leave();
-      await vi.waitFor(() => expect(request?.isAborted).toBe(true), SOON);
+      await askAndLeave('/guarded', guess(n));
+      expect(service.asked()).toBe(n);
     }
     expect(await visit('/guarded', guess(4)).status).toBe(429);
     expect(service.asked()).toBe(3);
