@@ -13,6 +13,15 @@ export interface AnswerRow<Endpoint extends string> {
   readonly says?: RegExp;
 }
 
+/** A row of a table; `says` can be left out. */
+export const answerRow = <E extends string>(
+  name: string,
+  statuses: readonly number[],
+  body: AnswerRow<E>['body'],
+  ends: AnswerRow<E>['ends'],
+  says?: RegExp,
+): AnswerRow<E> => ({ name, statuses, body, ends, ...(says && { says }) });
+
 /** The answer of a row on the wire. */
 export function answerOf<E extends string>({ body }: AnswerRow<E>, endpoint: E, status: number) {
   const made = typeof body === 'string' ? body : body(endpoint);

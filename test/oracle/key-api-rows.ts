@@ -1,5 +1,5 @@
 import { account, CODE, item, purchase } from '../support/wire.js';
-import { type AnswerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
+import { type AnswerRow, answerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
 import type { End } from './answers.js';
 
 /** The endpoints of the key API: a payload, one of another shape, and the `msg` of the negative answer. */
@@ -60,7 +60,6 @@ export const SPELLINGS: readonly (readonly [sent: unknown, asked: string, isAbou
 export type KeyEndpoint = keyof typeof KEY_ENDPOINTS;
 
 type Ends = AnswerRow<KeyEndpoint>['ends'];
-type Body = AnswerRow<KeyEndpoint>['body'];
 
 const ends = (account: End, others: End): Ends => ({
   account,
@@ -80,13 +79,7 @@ const other = (e: KeyEndpoint): object =>
     ? { status: 'success', item: { ...item, id: 7 } }
     : { data: { purchase: { ...purchase, purchase_code: OTHER_CODE } } };
 const no = (e: KeyEndpoint): string => KEY_ENDPOINTS[e].no;
-const row = (
-  name: string,
-  statuses: readonly number[],
-  body: Body,
-  ends: Ends,
-  says?: RegExp,
-): AnswerRow<KeyEndpoint> => ({ name, statuses, body, ends, ...(says && { says }) });
+const row = answerRow<KeyEndpoint>;
 
 /** What the answers of the key API mean. */
 // biome-ignore format: a table is read by its columns

@@ -1,16 +1,20 @@
 import type { WireAnswer } from '../support/service-in-memory.js';
 import { type End, endsByHead, isNotNow, type Judgement, readBody } from './answers.js';
 import { KEY_ENDPOINTS, type KeyEndpoint } from './key-api-rows.js';
-import { isObject, type Reading, readsAsAccount, readsAsItem, readsAsPurchase } from './shapes.js';
+import {
+  isObject,
+  own,
+  type Reading,
+  readsAsAccount,
+  readsAsItem,
+  readsAsPurchase,
+} from './shapes.js';
 
 /** A payload as it may be read: the parts of it that an answer is compared with. */
 interface Payload {
   readonly reading: Reading | 'absent';
   readonly value?: unknown;
 }
-
-const own = (body: Record<string, unknown>, name: string): unknown =>
-  Object.hasOwn(body, name) ? body[name] : undefined;
 
 function payloadOf(endpoint: KeyEndpoint, body: Record<string, unknown>): Payload {
   const data = own(body, 'data');

@@ -1,5 +1,5 @@
 import { userInfo } from '../support/wire.js';
-import { type AnswerRow, NOT_NOW, PAGE } from './answer-row.js';
+import { type AnswerRow, answerRow, NOT_NOW, PAGE } from './answer-row.js';
 import type { End } from './answers.js';
 
 /** The endpoints of the login API. */
@@ -11,7 +11,6 @@ export const LOGIN_ENDPOINTS = {
 export type LoginEndpoint = keyof typeof LOGIN_ENDPOINTS;
 
 type Ends = AnswerRow<LoginEndpoint>['ends'];
-type Body = AnswerRow<LoginEndpoint>['body'];
 
 const ends = (authorize: End, user: End): Ends => ({ authorize, user });
 const both = (end: End): Ends => ends(end, end);
@@ -23,13 +22,7 @@ const UNAVAILABLE = both('service_unavailable');
 
 const payload = (e: LoginEndpoint): object => LOGIN_ENDPOINTS[e].payload;
 const refusal = (message: string) => () => ({ error: true, message });
-const row = (
-  name: string,
-  statuses: readonly number[],
-  body: Body,
-  ends: Ends,
-  says?: RegExp,
-): AnswerRow<LoginEndpoint> => ({ name, statuses, body, ends, ...(says && { says }) });
+const row = answerRow<LoginEndpoint>;
 
 const ANY = [200, 400, 401, 403, 404];
 

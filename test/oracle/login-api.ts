@@ -8,12 +8,9 @@ import {
   readBody,
 } from './answers.js';
 import type { LoginEndpoint } from './login-api-rows.js';
-import { isObject, readsAsUser } from './shapes.js';
+import { isObject, own, readsAsUser } from './shapes.js';
 
 type Body = Record<string, unknown>;
-
-const own = (body: Body, name: string): unknown =>
-  Object.hasOwn(body, name) ? body[name] : undefined;
 
 /** Whether a body says that it is an error: surely, surely not, or in some way of its own. */
 function saysError(body: Body): boolean | undefined {

@@ -12,6 +12,9 @@ type Fields = Readonly<Record<string, Rule>>;
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+export const own = (object: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
 const ORDER: readonly Reading[] = ['yes', 'partly', 'open', 'no'];
 const worst = (readings: Iterable<Reading>): Reading =>
   ORDER[Math.max(0, ...[...readings].map((reading) => ORDER.indexOf(reading)))] ?? 'yes';
@@ -69,9 +72,7 @@ const object =
     const read = isObject(value) ? value : {};
     return worst([
       isObject(value) ? 'yes' : 'partly',
-      ...Object.entries(fields).map(([name, rule]) =>
-        rule(Object.hasOwn(read, name) ? read[name] : undefined),
-      ),
+      ...Object.entries(fields).map(([name, rule]) => rule(own(read, name))),
     ]);
   };
 

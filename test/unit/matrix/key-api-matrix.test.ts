@@ -10,7 +10,7 @@ import {
 import { type Documented, type Fact, settingsOf } from './facts/fact.js';
 import { KEY_API_FACTS } from './facts/key-api-facts.js';
 import { recorder } from './recorder.js';
-import { changed, comparable, endingOf, expectEnding } from './support.js';
+import { changed, comparable, endingOf } from './support.js';
 
 const { specified, pairs, count } = settingsOf(KEY_API_FACTS);
 
@@ -27,10 +27,7 @@ beforeEach(() => world.sandbox.clock.advance(60_000));
 function speak(facts: readonly Fact[]): void {
   const dialect = facts
     .filter(({ name }) => name in world.sandbox.dialect)
-    .map(({ name, value, setting }) => {
-      const position = setting ?? (value === 'none' ? false : value);
-      return [name, position];
-    });
+    .map(({ name, value, setting = value }) => [name, setting]);
   Object.assign(world.sandbox.dialect, Object.fromEntries(dialect));
 }
 
@@ -48,16 +45,9 @@ function allowedEnds({ name, ends }: KeyApiCase, facts: readonly Fact[]): string
 }
 
 /** What a case asks for, by the method that its name begins with. */
-const pathOf = ({ name }: KeyApiCase): string =>
-  KEY_ENDPOINTS[
-    name.startsWith('getAccount')
-      ? 'account'
-      : name.startsWith('listItems')
-        ? 'items'
-        : name.startsWith('getItem')
-          ? 'item'
-          : 'purchase'
-  ].path;
+const ENDPOINTS = { getAccount: 'account', listItems: 'items', getItem: 'item' } as const;
+const endpointOf = ({ name }: KeyApiCase): KeyEndpoint =>
+  ENDPOINTS[name.replace(/,.*/, '') as keyof typeof ENDPOINTS] ?? 'purchase';
 
 async function tryCase(each: KeyApiCase, facts: readonly Fact[]): Promise<void> {
   const encoding = facts.find(({ name }) => name === 'validationEncoding')?.value;
@@ -68,12 +58,12 @@ async function tryCase(each: KeyApiCase, facts: readonly Fact[]): Promise<void> 
   });
   const ending = await endingOf(() => each.ask(client, world));
   await client.close();
-  expectEnding(each.name, ending, allowedEnds(each, facts));
+  expect.soft(allowedEnds(each, facts), each.name).toContain(ending.end);
   // The oracle says so too, of what really came over the wire.
-  for (const [endpoint, { path }] of Object.entries(KEY_ENDPOINTS)) {
-    const answer = pathOf(each) === path ? answers.get(path) : undefined;
-    if (answer === undefined) continue;
-    const { ends } = judgeKeyApi(endpoint as KeyEndpoint, answer);
+  const endpoint = endpointOf(each);
+  const answer = answers.get(KEY_ENDPOINTS[endpoint].path);
+  if (answer !== undefined) {
+    const { ends } = judgeKeyApi(endpoint, answer);
     // With a wrong api_key the service says no to everything, and the check of the key is what counts.
     const isKeyRejected = ending.end === 'api_key_rejected' && ends.includes('negative');
     if (!isKeyRejected) expect.soft(ends, `${each.name}: the oracle`).toContain(ending.end);

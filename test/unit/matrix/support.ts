@@ -1,5 +1,4 @@
 import { isMarketgateError, type MarketgateErrorCode } from 'marketgate';
-import { expect } from 'vitest';
 import type { Documented, Fact } from './facts/fact.js';
 
 /** How a call ended: an answer, `null` or `[]`, or an error. */
@@ -45,9 +44,4 @@ export function changed(documented: Documented, kinds: readonly string[], facts:
     for (const kind of kinds) record = changes?.[kind]?.(record) ?? record;
   }
   return record;
-}
-
-/** Checks one cell of the matrix; says which one it is when it fails. */
-export function expectEnding(cell: string, ending: Ending, allowed: readonly string[]): void {
-  expect.soft(allowed, `${cell}: ended in ${ending.end}`).toContain(ending.end);
 }

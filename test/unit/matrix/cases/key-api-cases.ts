@@ -151,9 +151,11 @@ const item =
   (c) =>
     c.getItem(id);
 const code =
-  (codeIn: (world: KeyApiWorld['codes']) => string): KeyApiCase['ask'] =>
+  (name: keyof KeyApiWorld['codes'], pasted = (known: string) => known): KeyApiCase['ask'] =>
   (c, { codes }) =>
-    c.validatePurchase(codeIn(codes));
+    c.validatePurchase(pasted(codes[name]));
+const unknown: KeyApiCase['ask'] = (c) => c.validatePurchase(UNKNOWN);
+const blanks = (known: string): string => `  ${known}\u200b\n`;
 
 /** Every method of the client, with every answer that the specification and the notes know. */
 export const KEY_API_CASES: readonly KeyApiCase[] = [
@@ -173,57 +175,14 @@ export const KEY_API_CASES: readonly KeyApiCase[] = [
   of('getItem, deleted', item(1044), 'negative'),
   of('getItem, wrong api_key', item(1042), REJECTED, 'wrong'),
 
-  of(
-    'validatePurchase',
-    code(({ supported }) => supported),
-    answer('supported', 'purchase'),
-  ),
-  of(
-    'validatePurchase, blanks around the code',
-    code(({ supported }) => `  ${supported}\u200b\n`),
-    answer('supported', 'purchase'),
-  ),
-  of(
-    'validatePurchase, support over',
-    code(({ supportOver }) => supportOver),
-    answer('supportOver', 'purchase', OLD),
-  ),
-  of(
-    'validatePurchase, item deleted from the catalogue',
-    code(({ deletedItem }) => deletedItem),
-    answer('deletedItem', 'purchase'),
-  ),
-  of(
-    'validatePurchase, unknown',
-    code(() => UNKNOWN),
-    'negative',
-  ),
-  of(
-    'validatePurchase, refunded',
-    code(({ refunded }) => refunded),
-    'negative',
-  ),
-  of(
-    "validatePurchase, another author's",
-    code(({ supported }) => supported),
-    'negative',
-    'other',
-  ),
-  of(
-    'validatePurchase, wrong api_key',
-    code(({ supported }) => supported),
-    REJECTED,
-    'wrong',
-  ),
-  of(
-    'validatePurchase, unknown, wrong api_key',
-    code(() => UNKNOWN),
-    REJECTED,
-    'wrong',
-  ),
-  of(
-    'validatePurchase, a blank code',
-    code(() => ' \u200b '),
-    'TypeError',
-  ),
+  of('validatePurchase', code('supported'), answer('supported', 'purchase')),
+  of('validatePurchase, with blanks', code('supported', blanks), answer('supported', 'purchase')),
+  of('validatePurchase, support over', code('supportOver'), answer('supportOver', 'purchase', OLD)),
+  of('validatePurchase, item deleted', code('deletedItem'), answer('deletedItem', 'purchase')),
+  of('validatePurchase, unknown', unknown, 'negative'),
+  of('validatePurchase, refunded', code('refunded'), 'negative'),
+  of("validatePurchase, another author's", code('supported'), 'negative', 'other'),
+  of('validatePurchase, wrong api_key', code('supported'), REJECTED, 'wrong'),
+  of('validatePurchase, unknown, wrong api_key', unknown, REJECTED, 'wrong'),
+  of('validatePurchase, a blank code', (c) => c.validatePurchase(' \u200b '), 'TypeError'),
 ];

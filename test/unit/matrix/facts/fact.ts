@@ -44,6 +44,10 @@ export const fact = (
   more: Omit<Fact, 'name' | 'value'> = {},
 ): Fact => ({ name, value, ...more });
 
+/** Values of a switch that make no difference to the caller. */
+export const facts = (name: string, ...values: Value[]): Fact[] =>
+  values.map((value) => fact(name, value));
+
 /** The facts that hold in a setting: one for each switch, in the order in which they are written down. */
 const factsOf = (facts: readonly Fact[], row: Row): Fact[] =>
   facts.filter(({ name, value }) => row[name] === value);

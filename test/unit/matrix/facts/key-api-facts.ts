@@ -1,4 +1,4 @@
-import { type Documented, type Fact, fact, without } from './fact.js';
+import { type Documented, type Fact, fact, facts, without } from './fact.js';
 
 /** When the support of the purchase whose support is over ended. */
 export const SUPPORT_OVER = '2026-03-01T12:00:00Z';
@@ -34,15 +34,12 @@ export const KEY_API_FACTS: readonly Fact[] = [
   fact('errorStatus', 'http'),
   // An answer is judged by its body first.
   fact('errorStatus', 'ok', { hidesNoIn: 'status' }),
-  fact('capitalisation', false),
-  fact('capitalisation', true),
+  ...facts('capitalisation', false, true),
   fact('localised', false),
   localised('tr', 'Normal'),
   localised('de', 'Standard'),
-  fact('validationEnvelope', 'data'),
-  fact('validationEnvelope', 'item'),
-  fact('tagsAsString', false),
-  fact('tagsAsString', true),
+  ...facts('validationEnvelope', 'data', 'item'),
+  ...facts('tagsAsString', false, true),
   fact('nulls', false),
   fact('nulls', true, {
     changes: {
@@ -52,12 +49,9 @@ export const KEY_API_FACTS: readonly Fact[] = [
       'account with links of null': (account) => accountWithoutNulls(account, { social_links: {} }),
     },
   }),
-  fact('screenshotsAsObject', false),
-  fact('screenshotsAsObject', true),
-  fact('microseconds', false),
-  fact('microseconds', true),
-  fact('numericStrings', false),
-  fact('numericStrings', true),
+  ...facts('screenshotsAsObject', false, true),
+  ...facts('microseconds', false, true),
+  ...facts('numericStrings', false, true),
   fact('supportedUntilPast', false),
   fact('supportedUntilPast', true, {
     changes: {
@@ -70,22 +64,18 @@ export const KEY_API_FACTS: readonly Fact[] = [
   fact('singleItemBug', false),
   // That is what the service says.
   fact('singleItemBug', true, { ends: { 'listItems, one item': 'negative' } }),
-  fact('rateLimit', 'none'),
+  fact('rateLimit', 'none', { setting: false }),
   fact('rateLimit', 'within', { setting: true }),
   fact('rateLimit', 'over', { setting: 0, outage: 'service_unavailable' }),
-  fact('browserRedirect', false),
   // The client has a User-Agent of its own.
-  fact('browserRedirect', true),
+  ...facts('browserRedirect', false, true),
   fact('apiDisabled', false),
   // "404" alone is not "invalid code".
   fact('apiDisabled', true, { outage: 'unexpected_response' }),
   fact('crash', false),
   outage('crash', 'html'),
   outage('crash', 'json'),
-  fact('trimming', true),
   // The client trims by itself.
-  fact('trimming', false),
-  fact('validationEncoding', 'form'),
-  fact('validationEncoding', 'json'),
-  fact('validationEncoding', 'query'),
+  ...facts('trimming', true, false),
+  ...facts('validationEncoding', 'form', 'json', 'query'),
 ];

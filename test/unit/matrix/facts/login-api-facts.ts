@@ -1,4 +1,4 @@
-import { type Documented, type Fact, fact } from './fact.js';
+import { type Documented, type Fact, fact, facts } from './fact.js';
 
 /** A URL without its origin and first slash. */
 const relative = (url: unknown): string => new URL(String(url)).pathname.slice(1);
@@ -14,16 +14,12 @@ const withoutNulls = (user: Documented): Documented =>
 
 /** The login API, switch by switch: the notes about deployments, and what the contract makes of each. */
 export const LOGIN_API_FACTS: readonly Fact[] = [
-  fact('errors', 'ok'),
-  fact('errors', 'http'),
-  fact('errors', 'localised'),
-  fact('authorizeMethod', 'post'),
-  fact('authorizeMethod', 'get'),
+  ...facts('errors', 'ok', 'http', 'localised'),
+  ...facts('authorizeMethod', 'post', 'get'),
   fact('tokenMinutes', 60),
   fact('tokenMinutes', 1, { ends: { 'getUser, token half an hour old': 'access_token_expired' } }),
-  fact('tokenReuse', false),
   // One that lapsed and was replaced reads "invalid", not "expired": it has expired all the same.
-  fact('tokenReuse', true),
+  ...facts('tokenReuse', false, true),
   fact('datetimes', false),
   fact('datetimes', true, {
     changes: { user: (user) => ({ ...user, user_registered: `${user.user_registered} TIME` }) },
