@@ -102,14 +102,6 @@ describe('one code, one customer', () => {
   it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null | string, string]>([
     ['no purchase', {}, null, 'purchase_code_invalid'],
     ['another item', { item: 7 }, purchase, 'purchase_item_mismatch'],
-    ['another licence', { licenseType: 'Other' }, purchase, 'license_type_mismatch'],
-    [
-      'no support',
-      { supported: true },
-      { ...purchase, supported_until: '2001-01-01' },
-      'support_expired',
-    ],
-    ['the app', { accept: () => false }, purchase, 'purchase_not_accepted'],
     ['the app, later', { accept: async () => false }, purchase, 'purchase_not_accepted'],
     ['an outage', {}, 'service_unavailable', 'service_unavailable'],
     [

@@ -87,19 +87,6 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
     await request(open({})).post('/').set('accept', BROWSER).expect(401);
   });
 
-  it('remembers the page in the session where there is one', async () => {
-    const answer = await go({}, '/account', open({ sessions: true })).expect(302);
-    expect(String(answer.headers['set-cookie'])).toContain('connect.sid');
-    expect(String(answer.headers['set-cookie'])).not.toContain('return_to');
-  });
-
-  it('remembers no page of another site, and none that only its headers were asked of', async () => {
-    const elsewhere = await go({}, '//evil.example/account').expect(302);
-    expect(elsewhere.headers['set-cookie']).toBeUndefined();
-    const head = await request(open({})).head('/account').set('accept', BROWSER).expect(302);
-    expect(head.headers['set-cookie']).toBeUndefined();
-  });
-
   it.each([
     ['/login', '/login?again'],
     ['/login?by=guard', '/login'],

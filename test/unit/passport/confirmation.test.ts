@@ -244,14 +244,6 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       }
     });
 
-    it('a prefetch answers nothing', async () => {
-      const { answer, upToThePage } = open();
-      const confirm = await upToThePage();
-      const early = await answer(confirm, 'continue', { headers: { purpose: 'prefetch' } });
-      expect(early.outcome?.[0]).toBe('error');
-      expect((await answer(confirm)).outcome).toEqual(success);
-    });
-
     it('an answer fails with what the service says, when the account is gone', async () => {
       let isGone = false;
       const getUser = async () => {

