@@ -1,5 +1,5 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocksOf } from '../system/docs/support/blocks.js';
 import { type App, BUNDLES, type Bundle, NODES, RUNTIMES } from './axes.js';
@@ -9,15 +9,16 @@ import type { Table } from './results.js';
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The guides whose programs the matrix tries, also those that other tests cannot run. */
-const GUIDES = ['testing.md', 'watching.md'];
+const GUIDES = ['frameworks.md', 'testing.md', 'watching.md'];
 
 /** Writes the files of the guides. */
 async function writeGuides(folder: string): Promise<void> {
-  await mkdir(folder);
   for (const guide of GUIDES) {
     const page = await readFile(here(`../../examples/guides/${guide}`), 'utf8');
     for (const { file, text } of blocksOf(page)) {
-      if (file !== undefined) await writeFile(join(folder, file), `${text}\n`, { flag: 'a' });
+      if (file === undefined) continue;
+      await mkdir(dirname(join(folder, file)), { recursive: true });
+      await writeFile(join(folder, file), `${text}\n`, { flag: 'a' });
     }
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
@@ -49,7 +50,7 @@ export async function appsTable(
   apps: readonly App[],
 ): Promise<Table> {
   const rows: string[][] = [];
-  for (const { name, program, packages, not } of apps) {
+  for (const { name, program, args = [], packages, not } of apps) {
     const project = await appProject(matrix, name, packages);
     const row = [`${name} (${await titleOf(project, packages)})`];
     for (const version of NODES) {
@@ -59,7 +60,7 @@ export async function appsTable(
         continue;
       }
       const node = await nodeProgram(version, matrix.workplace);
-      const outcome = await run(node, [join('apps', program)], { cwd: project });
+      const outcome = await run(node, [join('apps', program), ...args], { cwd: project });
       row.push(matrix.cell(`${name}, Node ${version}`, [outcome]));
     }
     rows.push(row);
@@ -102,20 +103,20 @@ function build(project: string, { build: commands }: Bundle, node: string): Prom
 /** Bun and Deno: the Express program as it is and with `fetch`, and a server of their own. */
 export async function runtimesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
-  for (const { packages, install, command, server } of RUNTIMES) {
+  for (const { packages, install, command, page } of RUNTIMES) {
     const [name = ''] = Object.keys(packages);
     const project = await appProject(matrix, `runtime ${name}`, packages);
     if (install !== undefined) await run(process.execPath, [install], { cwd: project });
     const row = [await titleOf(project, packages)];
     const [program = '', ...args] = command;
-    const tried: [what: string, app: string, env: NodeJS.ProcessEnv][] = [
-      ['Express', 'express.mjs', {}],
-      ['Express, option `fetch`', 'express.mjs', { MARKETGATE_FETCH: '1' }],
-      ['own server', server, {}],
+    const tried: [what: string, app: string[], env: NodeJS.ProcessEnv][] = [
+      ['Express', ['express.mjs'], {}],
+      ['Express, option `fetch`', ['express.mjs'], { MARKETGATE_FETCH: '1' }],
+      ['own server', ['page.mjs', page], {}],
     ];
     for (const [what, app, env] of tried) {
       const bin = join(project, 'node_modules/.bin', program);
-      const outcome = await run(bin, [...args, join('apps', app)], { cwd: project, env });
+      const outcome = await run(bin, [...args, ...app], { cwd: join(project, 'apps'), env });
       row.push(matrix.cell(`${name}, ${what}`, [outcome]));
     }
     rows.push(row);

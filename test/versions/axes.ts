@@ -76,6 +76,7 @@ export const TYPED_EXPRESS = {
 export interface App {
   readonly name: string;
   readonly program: string;
+  readonly args?: readonly string[];
   /** What it needs beside Express and passport. The first names the version of the row. */
   readonly packages: Readonly<Record<string, string>>;
   /** Why it cannot work, by version of Node. */
@@ -84,6 +85,31 @@ export interface App {
 
 /** The newest of each: npm takes it for whatever Node it runs on. */
 const ANY = '*';
+
+/** The servers of the guide "Other frameworks": the file, and the path if it is not `/download`. */
+const CHECKS: readonly Omit<App, 'program'>[] = [
+  {
+    name: 'Hono, `checkPurchase`',
+    args: ['hono.js'],
+    packages: { hono: ANY, '@hono/node-server': ANY },
+  },
+  {
+    name: 'Next route handlers, `checkPurchase`',
+    args: ['next'],
+    packages: { next: ANY, react: ANY, 'react-dom': ANY },
+  },
+  { name: 'tRPC, `checkPurchase`', args: ['trpc.js'], packages: { '@trpc/server': ANY } },
+  {
+    name: 'GraphQL Yoga, `checkPurchase`',
+    args: ['yoga.js', '/graphql?query={download}'],
+    packages: { 'graphql-yoga': ANY, graphql: ANY },
+  },
+  {
+    name: 'Socket.IO, `checkPurchase`',
+    args: ['socket-io.js'],
+    packages: { 'socket.io': ANY, 'socket.io-client': ANY },
+  },
+];
 
 export const FRAMEWORKS: readonly App[] = [
   { name: 'Express', program: 'express.mjs', packages: { express: '^5' } },
@@ -144,17 +170,7 @@ export const FRAMEWORKS: readonly App[] = [
     program: 'socket-io.mjs',
     packages: { 'socket.io': ANY, 'socket.io-client': ANY },
   },
-  {
-    name: 'Hono, `checkPurchase`',
-    program: 'hono.mjs',
-    packages: { hono: ANY, '@hono/node-server': ANY },
-  },
-  { name: 'tRPC, `checkPurchase`', program: 'trpc.mjs', packages: { '@trpc/server': ANY } },
-  {
-    name: 'GraphQL Yoga, `checkPurchase`',
-    program: 'yoga.mjs',
-    packages: { 'graphql-yoga': ANY, graphql: ANY },
-  },
+  ...CHECKS.map((check) => ({ ...check, program: 'page.mjs' })),
 ];
 
 /** Where login attempts and the login are in a session. */
@@ -291,13 +307,13 @@ export const RUNTIMES = [
     // npm runs no scripts here, and this one puts the program in its place.
     install: 'node_modules/bun/install.js',
     command: ['bun'],
-    server: 'bun-serve.mjs',
+    page: 'bun.js',
   },
   {
     packages: { deno: ANY },
     install: undefined,
     command: ['deno', 'run', '-A'],
-    server: 'deno-serve.mjs',
+    page: 'deno.js',
   },
 ] as const;
 

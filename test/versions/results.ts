@@ -38,7 +38,7 @@ export function toMarkdown(tables: readonly Table[], failures: readonly Failure[
   );
   return [
     '# Versions',
-    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/`, `apps/` and `types/`.',
+    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/`, `apps/`, `types/` and the guides.',
     `${count} of ${cells.length} cells are ok.`,
     ...tables.map(tableText),
     ...(broken.length > 0 ? ['## What failed', ...broken] : []),

@@ -15,13 +15,13 @@ import { programOf, writePrograms } from './support/workspace.js';
 /** A test file for vitest, and how many tests it has. */
 const UNDER_VITEST = { name: 'examples/guides/testing.md: app.vitest.test.js', tests: 3 };
 
-const CHECKS: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
+const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
 const programs = PAGES.flatMap((page) =>
   [...filesOf(readPage(page)).keys()].map((file) => ({ page, file, name: `${page}: ${file}` })),
 );
 
 it('every program of the documentation is tried, and no other is listed', () => {
-  expect([...Object.keys(CHECKS), UNDER_VITEST.name].sort()).toEqual(
+  expect([...Object.keys(checks), UNDER_VITEST.name].sort()).toEqual(
     programs.map(({ name }) => name).sort(),
   );
 });
@@ -36,9 +36,10 @@ const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redis
 describe.concurrent('the program', { timeout: 60_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
-    const check = CHECKS[name];
+    const given = checks[name];
     if (name === UNDER_VITEST.name) it(`${name} passes`, () => underVitest(join(folder, file)));
-    if (check === undefined) continue;
+    if (given === undefined) continue;
+    const check = typeof given === 'function' ? { check: given } : given;
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
       const { end, ...options } = (await check.prepare?.()) ?? { ...check.options };
       try {

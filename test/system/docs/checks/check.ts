@@ -13,8 +13,8 @@ export interface Check {
   readonly needsRedis?: boolean;
 }
 
-/** By the page's path and the file's name, as in `README.md: shop.js`. */
-export type Checks = Readonly<Record<string, Check>>;
+/** By the page's path and the file's name, as in `README.md: shop.js`. A function is a check without more. */
+export type Checks = Readonly<Record<string, Check | Check['check']>>;
 
 /** Codes of the sandbox's default seed never change. */
 export const SUPPORTED = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';

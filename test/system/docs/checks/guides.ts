@@ -6,8 +6,8 @@ import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { anyRedis } from '../../../support/redis-server.js';
 import { ROOT } from '../support/pages.js';
-import type { Running } from '../support/run-block.js';
-import { type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
+import type { Running, RunOptions } from '../support/run-block.js';
+import { type Check, type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 
@@ -23,19 +23,34 @@ async function onABadDay(running: Running, path: string) {
   return { seen: await ask('supported'), unseen: await ask('extended') };
 }
 
+/** A program that ends, and prints this. */
+const prints = (text: string, options: RunOptions = {}): Check => ({
+  options,
+  check: async (running) => void expect(await running.printed()).toBe(text),
+});
+
+/** PGlite keeps a timer of ten seconds. */
+const PGLITE: RunOptions = { args: ['--test-force-exit'] };
+
+/** Tests for node:test, of which so many pass and none fails. */
+const passes = (tests: number, { args = [], ...options }: RunOptions = {}): Check => ({
+  options: { ...options, args: [...args, '--test-reporter', 'tap'] },
+  async check(running) {
+    const report = await running.printed();
+    expect(report).toMatch(/^# fail 0$/m);
+    expect(report).toMatch(new RegExp(`^# pass ${tests}$`, 'm'));
+  },
+});
+
 /** The programs of the guides. */
 export const GUIDE_CHECKS: Checks = {
-  'examples/guides/behind-a-proxy.md: main.js': {
-    async check(running) {
-      await expectGuard(running, '/downloads');
-      const from = (address: string, code: string) =>
-        statusOf(
-          running.get('/downloads', { 'x-forwarded-for': address, 'x-purchase-code': code }),
-        );
-      for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
-      expect(await from('192.0.2.1', guess(11))).toBe(429);
-      expect(await from('192.0.2.2', guess(12))).toBe(403);
-    },
+  'examples/guides/behind-a-proxy.md: main.js': async (running) => {
+    await expectGuard(running, '/downloads');
+    const from = (address: string, code: string) =>
+      statusOf(running.get('/downloads', { 'x-forwarded-for': address, 'x-purchase-code': code }));
+    for (let i = 1; i <= 10; i++) expect(await from('192.0.2.1', guess(i))).toBe(403);
+    expect(await from('192.0.2.1', guess(11))).toBe(429);
+    expect(await from('192.0.2.2', guess(12))).toBe(403);
   },
   'examples/guides/behind-a-proxy.md: outgoing.js': {
     async prepare() {
@@ -46,22 +61,20 @@ export const GUIDE_CHECKS: Checks = {
       expect(await running.printed()).toBe('asked through the proxy: northlight\n');
     },
   },
-  'examples/guides/without-sessions.md: main.js': {
-    async check(running) {
-      const origin = await running.origin();
-      const browser = new Browser();
-      expect(await statusOf(running.get('/account'))).toBe(401);
-      const landed = await browser.logIn(`${origin}/account?tab=2`);
-      expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
-      expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
-      expect(browser.cookies(origin)).toMatch(/login=/);
-      // A copied cookie cannot be renewed.
-      const again = await browser.get(`${origin}/callback?auth_key=x`);
-      expect([again.status, again.headers.getSetCookie()]).toEqual([302, []]);
-      // A stranger's callback, in a browser that started nothing here.
-      const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
-      expect(await statusOf(new Browser().get(stolen))).toBe(403);
-    },
+  'examples/guides/without-sessions.md: main.js': async (running) => {
+    const origin = await running.origin();
+    const browser = new Browser();
+    expect(await statusOf(running.get('/account'))).toBe(401);
+    const landed = await browser.logIn(`${origin}/account?tab=2`);
+    expect(landed).toMatchObject({ url: `${origin}/account?tab=2`, status: 200 });
+    expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
+    expect(browser.cookies(origin)).toMatch(/login=/);
+    // A copied cookie cannot be renewed.
+    const again = await browser.get(`${origin}/callback?auth_key=x`);
+    expect([again.status, again.headers.getSetCookie()]).toEqual([302, []]);
+    // A stranger's callback, in a browser that started nothing here.
+    const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
+    expect(await statusOf(new Browser().get(stolen))).toBe(403);
   },
   'examples/guides/redis.md: main.js': {
     needsRedis: true,
@@ -102,78 +115,38 @@ export const GUIDE_CHECKS: Checks = {
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
     },
   },
-  'examples/guides/one-customer.md: sql-holder-store.ts': {
-    check: async (running) => void expect(await running.printed()).toBe(''),
+  'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
+  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(16, PGLITE),
+  'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
+  'examples/guides/token-store.md: postgres-token-store.test.ts': passes(27, {
+    ...PGLITE,
+    env: { DOCS_FAST_CLOCK: '1' },
+  }),
+  'examples/guides/frameworks.md: check.js': prints(''),
+  'examples/guides/frameworks.md: check.test.js': passes(1),
+  'examples/guides/testing.md: app.js': prints(''),
+  // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
+  'examples/guides/testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
+  'examples/guides/testing.md: app.node.test.js': passes(1),
+  'examples/guides/testing.md: login.node.test.js': passes(1),
+  'examples/guides/testing.md: mock-agent.js': passes(2),
+  'examples/guides/testing.md: more.js': prints('0\n'),
+  'examples/guides/migrating.md: before.js': async (running) => {
+    // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
+    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
   },
-  'examples/guides/one-customer.md: sql-holder-store.test.ts': {
-    // PGlite keeps a timer of ten seconds.
-    options: { args: ['--test-reporter', 'tap', '--test-force-exit'] },
-    async check(running) {
-      const report = await running.printed();
-      expect(report).toMatch(/^# fail 0$/m);
-      expect(Number(/^# pass (\d+)$/m.exec(report)?.[1])).toBe(16);
-    },
+  'examples/guides/migrating.md: after.js': async (running) => {
+    await expectGuard(running, '/downloads');
+    expect(await onABadDay(running, '/downloads')).toEqual({ seen: 200, unseen: 503 });
   },
-  'examples/guides/token-store.md: postgres-token-store.ts': {
-    check: async (running) => void expect(await running.printed()).toBe(''),
-  },
-  'examples/guides/token-store.md: postgres-token-store.test.ts': {
-    options: {
-      env: { DOCS_FAST_CLOCK: '1' },
-      // PGlite keeps a timer of ten seconds.
-      args: ['--test-reporter', 'tap', '--test-force-exit'],
-    },
-    async check(running) {
-      const report = await running.printed();
-      expect(report).toMatch(/^# fail 0$/m);
-      expect(Number(/^# pass (\d+)$/m.exec(report)?.[1])).toBeGreaterThan(20);
-    },
-  },
-  'examples/guides/testing.md: app.js': {
-    check: async (running) => void expect(await running.printed()).toBe(''),
-  },
-  'examples/guides/testing.md: app.jest.test.cjs': {
-    // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
-    options: { args: ['--require', JEST_GLOBALS, '--test-reporter', 'tap'] },
-    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
-  },
-  'examples/guides/testing.md: app.node.test.js': {
-    options: { args: ['--test-reporter', 'tap'] },
-    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
-  },
-  'examples/guides/testing.md: login.node.test.js': {
-    options: { args: ['--test-reporter', 'tap'] },
-    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 1$/m),
-  },
-  'examples/guides/testing.md: mock-agent.js': {
-    options: { args: ['--test-reporter', 'tap'] },
-    check: async (running) => void expect(await running.printed()).toMatch(/^# pass 2$/m),
-  },
-  'examples/guides/testing.md: more.js': {
-    check: async (running) => void expect(await running.printed()).toBe('0\n'),
-  },
-  'examples/guides/migrating.md: before.js': {
-    async check(running) {
-      // The mistake that the page warns of: an outage reads as a wrong code, for customers too.
-      expect(await onABadDay(running, '/downloads')).toEqual({ seen: 403, unseen: 403 });
-    },
-  },
-  'examples/guides/migrating.md: after.js': {
-    async check(running) {
-      await expectGuard(running, '/downloads');
-      expect(await onABadDay(running, '/downloads')).toEqual({ seen: 200, unseen: 503 });
-    },
-  },
-  'examples/guides/migrating.md: own-answers.js': {
-    async check(running) {
-      const wrong = await running.get('/downloads', { 'x-purchase-code': WRONG });
-      expect([wrong.status, await wrong.json()]).toEqual([
-        403,
-        { error: 'Invalid purchase code', code: 'purchase_code_invalid' },
-      ]);
-      const { unseen } = await onABadDay(running, '/downloads');
-      expect(unseen).toBe(503);
-    },
+  'examples/guides/migrating.md: own-answers.js': async (running) => {
+    const wrong = await running.get('/downloads', { 'x-purchase-code': WRONG });
+    expect([wrong.status, await wrong.json()]).toEqual([
+      403,
+      { error: 'Invalid purchase code', code: 'purchase_code_invalid' },
+    ]);
+    const { unseen } = await onABadDay(running, '/downloads');
+    expect(unseen).toBe(503);
   },
   'examples/guides/rotating-keys.md: main.js': {
     async prepare() {
@@ -194,19 +167,15 @@ export const GUIDE_CHECKS: Checks = {
       ).toBe(200);
     },
   },
-  'examples/guides/rotating-keys.md: shared.js': {
-    options: { env: { CACHE_SECRET: 'not-so-secret-but-of-32-characters' } },
-    check: async (running) => void expect(await running.printed()).toBe('true\n'),
-  },
-  'examples/guides/rotating-keys.md: lists.js': {
-    options: {
-      env: {
-        TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),
-        COOKIE_SECRET_NEW: 'another-one-that-is-long-enough-too',
-      },
+  'examples/guides/rotating-keys.md: shared.js': prints('true\n', {
+    env: { CACHE_SECRET: 'not-so-secret-but-of-32-characters' },
+  }),
+  'examples/guides/rotating-keys.md: lists.js': prints('marketplace\n', {
+    env: {
+      TOKEN_KEY_NEW: Buffer.alloc(32, 8).toString('base64'),
+      COOKIE_SECRET_NEW: 'another-one-that-is-long-enough-too',
     },
-    check: async (running) => void expect(await running.printed()).toBe('marketplace\n'),
-  },
+  }),
   'examples/guides/express-4.md: main.cjs': {
     options: { env: { DOCS_EXPRESS: 'express4' } },
     async check(running) {
@@ -219,38 +188,28 @@ export const GUIDE_CHECKS: Checks = {
       expect(form.status).toBe(200);
     },
   },
-  'examples/guides/watching.md: main.js': {
-    async check(running) {
-      await expectGuard(running, '/downloads', 204);
-      const events = running
-        .output()
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      expect(events).toContainEqual({ event: 'guard', allowed: true });
-      expect(events).toContainEqual({
-        event: 'lookup',
-        what: 'purchase',
-        source: 'service',
-        outcome: 'negative',
-      });
-    },
+  'examples/guides/watching.md: main.js': async (running) => {
+    await expectGuard(running, '/downloads', 204);
+    const events = running
+      .output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events).toContainEqual({ event: 'guard', allowed: true });
+    expect(events).toContainEqual({
+      event: 'lookup',
+      what: 'purchase',
+      source: 'service',
+      outcome: 'negative',
+    });
   },
   // These two check themselves; see the hidden blocks.
-  'examples/guides/watching.md: redact.js': {
-    check: async (running) => void expect(await running.printed()).toBe(''),
-  },
-  'examples/guides/watching.md: spans.js': {
-    check: async (running) => void expect(await running.printed()).toBe(''),
-  },
-  'examples/guides/watching.md: prometheus.js': {
-    async check(running) {
-      await expectGuard(running, '/downloads', 204);
-      const text = await (await running.get('/metrics')).text();
-      expect(text).toContain('marketgate_guard_decisions_total{allowed="true",code="none"} 1');
-      expect(text).toMatch(
-        /duration_seconds_count\{endpoint="\/api\/purchases\/validation",.*\} 2/,
-      );
-    },
+  'examples/guides/watching.md: redact.js': prints(''),
+  'examples/guides/watching.md: spans.js': prints(''),
+  'examples/guides/watching.md: prometheus.js': async (running) => {
+    await expectGuard(running, '/downloads', 204);
+    const text = await (await running.get('/metrics')).text();
+    expect(text).toContain('marketgate_guard_decisions_total{allowed="true",code="none"} 1');
+    expect(text).toMatch(/duration_seconds_count\{endpoint="\/api\/purchases\/validation",.*\} 2/);
   },
 };

@@ -4,65 +4,62 @@ import { type Checks, expectGuard, postJson, SUPPORTED, WRONG } from './check.js
 
 /** The program of the README, with all its parts. */
 export const README_CHECKS: Checks = {
-  'README.md: server.mjs': {
-    async check(running) {
-      const origin = await running.origin();
-      await expectGuard(running, '/downloads/1042');
-      const other = await running.get('/downloads/1', { 'x-purchase-code': SUPPORTED });
-      expect(await other.json()).toMatchObject({ code: 'purchase_item_mismatch' });
+  'README.md: server.mjs': async (running) => {
+    const origin = await running.origin();
+    await expectGuard(running, '/downloads/1042');
+    const other = await running.get('/downloads/1', { 'x-purchase-code': SUPPORTED });
+    expect(await other.json()).toMatchObject({ code: 'purchase_item_mismatch' });
 
-      expect((await running.get('/account')).status).toBe(401);
-      const browser = new Browser();
-      const landed = await browser.logIn(`${origin}/account`);
-      expect(landed).toMatchObject({ url: `${origin}/account`, status: 200 });
-      const { id, name } = JSON.parse(landed.text);
-      expect({ id, name }).toEqual({
-        id: running.sandbox.data.users[0]?.user_id,
-        name: expect.any(String),
-      });
-      const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
-      const refused = await new Browser().open(stolen);
-      expect(refused.status).toBe(403);
-      expect(refused.text).toMatch(/not started in this browser[\s\S]*<a href="\/login">Log in/);
+    expect((await running.get('/account')).status).toBe(401);
+    const browser = new Browser();
+    const landed = await browser.logIn(`${origin}/account`);
+    expect(landed).toMatchObject({ url: `${origin}/account`, status: 200 });
+    const { id, name } = JSON.parse(landed.text);
+    expect({ id, name }).toEqual({
+      id: running.sandbox.data.users[0]?.user_id,
+      name: expect.any(String),
+    });
+    const stolen = await new Browser().logInUpToCallback(`${origin}/login`);
+    const refused = await new Browser().open(stolen);
+    expect(refused.status).toBe(403);
+    expect(refused.text).toMatch(/not started in this browser[\s\S]*<a href="\/login">Log in/);
 
-      const redeem = (purchase_code: string) =>
-        browser.submit(`${origin}/redeem`, { purchase_code });
-      expect((await browser.get(`${origin}/files`)).status).toBe(402);
-      const wrong = await redeem(WRONG);
-      expect([wrong.status, wrong.text]).toEqual([
-        403,
-        expect.stringContaining('name="purchase_code"'),
-      ]);
-      expect(await redeem(SUPPORTED)).toMatchObject({ url: `${origin}/files`, status: 200 });
+    const redeem = (purchase_code: string) => browser.submit(`${origin}/redeem`, { purchase_code });
+    expect((await browser.get(`${origin}/files`)).status).toBe(402);
+    const wrong = await redeem(WRONG);
+    expect([wrong.status, wrong.text]).toEqual([
+      403,
+      expect.stringContaining('name="purchase_code"'),
+    ]);
+    expect(await redeem(SUPPORTED)).toMatchObject({ url: `${origin}/files`, status: 200 });
 
-      const mine = (from: Browser) => from.get(`${origin}/mine`, { 'x-purchase-code': SUPPORTED });
-      expect((await mine(browser)).status).toBe(200);
-      const second = new Browser();
-      await second.logIn(`${origin}/account`, '3002');
-      expect((await mine(second)).status).toBe(403);
+    const mine = (from: Browser) => from.get(`${origin}/mine`, { 'x-purchase-code': SUPPORTED });
+    expect((await mine(browser)).status).toBe(200);
+    const second = new Browser();
+    await second.logIn(`${origin}/account`, '3002');
+    expect((await mine(second)).status).toBe(403);
 
-      running.sandbox.dialect.supportedUntilPast = true;
-      const support = async (kind: 'supported' | 'support-over') => {
-        const answer = await running.get('/support', { 'x-purchase-code': running.code(kind) });
-        return [answer.status, await answer.json()];
-      };
-      expect(await support('supported')).toEqual([200, { mail: 'me@site.example' }]);
-      expect(await support('support-over')).toEqual([
-        403,
-        {
-          item: expect.any(String),
-          ended: expect.stringMatching(/^20\d\d-/),
-          renew: 'https://market.example/items/1042',
-        },
-      ]);
+    running.sandbox.dialect.supportedUntilPast = true;
+    const support = async (kind: 'supported' | 'support-over') => {
+      const answer = await running.get('/support', { 'x-purchase-code': running.code(kind) });
+      return [answer.status, await answer.json()];
+    };
+    expect(await support('supported')).toEqual([200, { mail: 'me@site.example' }]);
+    expect(await support('support-over')).toEqual([
+      403,
+      {
+        item: expect.any(String),
+        ended: expect.stringMatching(/^20\d\d-/),
+        renew: 'https://market.example/items/1042',
+      },
+    ]);
 
-      const check = async (code: string) => (await postJson(`${origin}/check`, { code })).body;
-      expect(await check(SUPPORTED)).toEqual({ verdict: 'valid' });
-      expect(await check(WRONG)).toEqual({ verdict: 'invalid' });
-      expect(await (await running.get('/')).json()).toContainEqual({
-        id: 1042,
-        name: 'Fjord Light',
-      });
-    },
+    const check = async (code: string) => (await postJson(`${origin}/check`, { code })).body;
+    expect(await check(SUPPORTED)).toEqual({ verdict: 'valid' });
+    expect(await check(WRONG)).toEqual({ verdict: 'invalid' });
+    expect(await (await running.get('/')).json()).toContainEqual({
+      id: 1042,
+      name: 'Fjord Light',
+    });
   },
 };

@@ -7,81 +7,75 @@ import { type Checks, expectGuard, postJson, SUPPORTED, WRONG } from './check.js
 
 /** The programs of the guides that are about shops, logins and frameworks. */
 export const SHOP_CHECKS: Checks = {
-  'examples/guides/redeem.md: shop.js': {
-    async check(running) {
-      const origin = await running.origin();
-      const browser = new Browser();
-      const redeem = (from: Browser, purchase_code: string) =>
-        from.submit(`${origin}/redeem`, { purchase_code });
-      await browser.logIn(`${origin}/account`);
-      expect(await redeem(browser, SUPPORTED)).toMatchObject({ url: `${origin}/account` });
-      const { text } = await redeem(browser, running.code('other-item'));
-      expect(text).toMatch(/Item 1042[\s\S]*Item 1046/);
-      const file = async (from: Browser, id: number) =>
-        (await from.get(`${origin}/files/${id}`)).status;
-      expect([await file(browser, 1042), await file(browser, 1046)]).toEqual([200, 200]);
-      expect(await file(browser, 1049)).toBe(402);
+  'examples/guides/redeem.md: shop.js': async (running) => {
+    const origin = await running.origin();
+    const browser = new Browser();
+    const redeem = (from: Browser, purchase_code: string) =>
+      from.submit(`${origin}/redeem`, { purchase_code });
+    await browser.logIn(`${origin}/account`);
+    expect(await redeem(browser, SUPPORTED)).toMatchObject({ url: `${origin}/account` });
+    const { text } = await redeem(browser, running.code('other-item'));
+    expect(text).toMatch(/Item 1042[\s\S]*Item 1046/);
+    const file = async (from: Browser, id: number) =>
+      (await from.get(`${origin}/files/${id}`)).status;
+    expect([await file(browser, 1042), await file(browser, 1046)]).toEqual([200, 200]);
+    expect(await file(browser, 1049)).toBe(402);
 
-      const other = new Browser();
-      await other.logIn(`${origin}/account`, '3002');
-      expect((await redeem(other, SUPPORTED)).status).toBe(403);
-      const landed = await browser.submit(`${origin}/logout`, {});
-      expect(landed).toMatchObject({ url: `${origin}/`, status: 200 });
-      expect(await file(browser, 1042)).toBe(302);
-    },
+    const other = new Browser();
+    await other.logIn(`${origin}/account`, '3002');
+    expect((await redeem(other, SUPPORTED)).status).toBe(403);
+    const landed = await browser.submit(`${origin}/logout`, {});
+    expect(landed).toMatchObject({ url: `${origin}/`, status: 200 });
+    expect(await file(browser, 1042)).toBe(302);
   },
-  'examples/guides/refused.md: pages.js': {
-    async check(running) {
-      const browser = new Browser();
-      const origin = await running.origin();
-      const open = (path: string, code = '') =>
-        browser.open(`${origin}${path}`, code === '' ? {} : { 'x-purchase-code': code });
-      expect((await open('/support', SUPPORTED)).status).toBe(200);
-      running.sandbox.dialect.supportedUntilPast = true;
-      expect(await open('/support', running.code('support-over'))).toMatchObject({
-        status: 403,
-        text: expect.stringMatching(/ended on 20\d\d-\d\d-\d\d\..*items\/1042">Renew/),
-      });
-      const { text } = await open('/support', running.code('unsupported'));
-      expect(text).toContain('has ended, or was not bought with it');
+  'examples/guides/refused.md: pages.js': async (running) => {
+    const browser = new Browser();
+    const origin = await running.origin();
+    const open = (path: string, code = '') =>
+      browser.open(`${origin}${path}`, code === '' ? {} : { 'x-purchase-code': code });
+    expect((await open('/support', SUPPORTED)).status).toBe(200);
+    running.sandbox.dialect.supportedUntilPast = true;
+    expect(await open('/support', running.code('support-over'))).toMatchObject({
+      status: 403,
+      text: expect.stringMatching(/ended on 20\d\d-\d\d-\d\d\..*items\/1042">Renew/),
+    });
+    const { text } = await open('/support', running.code('unsupported'));
+    expect(text).toContain('has ended, or was not bought with it');
 
-      const verdict = async (purchase_code: string) =>
-        (await browser.submit(origin, { purchase_code })).text;
-      expect((await open('/')).text).toContain('Enter your purchase code');
-      expect(await verdict(SUPPORTED)).toContain('Thank you');
-      expect(await verdict(running.code('other-item'))).toContain('for another item');
-      expect(await verdict(WRONG)).toContain('do not know');
+    const verdict = async (purchase_code: string) =>
+      (await browser.submit(origin, { purchase_code })).text;
+    expect((await open('/')).text).toContain('Enter your purchase code');
+    expect(await verdict(SUPPORTED)).toContain('Thank you');
+    expect(await verdict(running.code('other-item'))).toContain('for another item');
+    expect(await verdict(WRONG)).toContain('do not know');
 
-      expect((await open('/de')).text).toContain('Kaufcode');
-      expect((await running.get('/de')).headers.get('content-type')).toContain('problem+json');
-      running.sandbox.faults.errorRate = 1;
-      expect(await verdict(running.code('video-item'))).toContain('cannot check codes just now');
-    },
+    expect((await open('/de')).text).toContain('Kaufcode');
+    expect((await running.get('/de')).headers.get('content-type')).toContain('problem+json');
+    running.sandbox.faults.errorRate = 1;
+    expect(await verdict(running.code('video-item'))).toContain('cannot check codes just now');
   },
-  'examples/guides/refunds.md: main.js': {
-    async check(running) {
-      const { sandbox } = running;
-      const origin = await running.origin();
-      await expectGuard(running, '/manual');
-      const visit = async (path: string, code: string) =>
-        (await running.get(path, { 'x-purchase-code': code })).status;
-      const first = running.code('extended');
-      const second = running.code('video-item');
-      for (const code of [first, second]) expect(await visit('/manual', code)).toBe(200);
-      sandbox.data.refundPurchase(first);
-      sandbox.data.refundPurchase(second);
-      expect(await visit('/manual', first)).toBe(200);
-      expect(await visit('/previews', first)).toBe(200);
-      expect(await visit('/previews?size=full', first)).toBe(403);
-      expect(await visit('/manual', first)).toBe(403);
-      await fetch(`${origin}/customers/${second}`, { method: 'DELETE' });
-      expect(await visit('/manual', second)).toBe(403);
-      expect(await visit('/downloads', SUPPORTED)).toBe(200);
-      sandbox.faults.errorRate = 1;
-      expect([await visit('/downloads', SUPPORTED), await visit('/manual', SUPPORTED)]).toEqual([
-        503, 200,
-      ]);
-    },
+  'examples/guides/refunds.md: main.js': async (running) => {
+    const { sandbox } = running;
+    const origin = await running.origin();
+    await expectGuard(running, '/manual');
+    const visit = async (path: string, code: string) =>
+      (await running.get(path, { 'x-purchase-code': code })).status;
+    const first = running.code('extended');
+    const second = running.code('video-item');
+    for (const code of [first, second]) expect(await visit('/manual', code)).toBe(200);
+    sandbox.data.refundPurchase(first);
+    sandbox.data.refundPurchase(second);
+    expect(await visit('/manual', first)).toBe(200);
+    expect(await visit('/previews', first)).toBe(200);
+    expect(await visit('/previews?size=full', first)).toBe(403);
+    expect(await visit('/manual', first)).toBe(403);
+    await fetch(`${origin}/customers/${second}`, { method: 'DELETE' });
+    expect(await visit('/manual', second)).toBe(403);
+    expect(await visit('/downloads', SUPPORTED)).toBe(200);
+    sandbox.faults.errorRate = 1;
+    expect([await visit('/downloads', SUPPORTED), await visit('/manual', SUPPORTED)]).toEqual([
+      503, 200,
+    ]);
   },
   'examples/guides/several-shops.md: main.js': {
     options: {
@@ -113,107 +107,97 @@ export const SHOP_CHECKS: Checks = {
       expect(start.headers.get('location')).toContain(`app_id=${running.env.PARTNERS_APP_ID}`);
     },
   },
-  'examples/guides/desktop-app.md: server.js': {
-    async check(running) {
-      const origin = await running.origin();
-      const send = (path: string, code: string, machine: string) =>
-        postJson(`${origin}/${path}`, { code, machine });
-      for (const machine of ['a', 'b', 'c', 'a']) {
-        expect(await send('activate', SUPPORTED, machine)).toMatchObject({
-          status: 200,
-          body: { valid: true, license_type: 'Regular' },
-        });
-      }
-      expect((await send('activate', SUPPORTED, 'd')).body).toMatchObject({
-        code: 'purchase_held',
+  'examples/guides/desktop-app.md: server.js': async (running) => {
+    const origin = await running.origin();
+    const send = (path: string, code: string, machine: string) =>
+      postJson(`${origin}/${path}`, { code, machine });
+    for (const machine of ['a', 'b', 'c', 'a']) {
+      expect(await send('activate', SUPPORTED, machine)).toMatchObject({
+        status: 200,
+        body: { valid: true, license_type: 'Regular' },
       });
-      expect((await send('deactivate', SUPPORTED, 'd')).status).toBe(403);
-      expect((await send('deactivate', SUPPORTED, 'a')).body).toEqual({ valid: false });
-      expect((await send('activate', SUPPORTED, 'd')).status).toBe(200);
-      expect((await send('activate', WRONG, 'a')).body).toMatchObject({
-        code: 'purchase_code_invalid',
-      });
-    },
+    }
+    expect((await send('activate', SUPPORTED, 'd')).body).toMatchObject({
+      code: 'purchase_held',
+    });
+    expect((await send('deactivate', SUPPORTED, 'd')).status).toBe(403);
+    expect((await send('deactivate', SUPPORTED, 'a')).body).toEqual({ valid: false });
+    expect((await send('activate', SUPPORTED, 'd')).status).toBe(200);
+    expect((await send('activate', WRONG, 'a')).body).toMatchObject({
+      code: 'purchase_code_invalid',
+    });
   },
-  'examples/guides/desktop-app.md: program.js': {
-    async check(running) {
-      await running.printed();
-      const { mayRun } = (await import(running.file)) as {
-        mayRun(saved: object, server: string): Promise<boolean>;
-      };
-      let status = 200;
-      const server = createServer((_req, res) => res.writeHead(status).end()).listen(0);
-      await once(server, 'listening');
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const saved = { code: SUPPORTED, machine: 'a' };
-      expect(await mayRun(saved, url)).toBe(true);
-      for (const [given, expected] of [
-        [403, false],
-        [402, false],
-        [429, true],
-        [503, true],
-      ] as const) {
-        status = given;
-        expect(await mayRun(saved, url)).toBe(expected);
-      }
-      server.close();
-      server.closeAllConnections();
-      expect(await mayRun(saved, url)).toBe(true);
-      expect(await mayRun({ ...saved, checkedAt: 0 }, url)).toBe(false);
-    },
+  'examples/guides/desktop-app.md: program.js': async (running) => {
+    await running.printed();
+    const { mayRun } = (await import(running.file)) as {
+      mayRun(saved: object, server: string): Promise<boolean>;
+    };
+    let status = 200;
+    const server = createServer((_req, res) => res.writeHead(status).end()).listen(0);
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const saved = { code: SUPPORTED, machine: 'a' };
+    expect(await mayRun(saved, url)).toBe(true);
+    for (const [given, expected] of [
+      [403, false],
+      [402, false],
+      [429, true],
+      [503, true],
+    ] as const) {
+      status = given;
+      expect(await mayRun(saved, url)).toBe(expected);
+    }
+    server.close();
+    server.closeAllConnections();
+    expect(await mayRun(saved, url)).toBe(true);
+    expect(await mayRun({ ...saved, checkedAt: 0 }, url)).toBe(false);
   },
-  'examples/guides/existing-login.md: main.js': {
-    async check(running) {
-      const origin = await running.origin();
-      const ada = { username: 'ada', password: 'correct horse' };
-      const browser = new Browser();
-      expect((await browser.get(`${origin}/account`)).status).toBe(302);
-      expect((await browser.submit(`${origin}/login`, { ...ada, password: 'x' })).url).toMatch(
-        /\/login$/,
-      );
-      const seen = async (path: string) => JSON.parse((await browser.open(origin + path)).text);
-      await browser.submit(`${origin}/login`, ada);
-      expect(await seen('/account')).toEqual({ name: 'ada', isConnected: false });
-      const unconnected = await browser.get(`${origin}/profile`);
-      expect(unconnected.headers.get('location')).toBe('/marketplace');
-      await browser.logIn(`${origin}/marketplace`);
-      expect(await seen('/account')).toEqual({ name: 'ada', isConnected: true });
-      expect(await seen('/profile')).toEqual({ token: 'is alive' });
+  'examples/guides/existing-login.md: main.js': async (running) => {
+    const origin = await running.origin();
+    const ada = { username: 'ada', password: 'correct horse' };
+    const browser = new Browser();
+    expect((await browser.get(`${origin}/account`)).status).toBe(302);
+    expect((await browser.submit(`${origin}/login`, { ...ada, password: 'x' })).url).toMatch(
+      /\/login$/,
+    );
+    const seen = async (path: string) => JSON.parse((await browser.open(origin + path)).text);
+    await browser.submit(`${origin}/login`, ada);
+    expect(await seen('/account')).toEqual({ name: 'ada', isConnected: false });
+    const unconnected = await browser.get(`${origin}/profile`);
+    expect(unconnected.headers.get('location')).toBe('/marketplace');
+    await browser.logIn(`${origin}/marketplace`);
+    expect(await seen('/account')).toEqual({ name: 'ada', isConnected: true });
+    expect(await seen('/profile')).toEqual({ token: 'is alive' });
 
-      const later = new Browser();
-      const landed = await later.logIn(`${origin}/marketplace`);
-      expect(JSON.parse(landed.text)).toEqual({ name: 'ada', isConnected: true });
-      const stranger = await new Browser().logIn(`${origin}/marketplace`, '3002');
-      expect(stranger).toMatchObject({
-        status: 403,
-        text: expect.stringContaining('password first'),
-      });
-      const callback = await new Browser().logInUpToCallback(`${origin}/marketplace`);
-      expect((await new Browser().get(callback)).status).toBe(403);
-    },
+    const later = new Browser();
+    const landed = await later.logIn(`${origin}/marketplace`);
+    expect(JSON.parse(landed.text)).toEqual({ name: 'ada', isConnected: true });
+    const stranger = await new Browser().logIn(`${origin}/marketplace`, '3002');
+    expect(stranger).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('password first'),
+    });
+    const callback = await new Browser().logInUpToCallback(`${origin}/marketplace`);
+    expect((await new Browser().get(callback)).status).toBe(403);
   },
-  'examples/guides/typescript.md: server.ts': {
-    async check(running) {
-      const origin = await running.origin();
-      await expectGuard(running, '/downloads/1042');
-      const browser = new Browser();
-      expect((await browser.logIn(`${origin}/account`)).url).toBe(`${origin}/account`);
-      const redeemed = await browser.submit(`${origin}/redeem`, { purchase_code: SUPPORTED });
-      expect(redeemed).toMatchObject({ url: `${origin}/files`, status: 200 });
-    },
+  'examples/guides/typescript.md: server.ts': async (running) => {
+    const origin = await running.origin();
+    await expectGuard(running, '/downloads/1042');
+    const browser = new Browser();
+    expect((await browser.logIn(`${origin}/account`)).url).toBe(`${origin}/account`);
+    const redeemed = await browser.submit(`${origin}/redeem`, { purchase_code: SUPPORTED });
+    expect(redeemed).toMatchObject({ url: `${origin}/files`, status: 200 });
   },
-  'examples/guides/nestjs.md: main.ts': {
-    async check(running) {
-      const origin = await running.origin();
-      await expectGuard(running, '/downloads/1042');
-      const browser = new Browser();
-      const landed = await browser.logIn(`${origin}/account`);
-      expect(landed).toMatchObject({ url: `${origin}/account`, status: 200 });
-      expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
-      const refused = await new Browser().open(`${origin}/callback?auth_key=x`);
-      expect(refused.status).toBe(403);
-      expect(refused.text).toContain('not started in this browser');
-      expect((await running.get('/nothing')).status).toBe(404);
-    },
+  'examples/guides/nestjs.md: main.ts': async (running) => {
+    const origin = await running.origin();
+    await expectGuard(running, '/downloads/1042');
+    const browser = new Browser();
+    const landed = await browser.logIn(`${origin}/account`);
+    expect(landed).toMatchObject({ url: `${origin}/account`, status: 200 });
+    expect(JSON.parse(landed.text)).toMatchObject({ name: expect.any(String) });
+    const refused = await new Browser().open(`${origin}/callback?auth_key=x`);
+    expect(refused.status).toBe(403);
+    expect(refused.text).toContain('not started in this browser');
+    expect((await running.get('/nothing')).status).toBe(404);
   },
 };
