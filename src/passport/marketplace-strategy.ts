@@ -72,7 +72,8 @@ const SETUP = Symbol('marketgate.setup');
  * - `error`: anything else.
  *
  * A subclass can override {@link userProfile}. It cannot override `authorizationParams`, `tokenParams` or
- * `parseErrorResponse` of passport-oauth2.
+ * `parseErrorResponse` of passport-oauth2. Extend it with a `class`: an ES5 constructor that calls it
+ * (`MarketplaceStrategy.call(this, …)`) throws a TypeError.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
   declare private readonly [SETUP]: StrategySetup;

@@ -448,7 +448,9 @@ describe('a subclass', () => {
   it('in the style of ES5 is refused', async () => {
     expect(() =>
       Reflect.apply(MarketplaceStrategy as never, {}, [{ loginApi }, () => user]),
-    ).toThrow(TypeError);
+    ).toThrow(
+      new TypeError("Class constructor MarketplaceStrategy cannot be invoked without 'new'"),
+    );
     const strategy = Object.create(MarketplaceStrategy.prototype) as MarketplaceStrategy;
     expect(String((await outcomeOf(strategy))?.[1])).toContain('extend it with a class');
   });
