@@ -41,6 +41,10 @@ export const SHOP_CHECKS: Checks = {
     });
     const { text } = await open('/support', running.code('unsupported'));
     expect(text).toContain('has ended, or was not bought with it');
+    const asked = running.sandbox.requests.length;
+    await open('/support', running.code('unsupported'));
+    await open('/support?renewed', running.code('unsupported'));
+    expect(running.sandbox.requests).toHaveLength(asked + 1);
 
     const verdict = async (purchase_code: string) =>
       (await browser.submit(origin, { purchase_code })).text;
