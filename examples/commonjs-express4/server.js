@@ -33,7 +33,10 @@ async function main() {
         done(null, { id: profile.id, name: profile.displayName }),
     ),
   );
-  const authenticate = passport.authenticate('marketplace', { session: false });
+  const authenticate = passport.authenticate('marketplace', {
+    session: false,
+    failWithError: true,
+  });
 
   const app = express();
   app.use(express.urlencoded({ extended: false }));

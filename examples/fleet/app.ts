@@ -35,6 +35,7 @@ const FRONT_PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Fleet</title>
+<style>code { white-space: nowrap }</style>
 <main style="max-width: 40rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif">
 <h1>Fleet</h1>
 <p>Several processes on one port share what they know in Redis.</p>

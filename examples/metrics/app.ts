@@ -27,6 +27,7 @@ const FRONT_PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Metrics</title>
+<style>code { white-space: nowrap }</style>
 <main style="max-width: 40rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif">
 <h1>Metrics</h1>
 <p>Use these, and then look at the metrics, which have a port of their own, and at the spans in the terminal.</p>
@@ -47,7 +48,10 @@ export function createApp({ keyApi, loginApi, tracer, cookieSecret }: AppParts):
       ({ profile }) => ({ id: profile.id }),
     ),
   );
-  const authenticate = passport.authenticate('marketplace', { session: false });
+  const authenticate = passport.authenticate('marketplace', {
+    session: false,
+    failWithError: true,
+  });
   const guard = requirePurchase(keyApi, { item: (req) => Number(req.params.id) });
 
   const app = express();
