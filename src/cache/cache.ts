@@ -35,9 +35,8 @@ export interface Positive<T> extends Answer<T> {
 }
 
 /** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
-interface Negative {
+interface Negative extends Answer<never> {
   readonly value: null;
-  readonly at: number;
   readonly variant: string;
 }
 
@@ -60,8 +59,6 @@ export interface CacheParts<T> {
   /** Called with the key of a positive answer that came from another process. */
   readonly onShared?: (key: string) => void;
 }
-
-type Source = LookupMessage['source'];
 
 /**
  * A stale-while-revalidate cache of the service's answers of one kind, with an optional shared tier. A
@@ -135,13 +132,13 @@ export class Cache<T extends object> {
   /** Reports that a cached answer was served. */
   served(answer: Answer<T>): Answer<T> {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
-    this.#report(isStale ? 'stale' : 'cache', outcomeOf(answer));
+    this.#report({ source: isStale ? 'stale' : 'cache', outcome: outcomeOf(answer) });
     return answer;
   }
 
   /** Reports that a stale positive answer was served because the service could not answer. */
   servedStale(answer: Answer<T>): void {
-    this.#report('stale-if-error', outcomeOf(answer));
+    this.#report({ source: 'stale-if-error', outcome: outcomeOf(answer) });
   }
 
   /** The answer: cached, of the shared tier, or of the service. */
@@ -276,7 +273,7 @@ export class Cache<T extends object> {
           ? await this.#askFleet(lookup, shared)
           : await this.#askService(lookup, 0, undefined);
         if (answer !== undefined) {
-          this.#report(lookup.source, outcomeOf(answer));
+          this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
           return answer;
         }
       }
@@ -285,7 +282,7 @@ export class Cache<T extends object> {
         'KeyApi: each answer was invalidated before it arrived',
       );
     } catch (error) {
-      this.#report(lookup.source, 'failed', error);
+      this.#report({ source: lookup.source, outcome: 'failed' }, error);
       throw error;
     }
   }
@@ -470,10 +467,10 @@ export class Cache<T extends object> {
     return this.#parts.clock() - at;
   }
 
-  #report(source: Source, outcome: LookupMessage['outcome'], error?: unknown): void {
+  #report(served: Pick<LookupMessage, 'source' | 'outcome'>, error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
     const code = isMarketgateError(error) ? { code: error.code } : {};
-    const message: LookupMessage = { what: this.#parts.what, source, outcome, ...code };
+    const message: LookupMessage = { what: this.#parts.what, ...served, ...code };
     lookupChannel.publish(message);
   }
 }
