@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { TestAuthority, type Wanted } from '../../unit/cli/certificates.js';
-import { diagnosisOf, type Ran, service } from '../../unit/cli/support.js';
+import { http, listen } from '../../unit/cli/servers.js';
+import { diagnosisOf, newFolder, type Ran, service } from '../../unit/cli/support.js';
 
 const MAIN = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.js');
 
@@ -60,11 +58,7 @@ describe('marketgate as a program', () => {
 
   it('ends when it has said all, though a server still hangs', async () => {
     const { environment } = await service();
-    const server = createServer(() => undefined);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => server.closeAllConnections());
-    const { port } = server.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}`;
+    const url = await http(() => undefined);
     const hanging = { ...environment, MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
     // Without its end this test would not end either.
     expect((await marketgate(['doctor', '--timeout', '300'], hanging)).code).toBe(1);
@@ -114,22 +108,17 @@ describe('certificates of an authority that is trusted here', () => {
     ],
   ])('%s', async (_name, wanted, status, words, exitCode) => {
     const authority = new TestAuthority();
-    const folder = await mkdtemp(join(tmpdir(), 'marketgate-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, 'ca.pem');
+    const file = join(await newFolder(), 'ca.pem');
     await writeFile(file, authority.certificate);
     const sandbox = createSandbox();
     const server = createHttpsServer(authority.issue(wanted), sandbox.app);
     server.on('tlsClientError', () => undefined);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const ran = await marketgate(['doctor', '--json'], {
       NODE_EXTRA_CA_CERTS: file,
       MARKETPLACE_BASE_URL: `https://127.0.0.1:${port}`,
       MARKETPLACE_API_KEY: sandbox.data.workspaces[0]?.api_key,
     });
-    server.closeAllConnections();
     const { code, found, said } = diagnosisOf(ran.code, ran.out);
     expect(said.certificate).toMatch(words);
     expect([code, found.certificate]).toEqual([exitCode, status]);

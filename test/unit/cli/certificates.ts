@@ -4,12 +4,8 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const size =
-    length < 128
-      ? [length]
-      : length < 256
-        ? [0x81, length]
-        : [0x82, Math.floor(length / 256), length % 256];
+  // From 128 bytes on, two bytes after a mark hold the length.
+  const size = length < 128 ? [length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 
@@ -26,15 +22,7 @@ const nameOf = (organisation: string): Buffer =>
 
 /** `YYMMDDHHMMSSZ` */
 const time = (ms: number): Buffer =>
-  der(
-    0x17,
-    Buffer.from(
-      `${new Date(ms)
-        .toISOString()
-        .replace(/[-:T]|\.\d+/g, '')
-        .slice(2)}`,
-    ),
-  );
+  der(0x17, Buffer.from(new Date(ms).toISOString().replace(/^..|[-:T]|\.\d+/g, '')));
 
 const extension = (id: string, value: Buffer, ...critical: Buffer[]): Buffer =>
   sequence(oid(id), ...critical, octets(value));

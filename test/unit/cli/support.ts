@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createSandbox, type Sandbox } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
 import { run } from '../../../src/cli/program.js';
@@ -49,6 +52,13 @@ export async function cli(
   return { code, out, err };
 }
 
+/** A folder that is there until the test ends. */
+export async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'marketgate-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
 export interface Service {
   readonly sandbox: Sandbox;
   readonly url: string;
@@ -84,15 +94,9 @@ export interface Diagnosis {
   readonly said: Record<string, string>;
 }
 
-interface Finding {
-  readonly check: string;
-  readonly status: string;
-  readonly detail: string;
-}
-
 /** What `doctor --json` printed. */
 export function diagnosisOf(code: number, out: string): Diagnosis {
-  const { findings } = JSON.parse(out) as { findings: Finding[] };
+  const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
   return {
     code,
     out,
