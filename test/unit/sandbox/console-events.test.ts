@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import type { Response } from 'express';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { LiveEvents } from '../../../src/sandbox/console/live-events.js';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { start } from './support.js';
+import { it } from './support.js';
 
 /** A console that listens. */
 async function listen(origin: string) {
@@ -47,8 +47,7 @@ class StuckResponse extends Writable {
 }
 
 describe('live events of the console', () => {
-  it('follow a request when it comes in and when it is answered', async () => {
-    const running = await start();
+  it('follow a request when it comes in and when it is answered', async ({ running }) => {
     const { response, next } = await listen(running.baseUrl);
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     const rows = async () =>
@@ -65,8 +64,7 @@ describe('live events of the console', () => {
     for (const secret of [code, running.apiKey]) expect(await rows()).not.toContain(secret);
   });
 
-  it('follow every kind of change', async () => {
-    const running = await start();
+  it('follow every kind of change', async ({ running }) => {
     const { sandbox } = running;
     const { next } = await listen(running.baseUrl);
     for (const change of [

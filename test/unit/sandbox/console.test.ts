@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { newToken, type Running, start, userInfo } from './support.js';
+import { describe, expect } from 'vitest';
+import { it, newToken, type Running, start, userInfo } from './support.js';
 
 const post = (running: Running, name: string, form: Record<string, string>, headers = {}) =>
   running.send(`/sandbox/console/${name}`, {
@@ -12,8 +12,7 @@ const unescaped = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 
 describe('the console', () => {
-  it('shows keys, codes, users and requests, but not its own requests', async () => {
-    const running = await start();
+  it('shows keys, codes, users and requests, but not its own requests', async ({ running }) => {
     await running.get(`/api/items/all?api_key=${running.apiKey}`);
     const { text } = await running.get('/sandbox/console');
     for (const shown of [
@@ -51,8 +50,7 @@ describe('the console', () => {
     expect(sandbox.requests).toHaveLength(0);
   });
 
-  it('ends support, revokes a key and a token', async () => {
-    const running = await start();
+  it('ends support, revokes a key and a token', async ({ running }) => {
     const code = running.code('supported');
     await post(running, 'expire', { purchase_code: code });
     // The service leaves `supported_until` out once it has ended.

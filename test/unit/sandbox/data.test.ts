@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { at, start } from './support.js';
+import { at, it, start } from './support.js';
 
 const NOW = Date.UTC(2027, 0, 1);
 const DAY = 86_400_000;
@@ -20,8 +20,7 @@ describe('sandbox.data', () => {
     });
   });
 
-  it('addPurchase: extended price, own code, no support', async () => {
-    const running = await start();
+  it('addPurchase: extended price, own code, no support', async ({ running }) => {
     running.sandbox.data.addPurchase({
       item_id: 1042,
       license_type: 'Extended',
@@ -62,8 +61,9 @@ describe('sandbox.data', () => {
     expect(await until()).toBeUndefined();
   });
 
-  it('rotateApiKey: the new key works, the old one is dead at once; revokeApiKey: there is none', async () => {
-    const running = await start();
+  it('rotateApiKey: the new key works, the old one is dead at once; revokeApiKey: there is none', async ({
+    running,
+  }) => {
     const { data } = running.sandbox;
     const status = async (key: string) =>
       (await running.get(`/api/account/details?api_key=${key}`)).status;
@@ -74,8 +74,7 @@ describe('sandbox.data', () => {
     expect([await status(key), await status('undefined')]).toEqual([401, 401]);
   });
 
-  it('deleteItem: out of the catalogue, still inside a purchase', async () => {
-    const running = await start();
+  it('deleteItem: out of the catalogue, still inside a purchase', async ({ running }) => {
     running.sandbox.data.deleteItem(1042);
     const key = `api_key=${running.apiKey}`;
     const { body } = await running.get(`/api/items/item?${key}&item_id=1042`);

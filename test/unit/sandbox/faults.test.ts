@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { SandboxFaults } from '../../../src/sandbox/index.js';
-import { exchange, newAuthKey, type Running, start } from './support.js';
+import { exchange, it, newAuthKey, type Running, start } from './support.js';
 
 const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
 const ask = (running: Running) => running.get(path(running));
@@ -68,8 +68,7 @@ describe('each fault', () => {
     expect(JSON.parse(text.slice(text.indexOf('{'))).status).toBe('success');
   });
 
-  it('truncated: a whole HTTP answer, half the JSON', async () => {
-    const running = await start();
+  it('truncated: a whole HTTP answer, half the JSON', async ({ running }) => {
     const { text: whole } = await ask(running);
     running.sandbox.faults.truncated = true;
     const { status, text } = await ask(running);
@@ -147,8 +146,7 @@ describe('where faults hit', () => {
     expect(statuses).toEqual([500, 500, 200]);
   });
 
-  it('a lost answer has spent the auth_key; a refused request has not', async () => {
-    const running = await start();
+  it('a lost answer has spent the auth_key; a refused request has not', async ({ running }) => {
     const [refused, lost] = [newAuthKey(running, '3001'), newAuthKey(running, '3002')];
     Object.assign(running.sandbox.faults, { errorRate: 1, times: 1 });
     expect((await exchange(running, refused)).status).toBe(500);
@@ -158,8 +156,7 @@ describe('where faults hit', () => {
     expect((await exchange(running, lost)).body.error).toBe(true);
   });
 
-  it('clear() ends them all', async () => {
-    const running = await start();
+  it('clear() ends them all', async ({ running }) => {
     const before = { ...running.sandbox.faults };
     Object.assign(running.sandbox.faults, { hang: true, latency: 9, only: 'key-api', times: 3 });
     running.sandbox.faults.clear();

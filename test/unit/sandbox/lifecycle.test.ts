@@ -2,21 +2,19 @@ import { once } from 'node:events';
 import { get as httpGet } from 'node:http';
 import { connect } from 'node:net';
 import supertest from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { start } from './support.js';
+import { it, start } from './support.js';
 
 describe('listen and close', () => {
-  it('listens on any free port of loopback and says where', async () => {
-    const running = await start();
+  it('listens on any free port of loopback and says where', async ({ running }) => {
     expect(running.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(running.authUrl).toBe(running.baseUrl);
     expect(running.apiKey).toMatch(/^[0-9a-f]{64}$/);
     expect((await running.get('/')).status).toBe(200);
   });
 
-  it('rejects when the port is taken, and can be asked again', async () => {
-    const running = await start();
+  it('rejects when the port is taken, and can be asked again', async ({ running }) => {
     const other = createSandbox();
     await expect(other.listen(Number(new URL(running.baseUrl).port))).rejects.toMatchObject({
       code: 'EADDRINUSE',
@@ -89,6 +87,8 @@ describe('a wrong option is a TypeError that names it', () => {
     ['dialect', { dialect: 'ok' }, 'dialect'],
     ['an unknown switch', { dialect: { nul: true } }, 'dialect.nul'],
     ['a switch value', { dialect: { errors: 'no' } }, 'dialect.errors'],
+    ['a negative limit', { dialect: { rateLimit: -1 } }, 'dialect.rateLimit'],
+    ['a number as text', { dialect: { tokenMinutes: '1' } }, 'dialect.tokenMinutes'],
     ['redirectUrl', { redirectUrl: '/callback' }, 'redirectUrl'],
     ['seed', { seed: 5 }, 'seed'],
     ['an unknown part', { seed: { user: [] } }, 'seed.user'],

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { exchange, newAuthKey, newToken, start, userInfo } from './support.js';
+import { describe, expect } from 'vitest';
+import { exchange, it, newAuthKey, newToken, start, userInfo } from './support.js';
 
 /** A clock that stands still, for tests of the last millisecond. */
 const NOW = Date.UTC(2027, 0, 1);
@@ -7,8 +7,7 @@ const NOW = Date.UTC(2027, 0, 1);
 const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4' };
 
 describe('auth_key', () => {
-  it('is not spent by wrong fields nor by another app', async () => {
-    const running = await start();
+  it('is not spent by wrong fields nor by another app', async ({ running }) => {
     const authKey = newAuthKey(running);
     for (const [fields, fault] of [
       [{ app_id: 'nope' }, 'invalid app_id'],
@@ -24,8 +23,7 @@ describe('auth_key', () => {
     expect((await exchange(running, authKey)).body).toHaveProperty('access_token');
   });
 
-  it('is one per app and user: a second login makes the first key invalid', async () => {
-    const running = await start();
+  it('is one per app and user: a second login makes the first key invalid', async ({ running }) => {
     const first = newAuthKey(running, '3001');
     const second = newAuthKey(running, '3001');
     const otherUser = newAuthKey(running, '3002');
@@ -45,8 +43,9 @@ describe('auth_key', () => {
   });
 });
 
-it('an access_token can be missing, revoked, its user gone; others stay valid', async () => {
-  const running = await start();
+it('an access_token can be missing, revoked, its user gone; others stay valid', async ({
+  running,
+}) => {
   const revoked = await newToken(running, '3001');
   const [newer, orphan] = [await newToken(running, '3001'), await newToken(running, '3002')];
   expect(newer).not.toBe(revoked);

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   attemptOn,
   authKeyOf,
   Browser,
   CALLBACK,
   exchange,
+  it,
   type Running,
   start,
   userInfo,
@@ -24,8 +25,7 @@ async function consentPage(running: Running, userId = '3001') {
 }
 
 describe('the walk, as curl would take it', () => {
-  it('goes from the login link to the profile, without a script', async () => {
-    const running = await start();
+  it('goes from the login link to the profile, without a script', async ({ running }) => {
     const { browser, page, attempt } = await loginPage(running);
     expect(page.status).toBe(200);
     expect(page.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Lax$/);
@@ -46,8 +46,7 @@ describe('the walk, as curl would take it', () => {
     expect(info.body).toMatchObject({ user_info: { user_id: '3002', user_name: 'taguilar' } });
   });
 
-  it('redirects at once after a first consent, with a new auth_key', async () => {
-    const running = await start();
+  it('redirects at once after a first consent, with a new auth_key', async ({ running }) => {
     const browser = new Browser(running.authUrl);
     const first = await browser.logIn(running.appId);
     const again = await browser.visit(`/api/oauth?app_id=${running.appId}`);
@@ -56,8 +55,7 @@ describe('the walk, as curl would take it', () => {
     expect(again.location).not.toBe(first);
   });
 
-  it('asks again for another app, another browser, and after logging out', async () => {
-    const running = await start();
+  it('asks again for another app, another browser, and after logging out', async ({ running }) => {
     running.sandbox.data.setRedirectUrl(OTHER_APP.app_id, CALLBACK);
     const browser = new Browser(running.authUrl);
     await browser.logIn(running.appId);
@@ -69,8 +67,7 @@ describe('the walk, as curl would take it', () => {
     expect(after.text).toContain('Choose a test user');
   });
 
-  it('lets the visitor switch the user in the middle', async () => {
-    const running = await start();
+  it('lets the visitor switch the user in the middle', async ({ running }) => {
     const { browser, attempt } = await consentPage(running, '3001');
     const out = await browser.visit(`/sandbox/logout?attempt=${attempt}`);
     expect((await browser.visit(out.location)).text).toContain('Choose a test user');
@@ -81,8 +78,7 @@ describe('the walk, as curl would take it', () => {
     expect(info.body).toMatchObject({ user_info: { user_id: '3003' } });
   });
 
-  it('cancel sends nothing to the app, and says so', async () => {
-    const running = await start();
+  it('cancel sends nothing to the app, and says so', async ({ running }) => {
     const { browser, attempt } = await consentPage(running);
     const page = await browser.submit('/sandbox/consent', { attempt, decision: 'cancel' });
     expect([page.status, page.location]).toEqual([200, '']);
@@ -105,8 +101,7 @@ describe('where an accepted login goes', () => {
     },
   );
 
-  it('echoes no state and no other parameter', async () => {
-    const running = await start();
+  it('echoes no state and no other parameter', async ({ running }) => {
     const browser = new Browser(running.authUrl);
     await browser.logIn(running.appId);
     const query = `app_id=${running.appId}&state=abc&redirect_uri=http://evil.example/`;
@@ -138,8 +133,9 @@ describe('what must not work', () => {
     },
   );
 
-  it('a consent form from another browser, with a made-up token, without one, or sent twice', async () => {
-    const running = await start();
+  it('a consent form from another browser, with a made-up token, without one, or sent twice', async ({
+    running,
+  }) => {
     const { browser, attempt } = await consentPage(running);
     const stranger = new Browser(running.authUrl);
     await stranger.logIn(running.appId, '3004');
@@ -160,15 +156,13 @@ describe('what must not work', () => {
     expect(page.location).toBe(`/sandbox/login?attempt=${attempt}`);
   });
 
-  it('a login as somebody who does not exist', async () => {
-    const running = await start();
+  it('a login as somebody who does not exist', async ({ running }) => {
     const { browser, attempt } = await loginPage(running);
     const { location } = await browser.submit('/sandbox/login', { attempt, user_id: '9' });
     expect((await browser.visit(location)).text).toContain('Choose a test user');
   });
 
-  it('a page that lay open for more than half an hour', async () => {
-    const running = await start();
+  it('a page that lay open for more than half an hour', async ({ running }) => {
     const { browser, attempt } = await consentPage(running);
     running.sandbox.clock.advance(30 * 60_000);
     const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { Browser, start } from './support.js';
+import { Browser, it, start } from './support.js';
 
 const PAGES = [
   '/',
@@ -38,8 +38,7 @@ describe('every page', () => {
     }
   });
 
-  it('the consent form may go on to the app', async () => {
-    const running = await start();
+  it('the consent form may go on to the app', async ({ running }) => {
     const { headers } = await running.get(`/api/oauth?app_id=${running.appId}`);
     const policy = headers.get('content-security-policy');
     expect(policy).toMatch(/form-action 'self' http:\/\/localhost:3999$/);
@@ -69,8 +68,9 @@ describe('every page', () => {
 });
 
 describe('media', () => {
-  it('every item has its own picture, always the same, without a broken number', async () => {
-    const running = await start();
+  it('every item has its own picture, always the same, without a broken number', async ({
+    running,
+  }) => {
     const { items } = running.sandbox.data;
     const pictures = async () => {
       const answers = items.map(({ id }) => running.get(`/media/items/${id}/thumbnail.svg`));
@@ -85,8 +85,7 @@ describe('media', () => {
     expect(await pictures()).toEqual(texts);
   });
 
-  it('the sound is a WAV file of the length it says', async () => {
-    const running = await start();
+  it('the sound is a WAV file of the length it says', async ({ running }) => {
     const response = await fetch(`${running.baseUrl}/media/items/1055/preview.wav`);
     const bytes = Buffer.from(await response.arrayBuffer());
     expect(bytes.toString('latin1', 0, 4) + bytes.toString('latin1', 8, 12)).toBe('RIFFWAVE');

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { createClock } from '../../../src/sandbox/clock.js';
 import { createRecord } from '../../../src/sandbox/record.js';
-import { arrive, authKeyOf, Browser, exchange, start, userInfo } from './support.js';
+import { arrive, authKeyOf, Browser, exchange, it, start, userInfo } from './support.js';
 
 describe('sandbox.requests', () => {
   it('tells what was asked, newest last', async () => {
@@ -27,8 +27,7 @@ describe('sandbox.requests', () => {
     ]);
   });
 
-  it('names the parameters of form and JSON bodies', async () => {
-    const running = await start();
+  it('names the parameters of form and JSON bodies', async ({ running }) => {
     await running.validate('x');
     await running.postJson('/api/purchases/validation', { purchase_code: 5, page: 2 });
     expect(running.sandbox.requests.map(({ params }) => params)).toEqual([
@@ -37,8 +36,7 @@ describe('sandbox.requests', () => {
     ]);
   });
 
-  it('says what a refusal said, and the last characters of a code', async () => {
-    const running = await start();
+  it('says what a refusal said, and the last characters of a code', async ({ running }) => {
     await running.validate('00000000-0000-4000-8000-00000000abcd');
     const [request] = running.sandbox.requests;
     expect(request).toMatchObject({
@@ -47,8 +45,7 @@ describe('sandbox.requests', () => {
     });
   });
 
-  it('holds no secret, whatever place it was sent in', async () => {
-    const running = await start();
+  it('holds no secret, whatever place it was sent in', async ({ running }) => {
     const code = running.code('supported');
     const authKey = authKeyOf(await new Browser(running.authUrl).logIn(running.appId));
     const token = String((await exchange(running, authKey)).body.access_token);

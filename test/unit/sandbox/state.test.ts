@@ -2,9 +2,9 @@ import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from '
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
-import { authKeyOf, CALLBACK, exchange, start, userInfo } from './support.js';
+import { authKeyOf, CALLBACK, exchange, it, start, userInfo } from './support.js';
 
 describe('snapshot and restore', () => {
   it('put data and switches back, also through JSON', async () => {
@@ -111,8 +111,7 @@ describe('a state file', () => {
 });
 
 describe('acceptLogin', () => {
-  it('gives the callback URL with an auth_key of that user and app', async () => {
-    const running = await start();
+  it('gives the callback URL with an auth_key of that user and app', async ({ running }) => {
     const { sandbox } = running;
     const url = sandbox.acceptLogin('3002');
     expect(url).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);

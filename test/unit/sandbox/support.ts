@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type express from 'express';
-import { afterEach } from 'vitest';
+import { afterEach, it as base } from 'vitest';
 import {
   createSandbox,
   type Sandbox,
@@ -36,6 +36,12 @@ export interface Running extends SandboxListening {
   /** The code of the first purchase of a kind. */
   code(kind: string): string;
 }
+
+/** A test that takes a sandbox which listens: `async ({ running }) => …`. */
+export const it = base.extend<{ running: Running }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest wants the fixtures that this one needs.
+  running: async ({}, use) => use(await start()),
+});
 
 const open: Sandbox[] = [];
 afterEach(async () => {
