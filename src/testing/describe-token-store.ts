@@ -159,63 +159,56 @@ export function describeTokenStore(
       await expectToken(renewed, late, 'one in place of a token that expired');
     });
 
-    /** Adds a test that passes for a store without `claim`, which is optional. */
+    /** Adds a test that a store without `claim`, which is optional, passes. */
     const addClaim = (
       title: string,
-      test: (
-        claim: (name: string, ttl: number, expected: boolean, message: string) => Promise<void>,
-        tools: Tools & { store: Required<TokenStore> },
-      ) => Promise<void>,
+      test: (store: Required<TokenStore>, tools: Tools) => Promise<void>,
     ) =>
-      add(`${title} (if it has claim)`, async (store, tools) => {
-        if (store.claim === undefined) return;
-        const claim: Parameters<typeof test>[0] = async (name, ttl, expected, message) =>
-          assert.equal(await store.claim?.(name, ttl), expected, message);
-        await test(claim, { ...tools, store: store as Required<TokenStore> });
+      add(title, async (store, tools) => {
+        if (store.claim !== undefined) await test(store as Required<TokenStore>, tools);
       });
 
-    addClaim('grants the first claim of each name, and no other', async (claim, { user }) => {
+    addClaim('grants the first claim of each name, and no other', async (_store, tools) => {
+      const { user, expectClaim } = tools;
       for (const each of [user, `auth_key:${user}`, `${user} /é`]) {
-        await claim(each, HOUR, true, 'the first claim of a name must give true');
+        await expectClaim(each, HOUR, true, 'the first claim of a name must give true');
         for (const count of ['second', 'third']) {
-          await claim(each, HOUR, false, `the ${count} claim must give false`);
+          await expectClaim(each, HOUR, false, `the ${count} claim must give false`);
         }
       }
     });
 
-    addClaim('grants one of 50 claims made at once', async (_claim, { store, user }) => {
+    addClaim('grants one of 50 claims made at once', async (store, { user }) => {
       const granted = await Promise.all(Array.from({ length: 50 }, () => store.claim(user, HOUR)));
       assert.equal(granted.filter(Boolean).length, 1, 'exactly one of 50 claims must give true');
     });
 
-    addClaim('keeps claims and tokens apart', async (claim, tools) => {
-      const { store, user, token, expectToken, expectNone } = tools;
+    addClaim('keeps claims and tokens apart', async (store, tools) => {
+      const { user, token, expectToken, expectNone, expectClaim } = tools;
       const its = token();
       await store.set(user, its);
-      await claim(user, HOUR, true, 'the first claim must give true');
+      await expectClaim(user, HOUR, true, 'the first claim must give true');
       await expectToken(user, its, 'after a claim of the same name');
       await store.delete(user);
-      await claim(user, HOUR, false, 'delete of a token must not free a claim');
+      await expectClaim(user, HOUR, false, 'delete of a token must not free a claim');
       await expectNone(user, 'after delete');
     });
 
-    addClaim(
-      'frees a name after its ttl, and not before',
-      async (claim, { store, setup, user }) => {
-        const long = randomUUID();
-        await claim(user, SHORT, true, 'the first claim must give true');
-        await claim(long, HOUR, true, 'the first claim must give true');
-        if (setup.advance !== undefined) {
-          await setup.advance(SHORT - 1000);
-          // With a longer ttl: a refused claim must not prolong the granted one.
-          await claim(user, HOUR, false, 'a claim within the ttl must give false');
-        }
-        const isFree = () => store.claim(user, HOUR);
-        await letPass(setup, SHORT, isFree, 'a claim must give true again after the ttl');
-        await claim(user, HOUR, false, 'a name claimed anew is taken');
-        await claim(long, HOUR, false, 'a claim within a longer ttl must give false');
-      },
-    );
+    addClaim('frees a claimed name after its ttl, and not before', async (store, tools) => {
+      const { setup, user, expectClaim } = tools;
+      const long = randomUUID();
+      await expectClaim(user, SHORT, true, 'the first claim must give true');
+      await expectClaim(long, HOUR, true, 'the first claim must give true');
+      if (setup.advance !== undefined) {
+        await setup.advance(SHORT - 1000);
+        // With a longer ttl: a refused claim must not prolong the granted one.
+        await expectClaim(user, HOUR, false, 'a claim within the ttl must give false');
+      }
+      const isFree = () => store.claim(user, HOUR);
+      await letPass(setup, SHORT, isFree, 'a claim must give true again after the ttl');
+      await expectClaim(user, HOUR, false, 'a name claimed anew is taken');
+      await expectClaim(long, HOUR, false, 'a claim within a longer ttl must give false');
+    });
   });
 }
 
@@ -229,6 +222,8 @@ interface Tools {
   /** Asserts that the store gives this token. The object can have more properties. */
   expectToken(user: string, expected: AccessToken, when: string): Promise<void>;
   expectNone(user: string, when: string): Promise<void>;
+  /** Asserts what a claim gives. */
+  expectClaim(name: string, ttl: number, expected: boolean, message: string): Promise<void>;
 }
 
 const toolsFor = (setup: TokenStoreSetup): Tools => ({
@@ -246,6 +241,9 @@ const toolsFor = (setup: TokenStoreSetup): Tools => ({
   },
   async expectNone(user, when) {
     assert.equal(await setup.store.get(user), undefined, `${when}: get must give undefined`);
+  },
+  async expectClaim(name, ttl, expected, message) {
+    assert.equal(await setup.store.claim?.(name, ttl), expected, message);
   },
 });
 

@@ -73,3 +73,9 @@ export function collector() {
   };
   return { runner, tests, failures };
 }
+
+/** What is broken, by the test of a suite that must fail for it: as rows for `it.each`. */
+export const brokenRows = <Break>(broken: Record<string, Record<string, Break>>) =>
+  Object.entries(broken).flatMap(([test, breaks]) =>
+    Object.entries(breaks).map(([what, breakIt]) => [what, test, breakIt] as const),
+  );

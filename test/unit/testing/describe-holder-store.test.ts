@@ -1,12 +1,13 @@
 import { type HolderStore, MemoryHolderStore } from 'marketgate';
 import { describeHolderStore } from 'marketgate/testing';
 import { expect, it } from 'vitest';
-import { collector } from '../stores/support.js';
+import { brokenRows, collector } from '../stores/support.js';
 
-type Overrides = Partial<HolderStore> & ThisType<HolderStore & { inner: HolderStore }>;
+/** Replaces some methods of a store, whose own ones `inner` has. */
+type Break = (inner: HolderStore) => Partial<HolderStore>;
 
 /** Runs the suite on stores with some methods replaced; gives the names of the tests that fail. */
-async function failuresOf(overrides: Overrides, isShared = true): Promise<string[]> {
+async function failuresOf(breakIt: Break, isShared = true): Promise<string[]> {
   const { runner, failures } = collector();
   const make = () => {
     const backends = [new MemoryHolderStore(), new MemoryHolderStore()] as const;
@@ -14,8 +15,7 @@ async function failuresOf(overrides: Overrides, isShared = true): Promise<string
       take: (...args) => inner.take(...args),
       release: (...args) => inner.release(...args),
       holders: (code) => inner.holders(code),
-      ...({ inner } as object),
-      ...overrides,
+      ...breakIt(inner),
     });
     return { store: on(backends[0]), peer: on(backends[isShared ? 0 : 1]) };
   };
@@ -24,7 +24,7 @@ async function failuresOf(overrides: Overrides, isShared = true): Promise<string
 }
 
 it('the suite passes a store that keeps the contract', async () => {
-  expect(await failuresOf({})).toEqual([]);
+  expect(await failuresOf(() => ({}))).toEqual([]);
 });
 
 it('the suite needs no peer, and closes what the setup has opened', async () => {
@@ -37,135 +37,85 @@ it('the suite needs no peer, and closes what the setup has opened', async () => 
 });
 
 it('the suite fails a store that keeps its holders from other processes', async () => {
-  const failed = await failuresOf({}, false);
+  const failed = await failuresOf(() => ({}), false);
   expect(failed).toContain('gives a code to the first holder, and refuses the next');
   expect(failed).toContain('lets 3 of 500 hold a code that all take at once');
 });
 
-/** What is broken, one test that must fail for it, and how it is broken. */
-const BROKEN: [string, string, Overrides][] = [
-  [
-    'lets everybody in',
-    'gives a code to the first holder, and refuses the next',
-    { take: async () => true },
-  ],
-  [
-    'refuses a holder who comes again',
-    'gives a code to the first holder, and refuses the next',
-    {
+/** By the test that must fail: what is broken, and how. */
+const BROKEN: Record<string, Record<string, Break>> = {
+  'gives a code to the first holder, and refuses the next': {
+    'lets everybody in': () => ({ take: async () => true }),
+    'refuses a holder who comes again': (inner) => ({
+      take: async (code, holder, max) =>
+        (await inner.holders(code)).length < max && inner.take(code, holder, max),
+    }),
+    'gives something true-like': (inner) => ({
+      take: async (...args) => ((await inner.take(...args)) ? 1 : 0) as never,
+    }),
+  },
+  'lets 3 of 500 hold a code that all take at once': {
+    'counts first and adds then': (inner) => ({
       async take(code, holder, max) {
-        return (await this.inner.holders(code)).length < max && this.inner.take(code, holder, max);
-      },
-    },
-  ],
-  [
-    'gives something true-like',
-    'gives a code to the first holder, and refuses the next',
-    {
-      async take(...args) {
-        return ((await this.inner.take(...args)) ? 1 : 0) as never;
-      },
-    },
-  ],
-  [
-    'counts first and adds then',
-    'lets 3 of 500 hold a code that all take at once',
-    {
-      async take(code, holder, max) {
-        const holders = await this.inner.holders(code);
+        const holders = await inner.holders(code);
         if (holders.includes(holder)) return true;
         if (holders.length >= max) return false;
         await Promise.resolve();
-        return this.inner.take(code, holder, Number.MAX_SAFE_INTEGER);
+        return inner.take(code, holder, Number.MAX_SAFE_INTEGER);
       },
-    },
-  ],
-  [
-    'adds first and takes back what was too much',
-    'lets 3 of 500 hold a code that all take at once',
-    {
+    }),
+    'adds first and takes back what was too much': (inner) => ({
       async take(code, holder, max) {
-        await this.inner.take(code, holder, Number.MAX_SAFE_INTEGER);
-        if ((await this.inner.holders(code)).length <= max) return true;
-        await this.inner.release(code, holder);
+        await inner.take(code, holder, Number.MAX_SAFE_INTEGER);
+        if ((await inner.holders(code)).length <= max) return true;
+        await inner.release(code, holder);
         return false;
       },
-    },
-  ],
-  [
-    'always allows one',
-    'gives a code to as many holders as max',
-    {
-      take(code, holder) {
-        return this.inner.take(code, holder, 1);
-      },
-    },
-  ],
-  [
-    'drops holders when max is lowered',
-    'gives a code to as many holders as max',
-    {
+    }),
+  },
+  'gives a code to as many holders as max': {
+    'always allows one': (inner) => ({ take: (code, holder) => inner.take(code, holder, 1) }),
+    'drops holders when max is lowered': (inner) => ({
       async take(code, holder, max) {
-        for (const each of (await this.inner.holders(code)).slice(max)) {
-          await this.inner.release(code, each);
-        }
-        return this.inner.take(code, holder, max);
+        const dropped = (await inner.holders(code)).slice(max);
+        for (const each of dropped) await inner.release(code, each);
+        return inner.take(code, holder, max);
       },
-    },
-  ],
-  ['releases nobody', 'releases one holder, and no other', { release: async () => {} }],
-  [
-    'always releases all',
-    'releases one holder, and no other',
-    {
-      release(code) {
-        return this.inner.release(code);
-      },
-    },
-  ],
-  [
-    'releases no more than one',
-    'releases all holders of a code, and of no other',
-    {
+    }),
+  },
+  'releases one holder, and no other': {
+    'releases nobody': () => ({ release: async () => {} }),
+    'always releases all': (inner) => ({ release: (code) => inner.release(code) }),
+  },
+  'releases all holders of a code, and of no other': {
+    'releases no more than one': (inner) => ({
       async release(code, holder) {
-        const [first = ''] = await this.inner.holders(code);
-        if (first !== '') await this.inner.release(code, holder ?? first);
+        const [first = ''] = await inner.holders(code);
+        if (first !== '') await inner.release(code, holder ?? first);
       },
-    },
-  ],
-  [
-    'ignores the case of holders',
-    'keeps holders apart, whatever their ids are',
-    {
-      take(code, holder, max) {
-        return this.inner.take(code, holder.toLowerCase(), max);
-      },
-    },
-  ],
-  [
-    'counts a holder each time',
-    'counts a holder once that takes 50 times at once',
-    {
+    }),
+  },
+  'keeps holders apart, whatever their ids are': {
+    'ignores the case of holders': (inner) => ({
+      take: (code, holder, max) => inner.take(code, holder.toLowerCase(), max),
+    }),
+  },
+  'counts a holder once that takes 50 times at once': {
+    'counts a holder each time': (inner) => ({
       async take(code, holder, max) {
         await Promise.resolve();
-        return this.inner.take(code, `${holder}${Math.random()}`, max);
+        return inner.take(code, `${holder}${Math.random()}`, max);
       },
-    },
-  ],
-  [
-    'has one record for all codes',
-    'takes and releases many codes at once',
-    {
-      holders() {
-        return this.inner.holders('all of them');
-      },
-      take(_code, holder, max) {
-        return this.inner.take('all of them', holder, max);
-      },
-    },
-  ],
-];
+    }),
+  },
+  'takes and releases many codes at once': {
+    'has one record for all codes': (inner) => ({
+      holders: () => inner.holders('all of them'),
+      take: (_code, holder, max) => inner.take('all of them', holder, max),
+    }),
+  },
+};
 
-it.each(BROKEN)('the suite fails a store that %s', async (_what, test, overrides) => {
-  expect(await failuresOf(overrides)).toContain(test);
+it.each(brokenRows(BROKEN))('the suite fails a store that %s', async (_what, test, breakIt) => {
+  expect(await failuresOf(breakIt)).toContain(test);
 });

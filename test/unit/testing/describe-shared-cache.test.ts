@@ -1,7 +1,7 @@
 import type { SharedCache, SharedRow } from 'marketgate';
 import { describeSharedCache } from 'marketgate/testing';
 import { expect, it, vi } from 'vitest';
-import { collector, HandClock } from '../stores/support.js';
+import { brokenRows, collector, HandClock } from '../stores/support.js';
 
 /** The server that several caches share. */
 class Backend {
@@ -58,18 +58,17 @@ class Reference implements SharedCache {
   }
 }
 
-type Overrides = { [K in keyof SharedCache]?: unknown } & ThisType<
-  Reference & Record<'inner', Reference>
->;
+/** Replaces some methods of a cache, whose own ones `inner` has. */
+type Break = (inner: Reference) => { [K in keyof SharedCache]?: SharedCache[K] | undefined };
 
 /** Runs the suite, in no time, on caches with some methods replaced; gives the names of failed tests. */
-async function failuresOf(overrides: Overrides, isShared = true): Promise<string[]> {
+async function failuresOf(breakIt: Break, isShared = true): Promise<string[]> {
   const { runner, failures } = collector();
   const make = () => {
     const { clock, advance } = new HandClock();
     const backend = new Backend(clock);
     const cacheOn = (each: Backend) =>
-      Object.assign(new Reference(each), { inner: new Reference(each) }, overrides) as SharedCache;
+      Object.assign(new Reference(each), breakIt(new Reference(each))) as SharedCache;
     const peer = cacheOn(isShared ? backend : new Backend(clock));
     return { cache: cacheOn(backend), peer, clock, advance };
   };
@@ -84,138 +83,96 @@ async function failuresOf(overrides: Overrides, isShared = true): Promise<string
   }
 }
 
-const without = (...methods: string[]): Overrides =>
-  Object.fromEntries(methods.map((method) => [method, undefined]));
+const without =
+  (...methods: string[]): Break =>
+  () =>
+    Object.fromEntries(methods.map((method) => [method, undefined]));
 
-it.each<[string, Overrides]>([
-  ['keeps the whole contract', {}],
+it.each<[string, Break]>([
+  ['keeps the whole contract', without()],
   ['has no optional method', without('lock', 'subscribe', 'publish', 'read', 'write')],
   ['has no order', without('read', 'write')],
-])('the suite passes a cache that %s', async (_what, overrides) => {
-  expect(await failuresOf(overrides)).toEqual([]);
+])('the suite passes a cache that %s', async (_what, breakIt) => {
+  expect(await failuresOf(breakIt)).toEqual([]);
 });
 
 it('the suite fails a cache that keeps its values from other processes', async () => {
-  const failed = await failuresOf({}, false);
+  const failed = await failuresOf(without(), false);
   expect(failed).toContain('gives back the last value set, here and in another process');
 });
 
-/** What is broken, one test that must fail for it, and how it is broken. */
-const BROKEN: [string, string, Overrides][] = [
-  [
-    'gives undefined for an empty string',
-    'gives back the last value set, here and in another process',
-    {
-      async get(key: string) {
-        return (await this.inner.get(key)) || undefined;
-      },
-    },
-  ],
-  [
-    'never expires a value',
-    'forgets a value after its ttl',
-    {
-      set(key: string, value: string) {
-        return this.inner.set(key, value, Number.POSITIVE_INFINITY);
-      },
-    },
-  ],
-  [
-    'gives a lock to everybody',
-    'gives a lock to one, until it is released (if it has lock)',
-    { lock: async () => async () => {} },
-  ],
-  [
-    'reads first and locks then',
-    'gives a lock to one of 50 that ask at once (if it has lock)',
-    {
-      async lock(key: string, ttl: number) {
-        const { locks, clock } = this.backend;
+/** By the test that must fail: what is broken, and how. */
+const BROKEN: Record<string, Record<string, Break>> = {
+  'gives back the last value set, here and in another process': {
+    'gives undefined for an empty string': (inner) => ({
+      get: async (key) => (await inner.get(key)) || undefined,
+    }),
+  },
+  'forgets a value after its ttl': {
+    'never expires a value': (inner) => ({ set: (key, value) => inner.set(key, value, Infinity) }),
+  },
+  'gives a lock to one, until it is released': {
+    'gives a lock to everybody': () => ({ lock: async () => async () => {} }),
+  },
+  'gives a lock to one of 50 that ask at once': {
+    'reads first and locks then': ({ backend: { locks, clock } }) => ({
+      async lock(key, ttl) {
         if ((locks.get(key)?.end ?? 0) > clock()) return undefined;
         await Promise.resolve();
         locks.set(key, { owner: Symbol(key), end: clock() + ttl });
         return async () => void locks.delete(key);
       },
-    },
-  ],
-  [
-    "releases another's lock",
-    'releases a lock after its ttl (if it has lock)',
-    {
-      async lock(key: string, ttl: number) {
-        const release = await this.inner.lock(key, ttl);
-        return release && (async () => void this.backend.locks.delete(key));
-      },
-    },
-  ],
-  [
-    'locks for ever',
-    'releases a lock after its ttl (if it has lock)',
-    {
-      lock(key: string) {
-        return this.inner.lock(key, Number.POSITIVE_INFINITY);
-      },
-    },
-  ],
-  [
-    'publishes all keys as an empty one',
-    'publishes a key, or all keys, to every process (if it has subscribe and publish)',
-    {
-      publish(key: string | undefined) {
-        return this.inner.publish(key ?? '');
-      },
-    },
-  ],
-  [
-    'goes on after the end of a subscription',
-    'ends one subscription and no other (if it has subscribe and publish)',
-    {
-      async subscribe(onInvalidate: (key: string | undefined) => void) {
-        await this.inner.subscribe(onInvalidate);
+    }),
+  },
+  'releases a lock after its ttl': {
+    "releases another's lock": (inner) => ({
+      lock: async (key, ttl) =>
+        (await inner.lock(key, ttl)) && (async () => void inner.backend.locks.delete(key)),
+    }),
+    'locks for ever': (inner) => ({ lock: (key) => inner.lock(key, Infinity) }),
+  },
+  'publishes a key, or all keys, to every process': {
+    'publishes all keys as an empty one': (inner) => ({
+      publish: (key) => inner.publish(key ?? ''),
+    }),
+    'has subscribe without publish': without('publish'),
+  },
+  'ends one subscription and no other': {
+    'goes on after the end of a subscription': (inner) => ({
+      async subscribe(onInvalidate) {
+        await inner.subscribe(onInvalidate);
         return async () => {};
       },
-    },
-  ],
-  [
-    'has subscribe without publish',
-    'publishes a key, or all keys, to every process (if it has subscribe and publish)',
-    without('publish'),
-  ],
-  [
-    'keeps the last write',
-    'keeps the later of two writes, however they arrive (if it has read and write)',
-    {
-      async write(key: string, value: string, ttl: number, order: number) {
-        this.backend.values.set(key, { value, order, end: this.backend.clock() + ttl });
+    }),
+  },
+  'keeps the later of two writes, however they arrive': {
+    'keeps the last write': ({ backend }) => ({
+      async write(key, value, ttl, order) {
+        backend.values.set(key, { value, order, end: backend.clock() + ttl });
         return true;
       },
-    },
-  ],
-  [
-    'reads first and writes then',
-    'decides in one step between 50 writes at once (if it has read and write)',
-    {
-      async write(key: string, value: string, ttl: number, order: number) {
-        const { values, clock } = this.backend;
+    }),
+  },
+  'decides in one step between 50 writes at once': {
+    'reads first and writes then': ({ backend: { values, clock } }) => ({
+      async write(key, value, ttl, order) {
         if ((values.get(key)?.order ?? 0) >= order) return false;
         await new Promise((resolve) => setTimeout(resolve, (order * 37) % 11));
         values.set(key, { value, order, end: clock() + ttl });
         return true;
       },
-    },
-  ],
-  [
-    'gives a time that goes back',
-    'gives all processes one time, which never goes back (if it has read and write)',
-    {
-      async read(key: string) {
-        const row = await this.inner.read(key);
-        return { ...row, now: row.now - this.backend.ticks * 10 };
+    }),
+  },
+  'gives all processes one time, which never goes back': {
+    'gives a time that goes back': (inner) => ({
+      async read(key) {
+        const row = await inner.read(key);
+        return { ...row, now: row.now - inner.backend.ticks * 10 };
       },
-    },
-  ],
-];
+    }),
+  },
+};
 
-it.each(BROKEN)('the suite fails a cache that %s', async (_what, test, overrides) => {
-  expect(await failuresOf(overrides)).toContain(test);
+it.each(brokenRows(BROKEN))('the suite fails a cache that %s', async (_what, test, breakIt) => {
+  expect(await failuresOf(breakIt)).toContain(test);
 });

@@ -1,7 +1,7 @@
 import { type AccessToken, MemoryTokenStore, type TokenStore } from 'marketgate';
 import { describeTokenStore, type TestRunner, type TokenStoreSetup } from 'marketgate/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { collector, HandClock } from '../stores/support.js';
+import { brokenRows, collector, HandClock } from '../stores/support.js';
 
 /** A store that keeps the contract; tests break it in one point at a time. */
 class Reference implements TokenStore {
@@ -29,293 +29,196 @@ class Reference implements TokenStore {
   }
 }
 
-type Overrides = { [K in keyof TokenStore | 'key']?: unknown } & ThisType<
-  Reference & Record<'inner', Reference>
->;
-
-/** A reference store with some methods replaced; `this.inner` has the original ones. */
-function broken(overrides: Overrides, clock: () => number): TokenStore {
-  const store = new Reference(clock);
-  const original = {
-    get: store.get.bind(store),
-    set: store.set.bind(store),
-    claim: store.claim.bind(store),
-  };
-  return Object.assign(store, { inner: original }, overrides) as TokenStore;
-}
+type Methods = { [K in keyof TokenStore]?: TokenStore[K] | undefined } & {
+  key?: Reference['key'];
+};
+/** Replaces some methods of a store, whose own ones `inner` has. */
+type Break = (inner: Reference) => Methods;
 
 /** Runs the suite on a store and gives the names of the tests that failed. */
-function failuresOf(overrides: Overrides): Promise<string[]> {
+function failuresOf(breakIt: Break): Promise<string[]> {
   const { runner, failures } = collector();
   const make = (): TokenStoreSetup => {
     const { clock, advance } = new HandClock();
-    return { store: broken(overrides, clock), clock, advance };
+    const inner = new Reference(clock);
+    const { key = inner.key, ...methods } = breakIt(inner);
+    inner.key = key;
+    const store = {
+      get: (userId: string) => inner.get(userId),
+      set: (userId: string, token: AccessToken) => inner.set(userId, token),
+      delete: (userId: string) => inner.delete(userId),
+      claim: (name: string, ttl: number) => inner.claim(name, ttl),
+      ...methods,
+    } as TokenStore;
+    return { store, clock, advance };
   };
   describeTokenStore('a store', make, runner);
   return failures();
 }
 
-it.each<[string, Overrides]>([
-  ['keeps the contract', {}],
-  ['has no claim, which is optional', { claim: undefined }],
-])('the suite passes a store that %s', async (_what, overrides) => {
-  expect(await failuresOf(overrides)).toEqual([]);
+it.each<[string, Break]>([
+  ['keeps the contract', () => ({})],
+  ['has no claim, which is optional', () => ({ claim: undefined })],
+])('the suite passes a store that %s', async (_what, breakIt) => {
+  expect(await failuresOf(breakIt)).toEqual([]);
 });
 
-/** What is broken, one test that must fail for it, and how it is broken. */
-const BROKEN: [string, string, Overrides][] = [
-  ["gives another user's token", 'keeps users apart', { key: () => 'everybody' }],
-  [
-    'gives null for nothing',
-    'gives undefined for an unknown user',
-    {
-      async get(userId: string) {
-        return (await this.inner.get(userId)) ?? null;
+/** By the test that must fail: what is broken, and how. */
+const BROKEN: Record<string, Record<string, Break>> = {
+  'gives undefined for an unknown user': {
+    'gives null for nothing': (inner) => ({
+      get: async (id) => (await inner.get(id)) ?? (null as never),
+    }),
+    'keeps rows in a plain object': () => ({ get: async (id) => ({})[id] }),
+  },
+  'gives back exactly what was set': {
+    'keeps seconds only': (inner) => ({
+      set: (id, token) =>
+        inner.set(id, { ...token, issuedAt: Math.floor(token.issuedAt / 1000) * 1000 }),
+    }),
+    'keeps 255 characters only': (inner) => ({
+      set: (id, token) => inner.set(id, { ...token, value: token.value.slice(0, 255) }),
+    }),
+    'gives a token once': (inner) => ({
+      get: (id) => inner.get(id).finally(() => inner.rows.delete(id)),
+    }),
+  },
+  'replaces the old token by a new one': {
+    'keeps the first token for ever': (inner) => ({
+      set: async (id, token) => void (inner.rows.has(id) || (await inner.set(id, token))),
+    }),
+  },
+  'deletes a token, and can keep one again': {
+    'deletes nothing': () => ({ delete: async () => {} }),
+    'fails when there is nothing to delete': (inner) => ({
+      async delete(id) {
+        if (!inner.rows.delete(id)) throw new Error('nothing there');
       },
+    }),
+  },
+  'keeps users apart': {
+    "gives another user's token": () => ({ key: () => 'everybody' }),
+    'deletes everything': (inner) => ({ delete: async () => inner.rows.clear() }),
+  },
+  'keeps a copy, and gives a copy': {
+    'shares the object that it is given': (inner) => ({
+      set: async (id, token) => void inner.rows.set(id, token),
+    }),
+    'shares the object that it holds': (inner) => ({
+      get: async (id) => (await inner.get(id)) && inner.rows.get(id),
+    }),
+  },
+  'handles many calls at once': {
+    'keeps only one of those set at once': (inner) => {
+      let isBusy = false;
+      return {
+        async set(id, token) {
+          if (isBusy) return;
+          isBusy = true;
+          await inner.set(id, token);
+          isBusy = false;
+        },
+      };
     },
-  ],
-  [
-    'keeps rows in a plain object',
-    'gives undefined for an unknown user',
-    { get: async (userId: string) => ({})[userId] },
-  ],
-  [
-    'keeps seconds only',
-    'gives back exactly what was set',
-    {
-      set(userId: string, token: AccessToken) {
-        const issuedAt = Math.floor(token.issuedAt / 1000) * 1000;
-        return this.inner.set(userId, { ...token, issuedAt });
+  },
+  'forgets a token when it expires': {
+    'never expires a token': ({ rows }) => ({ get: async (id) => copyOf(rows.get(id)) }),
+    'expires every token with the first one': (inner) => ({
+      async set(id, token) {
+        if (!inner.claims.has(id)) inner.claims.set(id, token.expiresAt);
+        await inner.set(id, token);
       },
-    },
-  ],
-  [
-    'keeps 255 characters only',
-    'gives back exactly what was set',
-    {
-      set(userId: string, token: AccessToken) {
-        return this.inner.set(userId, { ...token, value: token.value.slice(0, 255) });
+      get: async (id) => ((inner.claims.get(id) ?? 0) > inner.clock() ? inner.get(id) : undefined),
+    }),
+    'expires tokens a minute early': (inner) => ({
+      async get(id) {
+        const token = await inner.get(id);
+        return token && token.expiresAt - 60_000 > inner.clock() ? token : undefined;
       },
-    },
-  ],
-  [
-    'keeps the first token for ever',
-    'replaces the old token by a new one',
-    {
-      async set(userId: string, token: AccessToken) {
-        if (!this.rows.has(userId)) await this.inner.set(userId, token);
+    }),
+  },
+  'drops a token for one that has expired': {
+    'keeps an expired token': ({ rows, clock }) => ({
+      async get(id) {
+        const token = copyOf(rows.get(id));
+        return token && token.issuedAt + 3 * 3_600_000 > clock() ? token : undefined;
       },
-    },
-  ],
-  [
-    'gives a token once',
-    'gives back exactly what was set',
-    {
-      async get(userId: string) {
-        const token = await this.inner.get(userId);
-        this.rows.delete(userId);
-        return token;
+    }),
+    'keeps the old token when the new one has expired': (inner) => ({
+      set: async (id, token) => {
+        if (token.expiresAt > inner.clock()) await inner.set(id, token);
       },
-    },
-  ],
-  ['deletes nothing', 'deletes a token, and can keep one again', { delete: async () => {} }],
-  [
-    'deletes everything',
-    'keeps users apart',
-    {
-      async delete() {
-        this.rows.clear();
+    }),
+  },
+  'accepts a user id with blanks': {
+    'refuses some user ids': () => ({
+      key(id) {
+        if (/[^\w]/.test(id)) throw new Error('bad key');
+        return id;
       },
-    },
-  ],
-  [
-    'fails when there is nothing to delete',
-    'deletes a token, and can keep one again',
-    {
-      async delete(userId: string) {
-        if (!this.rows.delete(userId)) throw new Error('nothing there');
-      },
-    },
-  ],
-  [
-    'shares the object that it is given',
-    'keeps a copy, and gives a copy',
-    {
-      async set(userId: string, token: AccessToken) {
-        this.rows.set(userId, token);
-      },
-    },
-  ],
-  [
-    'shares the object that it holds',
-    'keeps a copy, and gives a copy',
-    {
-      async get(userId: string) {
-        return (await this.inner.get(userId)) && this.rows.get(userId);
-      },
-    },
-  ],
-  [
-    'keeps only one of those set at once',
-    'handles many calls at once',
-    {
-      async set(userId: string, token: AccessToken) {
-        if (this.claims.has('busy')) return;
-        this.claims.set('busy', 1);
-        await this.inner.set(userId, token);
+    }),
+  },
+  ...differOnly({
+    'by a blank at the end': (id) => id.trim(),
+    'by capitals': (id) => id.toLowerCase(),
+    'after 5,000 characters': (id) => id.slice(0, 255),
+    'in how é is written': (id) => id.normalize(),
+    'by dashes': (id) => id.replaceAll('--', ''),
+    'by escaping': (id) => id.replaceAll('%2F', '/'),
+  }),
+  'grants the first claim of each name, and no other': {
+    'grants each claim': () => ({ claim: async () => true }),
+    'grants no claim': () => ({ claim: async () => false }),
+    'has one claim for all names': (inner) => ({ claim: (_name, ttl) => inner.claim('all', ttl) }),
+  },
+  'grants one of 50 claims made at once': {
+    'reads first and writes then': ({ claims, clock }) => ({
+      async claim(name, ttl) {
+        const isTaken = (claims.get(name) ?? 0) > clock();
         await Promise.resolve();
-        this.claims.delete('busy');
-      },
-    },
-  ],
-  [
-    'never expires a token',
-    'forgets a token when it expires',
-    {
-      async get(userId: string) {
-        const token = this.rows.get(userId);
-        return token && { ...token };
-      },
-    },
-  ],
-  [
-    'keeps an expired token',
-    'drops a token for one that has expired',
-    {
-      async get(userId: string) {
-        const token = this.rows.get(userId);
-        const isRecent = token && token.issuedAt + 3 * 3_600_000 > this.clock();
-        return isRecent ? { ...token } : undefined;
-      },
-    },
-  ],
-  [
-    'keeps the old token when the new one has expired',
-    'drops a token for one that has expired',
-    {
-      async set(userId: string, token: AccessToken) {
-        if (token.expiresAt > this.clock()) await this.inner.set(userId, token);
-      },
-    },
-  ],
-  [
-    'expires every token with the first one',
-    'forgets a token when it expires',
-    {
-      async set(userId: string, token: AccessToken) {
-        if (!this.claims.has(userId)) this.claims.set(userId, token.expiresAt);
-        await this.inner.set(userId, token);
-      },
-      async get(userId: string) {
-        return (this.claims.get(userId) ?? 0) > this.clock() ? this.inner.get(userId) : undefined;
-      },
-    },
-  ],
-  [
-    'expires tokens a minute early',
-    'forgets a token when it expires',
-    {
-      async get(userId: string) {
-        const token = await this.inner.get(userId);
-        return token && token.expiresAt - 60_000 > this.clock() ? token : undefined;
-      },
-    },
-  ],
-  ...(
-    [
-      ['trims user ids', 'by a blank at the end', (id) => id.trim()],
-      ['ignores capitals', 'by capitals', (id) => id.toLowerCase()],
-      ['cuts user ids', 'after 5,000 characters', (id) => id.slice(0, 255)],
-      ['normalises user ids', 'in how é is written', (id) => id.normalize()],
-      ['strips what could be code', 'by dashes', (id) => id.replaceAll('--', '')],
-      ['decodes user ids', 'by escaping', (id) => id.replaceAll('%2F', '/')],
-    ] satisfies [string, string, (id: string) => string][]
-  ).map(([what, difference, key]): [string, string, Overrides] => [
-    what,
-    `keeps user ids apart that differ only ${difference}`,
-    { key },
-  ]),
-  [
-    'refuses some user ids',
-    'accepts a user id with blanks',
-    {
-      key(userId: string) {
-        if (/[^\w]/.test(userId)) throw new Error('bad key');
-        return userId;
-      },
-    },
-  ],
-  [
-    'grants each claim',
-    'grants the first claim of each name, and no other (if it has claim)',
-    { claim: async () => true },
-  ],
-  [
-    'grants no claim',
-    'grants the first claim of each name, and no other (if it has claim)',
-    { claim: async () => false },
-  ],
-  [
-    'reads first and writes then',
-    'grants one of 50 claims made at once (if it has claim)',
-    {
-      async claim(name: string, ttl: number) {
-        const isTaken = (this.claims.get(name) ?? 0) > this.clock();
-        await Promise.resolve();
-        this.claims.set(name, this.clock() + ttl);
+        claims.set(name, clock() + ttl);
         return !isTaken;
       },
-    },
-  ],
-  [
-    'has one claim for all names',
-    'grants the first claim of each name, and no other (if it has claim)',
-    {
-      claim(_name: string, ttl: number) {
-        return this.inner.claim('all', ttl);
-      },
-    },
-  ],
-  [
-    'keeps claims where the tokens are',
-    'keeps claims and tokens apart (if it has claim)',
-    {
-      async claim(name: string) {
-        if (this.rows.has(name)) return false;
-        this.rows.set(name, { value: 'claim', issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER });
+    }),
+  },
+  'keeps claims and tokens apart': {
+    'keeps claims where the tokens are': ({ rows }) => ({
+      async claim(name) {
+        if (rows.has(name)) return false;
+        rows.set(name, { value: 'claim', issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER });
         return true;
       },
-    },
-  ],
-  ...(
-    [
-      ['claims for ever', () => Number.POSITIVE_INFINITY],
-      ['frees a claim at once', (ttl) => Math.min(ttl, 100)],
-    ] satisfies [string, (ttl: number) => number][]
-  ).map(([what, ttlOf]): [string, string, Overrides] => [
-    what,
-    'frees a name after its ttl, and not before (if it has claim)',
-    {
-      claim(name: string, ttl: number) {
-        return this.inner.claim(name, ttlOf(ttl));
-      },
-    },
-  ]),
-  [
-    'prolongs a claim with each further one',
-    'frees a name after its ttl, and not before (if it has claim)',
-    {
-      async claim(name: string, ttl: number) {
-        const isGranted = await this.inner.claim(name, ttl);
-        this.claims.set(name, this.clock() + ttl);
+    }),
+  },
+  'frees a claimed name after its ttl, and not before': {
+    'claims for ever': (inner) => ({ claim: (name) => inner.claim(name, Infinity) }),
+    'frees a claim at once': (inner) => ({
+      claim: (name, ttl) => inner.claim(name, Math.min(ttl, 100)),
+    }),
+    'prolongs a claim with each further one': (inner) => ({
+      async claim(name, ttl) {
+        const isGranted = await inner.claim(name, ttl);
+        inner.claims.set(name, inner.clock() + ttl);
         return isGranted;
       },
-    },
-  ],
-];
+    }),
+  },
+};
 
-it.each(BROKEN)('the suite fails a store that %s', async (_what, test, overrides) => {
-  expect(await failuresOf(overrides)).toContain(test);
+const copyOf = (token: AccessToken | undefined) => token && { ...token };
+
+/** Stores that take different ids for one. */
+function differOnly(keys: Record<string, (id: string) => string>) {
+  return Object.fromEntries(
+    Object.entries(keys).map(([how, key]): [string, Record<string, Break>] => [
+      `keeps user ids apart that differ only ${how}`,
+      { [`does not see a difference ${how}`]: () => ({ key }) },
+    ]),
+  );
+}
+
+it.each(brokenRows(BROKEN))('the suite fails a store that %s', async (_what, test, breakIt) => {
+  expect(await failuresOf(breakIt)).toContain(test);
 });
 
 describe('a store whose clock cannot be moved', () => {
