@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache } from 'marketgate/redis';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { redisIsMissing, SOON } from '../../support/redis-server.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisIsMissing } from '../../support/redis-server.js';
 import { EveryClient } from './support/every-client.js';
 
 const HOUR = 3_600_000;
@@ -44,23 +44,6 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     } finally {
       await clients.onServers((server) => server.configSet('maxmemory', '0'));
     }
-  });
-
-  it('gives back a lock that it got only when nobody waited any more', async () => {
-    const key = randomUUID();
-    await clients.onServers((server) => server.freeze());
-    try {
-      await clients.each(async ({ client }, kind) => {
-        const hasty = new RedisCache({ client, prefix: kind, timeout: 20 });
-        await expect(hasty.lock(key, HOUR)).rejects.toMatchObject({ code: 'store_unavailable' });
-      });
-    } finally {
-      await clients.onServers((server) => server.thaw());
-    }
-    await clients.each(async ({ client }, kind) => {
-      const patient = new RedisCache({ client, prefix: kind, timeout });
-      await vi.waitFor(async () => expect(await patient.lock(key, HOUR)).toBeDefined(), SOON);
-    });
   });
 
   it('stores values and locks under the prefix, apart, and with an expiry', async () => {

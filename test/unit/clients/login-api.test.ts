@@ -91,12 +91,6 @@ describe('exchange', () => {
     });
   });
 
-  it('is sent once whatever retries says: the auth_key may be spent all the same', async () => {
-    const { loginApi, service } = serving(() => page(502), { retries: 2 });
-    expect((await rejection(loginApi.exchange(AUTH_KEY))).code).toBe('service_unavailable');
-    expect(service.count()).toBe(1);
-  });
-
   it.each([undefined, null, '', ' ', 7, ['a'], 'x'.repeat(2049)])(
     'of %j, which is no auth_key, makes no request, and does not repeat it',
     async (authKey) => {

@@ -155,15 +155,9 @@ describe('a row that counts as none', () => {
     await expectUnreadable(store);
   });
 
-  it.each([
-    ['no version', { user: 'anna', ...tokenOf() }],
-    ['another version', { v: 2, user: 'anna', ...tokenOf() }],
-    ['no user', { v: 1, ...tokenOf() }],
-    ['no token', { v: 1, user: 'anna' }],
-    ['null', null],
-    ['text', 'anna'],
-  ])('is one of ours with %s in it', async (_what, content) => {
+  it('is one of ours with another version in it', async () => {
     const { inner, store } = await withToken();
+    const content = { v: 2, user: 'anna', ...tokenOf() };
     inner.rows.set('anna', { ...tokenOf(), value: sealedOf(content) });
     await expectUnreadable(store);
   });
