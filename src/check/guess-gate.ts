@@ -195,12 +195,12 @@ export function guessGate(
   attemptsOf.set(keyApi, attempts);
 
   const reserve = async (client: string): Promise<Reservation> => {
-    const shared = attempts.log.reserve(client, settings);
-    if (!shared.isAllowed || own === undefined) return shared;
+    const counted = attempts.log.reserve(client, settings);
+    if (!counted.isAllowed || own === undefined) return counted;
     // A limit that fails refuses no customer, because it protects a quota, not access.
     const reservation = await (async () => own.reserve(client))().catch(() => undefined);
     const refund = async (): Promise<void> => {
-      await shared.refund();
+      await counted.refund();
       if (reservation?.isAllowed) await reservation.refund();
     };
     if (reservation?.isAllowed !== false) return { isAllowed: true, refund };

@@ -134,7 +134,7 @@ export async function checkPurchase(
   if (!['string', 'number', 'undefined'].includes(typeof client)) {
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
-  const check = purchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
+  const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
   const { isOutage: _, ...decision } = await check(code, undefined, (request) => request(signal));
   return decision;
 }
@@ -181,7 +181,7 @@ export const andThen = <T, U>(
  * @param clientOf gives the client key. Called only when the cache has no answer.
  * @throws TypeError that names the wrong option.
  */
-export function purchaseCheck<About>(
+export function makePurchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
   options: PurchaseCheckOptions<About, HolderId | ((about: About) => HolderId)>,
@@ -189,7 +189,7 @@ export function purchaseCheck<About>(
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const itemsFor = itemsOption(owner, options.item);
-  const checkPurchased = checkConditions(owner, options, keyApi.clock ?? Date.now);
+  const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
   const hold = 'holder' in options ? holderOption(owner, options.holder) : undefined;
   const { fresh } = options;
   if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
@@ -208,7 +208,7 @@ export function purchaseCheck<About>(
     const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
     const decide = (purchase: Purchase | null): MaybePromise<CheckResult> => {
       if (purchase === null) return unknownCode();
-      const result = checkPurchased(purchase, items, about);
+      const result = checkConditions(purchase, items, about);
       // Last, so that a refused purchase is held by nobody.
       return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
     };
@@ -266,7 +266,7 @@ function refuse(purchase: Purchase, code: MarketgateErrorCode, why: string): Che
 }
 
 /** Checks the options. Gives the function that checks a valid purchase against the conditions. */
-function checkConditions<About>(
+function makeConditionCheck<About>(
   owner: string,
   conditions: PurchaseConditions<About>,
   clock: () => number,

@@ -8,9 +8,9 @@ import {
   type HolderId,
   isAbsent,
   isThenable,
+  makePurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
-  purchaseCheck,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import { asError, type MarketgateError } from '../errors.js';
@@ -76,7 +76,7 @@ export function requirePurchase(
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
-  const { checkRequest, headers } = requestCheck(owner, keyApi, given);
+  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
   const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
@@ -145,7 +145,7 @@ export function loadPurchase(
 ): Middleware {
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
-  const { checkRequest, headers } = requestCheck(owner, keyApi, given);
+  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
   return loader(async (req, res, context) => {
     const result = await checkRequest(req, res);
     storeResult(context, result);
@@ -156,13 +156,13 @@ export function loadPurchase(
 }
 
 /** Makes the function that reads and checks a request's code; also lists the headers that it reads. */
-function requestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
+function makeRequestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
   warnIfInHandler();
   const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()) } = options;
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const check = purchaseCheck<Request>(owner, keyApi, options, (req, gate) =>
+  const check = makePurchaseCheck<Request>(owner, keyApi, options, (req, gate) =>
     gate.keyGenerator(req),
   );
   // An id that is the same for all visitors would let them share a code.

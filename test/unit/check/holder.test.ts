@@ -357,26 +357,6 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     ]);
   });
 
-  it('gives onDenied the purchase, and loadPurchase the denial', async () => {
-    const denials: unknown[] = [];
-    const { ask, code } = await open({
-      onDenied(denial, _req, res) {
-        denials.push([denial.code, denial.purchase?.purchase_code]);
-        res.status(denial.status).end();
-      },
-    });
-    await ask('anna', '/load').expect(200, { verdict: 'valid', hasPurchase: true });
-    await ask('bert', '/load').expect(200, {
-      ...{ verdict: 'invalid', code: 'purchase_held', hasPurchase: false },
-    });
-    await ask('bert').expect(403);
-    await ask(undefined).expect(401);
-    expect(denials).toEqual([
-      ['purchase_held', code('supported')],
-      ['login_required', code('supported')],
-    ]);
-  });
-
   it.each([
     ['deny', 503, '/'],
     ['allow', 200, '/'],
@@ -392,20 +372,6 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     // Who is refused for another reason is not let in by it.
     expect((await ask(undefined, path)).body).not.toMatchObject({ verdict: 'unknown' });
     expect(onDenied).toHaveBeenCalledTimes(path === '/' ? 1 : 0);
-  });
-
-  it.each(['/', '/load'])('an id that throws goes to next, at %s', async (path) => {
-    const id = () => {
-      throw new MarketgateError('access_token_expired', 'mine');
-    };
-    const { ask, store } = await open({
-      onUnknown: 'allow',
-      holder: { store: new MemoryHolderStore(), id },
-    });
-    for (let i = 0; i < 2; i++) {
-      expect((await ask('anna', path)).body).toMatchObject({ code: 'access_token_expired' });
-    }
-    expect(await store.holders(CODE)).toEqual([]);
   });
 });
 

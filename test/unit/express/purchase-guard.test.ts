@@ -11,6 +11,7 @@ import {
   MarketgateError,
   type MarketgateErrorCode,
   type MarketplaceContext,
+  MemoryHolderStore,
   type Middleware,
   type Purchase,
   type RequirePurchaseOptions,
@@ -224,6 +225,7 @@ describe('an error of the app’s own', () => {
       ['accept, later', { accept: reject }],
       ['fresh', { fresh: fail }],
       ['keyGenerator', { guessLimit: { keyGenerator: fail } }],
+      ['holder.id', { holder: { store: new MemoryHolderStore(), id: fail } }],
     ];
   };
 
