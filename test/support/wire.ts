@@ -1,6 +1,9 @@
 /** Bodies as interface A and B send them, whole as documented. */
 
 export const CODE = '4f0c1d9e-7a35-4b62-9c1f-0d8e5a7b3c21';
+/** A wrong code, another for each number. */
+export const guess = (i: number): string =>
+  `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 export const KEY = 'a1'.repeat(32);
 
 export const account = {

@@ -13,11 +13,10 @@ import { hear } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
-import { CODE, purchase as onTheWire, success } from '../../support/wire.js';
+import { CODE, guess, purchase as onTheWire, success } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
 const NOW = Date.parse('2026-06-01T12:00:00Z');
-const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
 /** A decision about what was sent, by a service that has this purchase. */
 const decide = (

@@ -13,8 +13,8 @@ import { expressVersions } from '../../support/express-versions.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
 import { hearWarnings } from '../../support/warnings.js';
+import { guess } from '../../support/wire.js';
 
-const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status);
 const count = (answers: { status: number }[], status: number): number =>
   statuses(answers).filter((each) => each === status).length;

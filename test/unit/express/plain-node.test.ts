@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   errorHandler,
   fromQuery,
@@ -14,14 +13,14 @@ import {
   requireLogin,
   requirePurchase,
 } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { listen } from '../../support/listen.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
-import { CODE, purchase } from '../../support/wire.js';
+import { CODE, guess, purchase } from '../../support/wire.js';
 
 // Connect, Fastify's middie, polka, Koa through koa-connect: what all of them have is Node's own request
 // and response, and a `next`. So these run on nothing but that.
 
-const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 const BROWSER = { accept: 'text/html,*/*;q=0.8' };
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void;
@@ -33,17 +32,14 @@ const answer: Handler = (req, res) => {
 /** A bare server: the middleware, then the handler, and `errorHandler` for what goes wrong. */
 async function serve(guard: Middleware, handler: Handler = answer, options = {}) {
   const onError = errorHandler({ log: false, ...options });
-  const server: Server = createServer((req, res) => {
+  const origin = await listen((req, res) => {
     guard(req, res, (error) => {
       if (error === undefined) handler(req, res);
       else onError(error, req, res, () => void res.writeHead(500).end('not handled'));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
   return (headers: Record<string, string> = {}, path = '/') =>
-    fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: 'manual' });
+    fetch(`${origin}${path}`, { headers, redirect: 'manual' });
 }
 
 describe('without Express', () => {

@@ -1,28 +1,13 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { parseSetCookie } from 'cookie';
-import { MarketplaceStrategy, returnTo } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
-import {
-  ATTEMPTS_COOKIE,
-  cookieBrowser,
-  drive,
-  fakeLoginApi,
-  longSecret,
-  requestOf,
-} from '../../support/strategy-harness.js';
+import { ATTEMPTS_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
 
 const COOKIE = 'marketgate.return_to';
-
-function strategyOf(loginAttempts?: { cookieSecret: string }): MarketplaceStrategy {
-  return new MarketplaceStrategy(
-    { loginApi: fakeLoginApi().loginApi, loginAttempts },
-    async ({ profile }) => ({ id: profile.id }),
-  );
-}
 
 describe('saveReturnTo', () => {
   /** Stops a visitor; gives the cookie that was set. */
@@ -90,13 +75,11 @@ describe('saveReturnTo', () => {
 
 describe('the page that a visitor was stopped on, in the session', () => {
   async function logIn(saved: unknown, wanted?: string) {
-    const strategy = strategyOf();
-    const session: Record<string, unknown> = { 'marketgate:returnTo': saved };
-    await drive(strategy, requestOf({}, { session }), { returnTo: wanted });
+    const { session, start, comeBack } = openLogin();
+    session['marketgate:returnTo'] = saved;
+    await start({ returnTo: wanted });
     expect(session).not.toHaveProperty(['marketgate:returnTo']);
-    const req = requestOf({ auth_key: 'k' }, { session });
-    await drive(strategy, req);
-    return returnTo(req);
+    return (await comeBack()).to;
   }
 
   it('is where the login leads, and is taken out of the session', async () => {
@@ -118,14 +101,11 @@ describe('the page that a visitor was stopped on, in the session', () => {
 
 describe('the page that a visitor was stopped on, in a cookie', () => {
   async function logIn(saved: string) {
-    const strategy = strategyOf({ cookieSecret: longSecret() });
-    const browser = cookieBrowser();
+    const { browser, start, comeBack } = openLogin({ where: 'cookie' });
     browser.cookies[COOKIE] = saved;
-    await drive(strategy, browser.request().req);
+    await start();
     expect(browser.cookies[COOKIE]).toBeUndefined();
-    const { req } = browser.request({ auth_key: 'k' });
-    await drive(strategy, req);
-    return returnTo(req);
+    return (await comeBack()).to;
   }
 
   it('is where the login leads, and the cookie is cleared', async () => {
@@ -140,14 +120,14 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
   );
 
   it('is not cleared where there is none', async () => {
-    const browser = cookieBrowser();
-    await drive(strategyOf({ cookieSecret: longSecret() }), browser.request().req);
+    const { browser, start } = openLogin({ where: 'cookie' });
+    await start();
     expect(Object.keys(browser.cookies)).toEqual([ATTEMPTS_COOKIE]);
   });
 
   it('and a request without a session and a response: the error names express-session', async () => {
     const req = { query: {}, headers: { cookie: `${COOKIE}=%2Faccount` } };
-    const [outcome] = await drive(strategyOf(), req);
+    const [outcome] = await drive(openLogin().strategy, req);
     expect(outcome?.[0]).toBe('error');
     expect(String(outcome?.[1])).toContain('express-session');
   });

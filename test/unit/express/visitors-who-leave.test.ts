@@ -1,14 +1,12 @@
-import type { Server } from 'node:http';
 import { get } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { errorHandler, loadItems, requirePurchase } from 'marketgate';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
-import { CODE } from '../../support/wire.js';
+import { listen } from '../../support/listen.js';
+import { CODE, guess } from '../../support/wire.js';
 
-const guess = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const SOON = { timeout: 10_000, interval: 5 };
 
 /** A shop before a service in memory, and visitors who can hang up. */
@@ -21,14 +19,11 @@ async function openShop(make: typeof express = express, limit = 3) {
   async function open(mount: (app: express.Express) => void) {
     const app = make();
     mount(app);
-    const server: Server = app.listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as AddressInfo;
+    const origin = await listen(app);
     /** Asks, and gives the status, or what hangs up. */
     return (path: string, code?: string) => {
       const headers = code === undefined ? {} : { 'x-purchase-code': code };
-      const request = get({ port, host: '127.0.0.1', path, headers, agent: false });
+      const request = get(`${origin}${path}`, { headers, agent: false });
       const status = new Promise<number | undefined>((resolve) => {
         request.once('response', (res) => resolve(res.resume().statusCode));
         request.once('error', () => resolve(undefined));
