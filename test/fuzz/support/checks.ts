@@ -75,6 +75,21 @@ export function checkError(error: unknown, secrets: readonly KnownSecret[]): Mar
   return error;
 }
 
+/** After an answer that asks for a pause, the next call fails without a request. */
+export async function checkPause(
+  service: { readonly requests: readonly unknown[] },
+  secrets: readonly KnownSecret[],
+  call: () => Promise<unknown>,
+): Promise<void> {
+  const sent = service.requests.length;
+  const again = await settled(call());
+  assert.equal(service.requests.length, sent, 'it did not leave the service alone');
+  assert.ok('error' in again);
+  const error = checkError(again.error, secrets);
+  assert.equal(error.code, 'service_unavailable');
+  assert.ok((error.retryAfter ?? 0) > 0, 'it does not say for how long');
+}
+
 /** A text shows no secret. */
 export function checkClean(text: string, secrets: readonly KnownSecret[]): void {
   const found = secretsIn(text, secrets);

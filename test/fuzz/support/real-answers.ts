@@ -51,7 +51,10 @@ export async function realAnswers(): Promise<RealAnswers> {
   const codes = ['supported', 'refunded', 'support-over', 'unsupported'].flatMap(
     (kind) => sandbox.codes.find((code) => code.kind === kind)?.code ?? [],
   );
-  const token = await tokenOf(baseUrl, appId, appSecret);
+  const callback = new URL(sandbox.acceptLogin('3001', { appId }));
+  const auth_key = callback.searchParams.get('auth_key') ?? '';
+  const login = { app_id: appId, app_secret: appSecret, auth_key };
+  const token = String(((await ask('/api/authorize', login)) as Json).access_token);
   for (const dialect of DIALECTS) {
     for (const name of Object.keys(sandbox.dialect)) Reflect.set(sandbox.dialect, name, undefined);
     Object.assign(sandbox.dialect, createSandbox().dialect, dialect);
@@ -87,25 +90,3 @@ const withCode = (body: unknown): unknown =>
   JSON.parse(
     JSON.stringify(body).replace(/("purchase_code":)"[^"]*"/, `$1${JSON.stringify(SECRET.code)}`),
   );
-
-/** Logs a user in as a browser would, and exchanges the auth_key. */
-async function tokenOf(origin: string, appId: string, appSecret: string): Promise<string> {
-  let cookie = '';
-  const visit = async (path: string, form?: Record<string, string>): Promise<Response> => {
-    const response = await fetch(new URL(path, origin), {
-      redirect: 'manual',
-      headers: { cookie },
-      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
-    });
-    cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
-    return response;
-  };
-  const attemptOn = async (response: Response): Promise<string> =>
-    /name="attempt" value="([0-9a-f]+)"/.exec(await response.text())?.[1] ?? '';
-  const attempt = await attemptOn(await visit(`/api/oauth?app_id=${appId}`));
-  await visit('/sandbox/login', { attempt, user_id: '3001' });
-  const end = await visit('/sandbox/consent', { attempt, decision: 'accept' });
-  const [, auth_key = ''] = (end.headers.get('location') ?? '').split('?auth_key=');
-  const answer = await visit('/api/authorize', { app_id: appId, app_secret: appSecret, auth_key });
-  return String(((await answer.json()) as Json).access_token);
-}

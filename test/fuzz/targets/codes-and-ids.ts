@@ -22,22 +22,7 @@ const NOW = 1_800_000_000_000;
 
 /** Characters that a paste brings along: blanks, marks without width, full-width forms, ligatures. */
 const DECORATION = [
-  ...[' ', '\t', '\n', '\r', '\u00a0', '\u2003', '\u200b', '\u200c', '\u200d', '\u2060', '\ufeff'],
-  ...[
-    '\u00ad',
-    '\u200e',
-    '\u202e',
-    '\u180e',
-    '\u3000',
-    '\0',
-    '\u0301',
-    'ﬁ',
-    '４',
-    '－',
-    'Ａ',
-    'ß',
-    'K',
-  ],
+  ...' \t\n\r\u00a0\u2003\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u202e\u180e\u3000\0\u0301ﬁ４－Ａß\u212a',
 ];
 const fullWidth = (text: string): string =>
   text.replace(/[!-~]/g, (each) => String.fromCodePoint((each.codePointAt(0) ?? 0) + 0xfee0));
