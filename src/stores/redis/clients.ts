@@ -41,15 +41,12 @@ export interface RedisListener {
   close(): void;
 }
 
-/** Methods of the clients of both libraries. */
-const COMMON_METHODS = [
-  // No `duplicate`: sentinels of node-redis 5 have none, and connections are made from those of their servers.
-  ...(['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const),
-] as const;
+/** Methods of both libraries. Not `duplicate`: sentinels of node-redis 5 have none, but those of their servers do. */
+const COMMON = ['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const;
 
 /** An object with these methods and others, whatever their overloads. */
 type Methods<Other extends string> = {
-  readonly [name in (typeof COMMON_METHODS)[number] | Other]: (...args: never[]) => unknown;
+  readonly [name in (typeof COMMON)[number] | Other]: (...args: never[]) => unknown;
 };
 
 /**
@@ -255,10 +252,10 @@ export function redisCommands(owner: string, value: unknown, timeout: number): R
   if (client.options?.legacyMode === true) throw wrong('; this one is in legacyMode');
   if (has('execute')) throw wrong('; this is a pool of node-redis');
   if (has('customCommand')) throw wrong('; this is of valkey-glide, whose commands differ');
-  if (has(...COMMON_METHODS, 'pTTL') && typeof client.isOpen === 'boolean') {
+  if (has(...COMMON, 'pTTL') && typeof client.isOpen === 'boolean') {
     return nodeRedisCommands(value as NodeRedis, timeout);
   }
-  if (has(...COMMON_METHODS, 'defineCommand', 'pttl') && typeof client.status === 'string') {
+  if (has(...COMMON, 'defineCommand', 'pttl') && typeof client.status === 'string') {
     return ioRedisCommands(value as IoRedis);
   }
   throw wrong('');

@@ -2,20 +2,13 @@ import { pause, within } from '../../deadline.js';
 import { reportUnreadable } from '../../diagnostics.js';
 import type { RedisCommands } from './clients.js';
 
-/** The times of a {@link Subscription}, in milliseconds. */
-export interface SubscriptionTimes {
+/** Times in milliseconds. */
+const TIMES = {
   /** The deadline of connecting, and of a ping. */
-  readonly patience: number;
-  /** The time between two pings. */
-  readonly heartbeat: number;
-  /** The first wait after a failure; doubles up to the longest. */
-  readonly firstWait: number;
-  readonly longestWait: number;
-}
-
-const TIMES: SubscriptionTimes = {
   patience: 5000,
+  /** Between two pings. */
   heartbeat: 15_000,
+  /** The first wait after a failure; doubles up to the longest. */
   firstWait: 50,
   longestWait: 2000,
 };
@@ -32,7 +25,7 @@ export class Subscription {
   readonly #channel: string;
   readonly #onInvalidate: (key: string | undefined) => void;
   readonly #onListening: (isListening: boolean) => void;
-  readonly #times: SubscriptionTimes;
+  readonly #times: typeof TIMES;
   /** Aborted when it is closed. */
   readonly #closing = new AbortController();
   /** Whether a connection has ended or failed. */
@@ -46,7 +39,7 @@ export class Subscription {
     channel: string,
     onInvalidate: (key: string | undefined) => void,
     onListening: (isListening: boolean) => void = () => {},
-    times: Partial<SubscriptionTimes> = {},
+    times: Partial<typeof TIMES> = {},
   ) {
     this.#commands = commands;
     this.#channel = channel;
