@@ -81,7 +81,8 @@ export default defineConfig(({ outDir = 'dist' }) => ({
     },
   ],
   async onSuccess() {
-    await writeFile(join(outDir, 'sandbox.js'), "export * from './sandbox.cjs';\n");
+    // By name: with `*`, Node 23 and newer export "module.exports", too.
+    await writeFile(join(outDir, 'sandbox.js'), "export { createSandbox } from './sandbox.cjs';\n");
     // Comments are a sixth of the tarball. What they say to users is in the types, too.
     for (const name of await readdir(outDir)) {
       if (/\.c?js$/.test(name)) await removeComments(join(outDir, name));

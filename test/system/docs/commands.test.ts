@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { createSandbox } from 'marketgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { blocksOf } from './support/blocks.js';
 import { PAGES, readPage } from './support/pages.js';
-import { commandsOf, runCommand, withProgram, withSandbox } from './support/shell.js';
+import { variablesOf } from './support/run-block.js';
+import { commandsOf, runCommand, withProgram } from './support/shell.js';
 import { writePrograms } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
@@ -15,9 +17,13 @@ describe.concurrent('the commands of', { timeout: 60_000 }, () => {
   it.each(blocks)('$name do what is said behind them', async ({ page, text, with: file }) => {
     const commands = commandsOf(text);
     if (file === undefined) {
-      await withSandbox(async (env) => {
+      const sandbox = createSandbox();
+      const env = await variablesOf(sandbox);
+      try {
         for (const { line } of commands) expect(await runCommand(line, env)).not.toBe('');
-      });
+      } finally {
+        await sandbox.close();
+      }
       return;
     }
     await withProgram(join(writePrograms(page, 'commands'), file), async (address) => {

@@ -2,6 +2,7 @@ import { createSandbox } from 'marketgate/sandbox';
 import { expect, it } from 'vitest';
 import { blocksOf } from './support/blocks.js';
 import { readPage } from './support/pages.js';
+import { variablesOf } from './support/run-block.js';
 import { runCommand } from './support/shell.js';
 
 // The commands and settings of the guide's compose file, without Docker.
@@ -15,15 +16,10 @@ it('the settings of the compose file are those of a sandbox', async () => {
   const variables = text.matchAll(/^ {6}(MARKETPLACE_\w+): "?([^"\n]+)"?$/gm);
   const given = Object.fromEntries([...variables].map(([, name, value]) => [name, value]));
   const sandbox = createSandbox();
-  const { apiKey, appId, appSecret } = await sandbox.listen();
+  const expected = await variablesOf(sandbox);
   await sandbox.close();
-  expect(given).toEqual({
-    MARKETPLACE_BASE_URL: 'http://127.0.0.1:4000',
-    MARKETPLACE_API_KEY: apiKey,
-    MARKETPLACE_AUTH_URL: 'http://127.0.0.1:4000',
-    MARKETPLACE_APP_ID: appId,
-    MARKETPLACE_APP_SECRET: appSecret,
-  });
+  const at = 'http://127.0.0.1:4000';
+  expect(given).toEqual({ ...expected, MARKETPLACE_BASE_URL: at, MARKETPLACE_AUTH_URL: at });
   expect(text).toContain('"127.0.0.1:3000:3000", "127.0.0.1:4000:4000"');
 });
 

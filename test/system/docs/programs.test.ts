@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import type { Check, Checks } from './checks/check.js';
@@ -8,12 +6,9 @@ import { GUIDE_CHECKS } from './checks/guides.js';
 import { README_CHECKS } from './checks/readme.js';
 import { SHOP_CHECKS } from './checks/shops.js';
 import { filesOf } from './support/blocks.js';
-import { PAGES, ROOT, readPage } from './support/pages.js';
+import { PAGES, readPage } from './support/pages.js';
 import { runBlock } from './support/run-block.js';
 import { programOf, writePrograms } from './support/workspace.js';
-
-/** A test file for vitest, and how many tests it has. */
-const UNDER_VITEST = { name: 'examples/guides/testing.md: app.vitest.test.js', tests: 3 };
 
 const checks: Checks = { ...README_CHECKS, ...GUIDE_CHECKS, ...SHOP_CHECKS };
 const programs = PAGES.flatMap((page) =>
@@ -21,9 +16,7 @@ const programs = PAGES.flatMap((page) =>
 );
 
 it('every program of the documentation is tried, and no other is listed', () => {
-  expect([...Object.keys(checks), UNDER_VITEST.name].sort()).toEqual(
-    programs.map(({ name }) => name).sort(),
-  );
+  expect(Object.keys(checks).sort()).toEqual(programs.map(({ name }) => name).sort());
 });
 
 const folders = new Map(
@@ -37,7 +30,6 @@ describe.concurrent('the program', { timeout: 60_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
     const given = checks[name];
-    if (name === UNDER_VITEST.name) it(`${name} passes`, () => underVitest(join(folder, file)));
     if (given === undefined) continue;
     const check = typeof given === 'function' ? { check: given } : given;
     it.skipIf(skipped(check))(`${name} does what the page says`, async () => {
@@ -50,17 +42,3 @@ describe.concurrent('the program', { timeout: 60_000 }, () => {
     });
   }
 });
-
-async function underVitest(file: string): Promise<void> {
-  // Without a configuration, vitest uses that of the repository.
-  writeFileSync(join(dirname(file), 'vitest.config.mjs'), 'export default {};\n');
-  const args = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', dirname(file), file];
-  const env = { ...process.env, NO_COLOR: '1' };
-  const output = await new Promise<string>((resolve) => {
-    execFile(process.execPath, args, { timeout: 50_000, env }, (_error, out, err) =>
-      resolve(out + err),
-    );
-  });
-  const { tests } = UNDER_VITEST;
-  expect(output).toContain(`Tests  ${tests} passed (${tests})`);
-}

@@ -10,6 +10,8 @@ import type { Running, RunOptions } from '../support/run-block.js';
 import { type Check, type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
+const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 
 const statusOf = async (answer: Promise<Response>): Promise<number> => (await answer).status;
 const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
@@ -127,6 +129,11 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/testing.md: app.js': prints(''),
   // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
   'examples/guides/testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
+  'examples/guides/testing.md: app.vitest.test.js': {
+    // Without a configuration, vitest uses that of the repository.
+    options: { args: [VITEST, 'run', '--config', EMPTY_CONFIG], env: { NO_COLOR: '1' } },
+    check: async (running) => expect(await running.printed()).toContain('Tests  3 passed (3)'),
+  },
   'examples/guides/testing.md: app.node.test.js': passes(1),
   'examples/guides/testing.md: login.node.test.js': passes(1),
   'examples/guides/testing.md: mock-agent.js': passes(2),

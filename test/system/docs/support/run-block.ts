@@ -35,6 +35,18 @@ export interface RunOptions {
   readonly args?: readonly string[];
 }
 
+/** Lets a sandbox listen, and gives its variables, as `--save-env` writes them. */
+export async function variablesOf(sandbox: Sandbox): Promise<Record<string, string>> {
+  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
+  return {
+    MARKETPLACE_BASE_URL: baseUrl,
+    MARKETPLACE_API_KEY: apiKey,
+    MARKETPLACE_AUTH_URL: authUrl,
+    MARKETPLACE_APP_ID: appId,
+    MARKETPLACE_APP_SECRET: appSecret,
+  };
+}
+
 /** Runs a file against a new sandbox during `check`. */
 export async function runBlock(
   file: string,
@@ -43,17 +55,13 @@ export async function runBlock(
 ): Promise<void> {
   const sandbox = createSandbox();
   const env = { ...given, ...seeded?.(sandbox.data) };
-  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
+  const variables = await variablesOf(sandbox);
   const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
     cwd: dirname(file),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       ...withoutVitest(process.env),
-      MARKETPLACE_BASE_URL: baseUrl,
-      MARKETPLACE_API_KEY: apiKey,
-      MARKETPLACE_AUTH_URL: authUrl,
-      MARKETPLACE_APP_ID: appId,
-      MARKETPLACE_APP_SECRET: appSecret,
+      ...variables,
       SESSION_SECRET: 'not-so-secret',
       COOKIE_SECRET: 'not-so-secret-either-but-long-enough',
       TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox } from 'marketgate/sandbox';
 import { inject } from 'vitest';
 import { PRELOAD, runBlock } from './run-block.js';
 
@@ -53,25 +52,6 @@ export async function runCommand(line: string, env: Record<string, string>): Pro
   if (code !== 0 && !isStopped)
     throw new Error(`"${line}" ended with ${code ?? signal}:\n${output}`);
   return output;
-}
-
-/** Runs commands with a sandbox's variables set. */
-export async function withSandbox(
-  run: (env: Record<string, string>) => Promise<void>,
-): Promise<void> {
-  const sandbox = createSandbox();
-  const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen();
-  try {
-    await run({
-      MARKETPLACE_BASE_URL: baseUrl,
-      MARKETPLACE_API_KEY: apiKey,
-      MARKETPLACE_AUTH_URL: authUrl,
-      MARKETPLACE_APP_ID: appId,
-      MARKETPLACE_APP_SECRET: appSecret,
-    });
-  } finally {
-    await sandbox.close();
-  }
 }
 
 /** Runs commands for a program that runs: `localhost:3000` is where it listens. */
