@@ -12,7 +12,7 @@ import {
   Problem,
   type Status,
 } from './connection.js';
-import { colorsOf, type Io, printable, table } from './io.js';
+import { colorsOf, type Io, printable } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
@@ -28,9 +28,11 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
-    if (json) return;
-    const columns = [status.padEnd('warning'.length), check.padEnd('login certificate'.length)];
-    io.out(table([[mark[status](columns[0] ?? ''), columns[1] ?? '', detail]]));
+    const [first, second] = [
+      status.padEnd('warning'.length),
+      check.padEnd('login certificate'.length),
+    ];
+    if (!json) io.out(`${mark[status](first)}  ${second}  ${detail}`);
   };
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);

@@ -75,8 +75,8 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
   control('reset', 'reset switches of a running sandbox')
     .argument('[switch...]', 'names; without any, all')
     .action(async (given: string[], flags: Control) => {
-      const all = given.length > 0 ? [] : await allSwitches();
-      const names = [...Object.keys(readSwitches(given)), ...all.map(({ name }) => name)];
+      const all = (await allSwitches()).map(({ name }) => name);
+      const names = given.length > 0 ? Object.keys(readSwitches(given)) : all;
       await changeRunning(flags, Object.fromEntries(names.map((name) => [name, null])), io);
     });
   sandbox

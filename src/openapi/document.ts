@@ -25,7 +25,11 @@ const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema 
 
 /** A parameter in the query. */
 const inQuery = (name: string, description: string, type: string) => ({
-  ...{ name, in: 'query', required: true, description, schema: { type } },
+  name,
+  in: 'query',
+  required: true,
+  description,
+  schema: { type },
 });
 
 /** A response in JSON. */
@@ -54,7 +58,11 @@ function keyOperation(
   const error = schemaRef('KeyApiError');
   const documented = { summary: 'The documented error', value: { status: 'error', msg } };
   return {
-    ...{ operationId, summary, tags: ['Key API'], security: [{ apiKey: [] }], ...more },
+    operationId,
+    summary,
+    tags: ['Key API'],
+    security: [{ apiKey: [] }],
+    ...more,
     responses: {
       200: json(
         `${summary}. HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
@@ -197,12 +205,16 @@ export const openApiDocument = (version: string) => ({
   components: {
     securitySchemes: {
       apiKey: {
-        ...{ type: 'apiKey', in: 'query', name: 'api_key' },
+        type: 'apiKey',
+        in: 'query',
+        name: 'api_key',
         description:
           'The key of the workspace, from its settings. A secret: keep it on the server. It travels as a parameter; a header for it is not shown.',
       },
       accessToken: {
-        ...{ type: 'apiKey', in: 'query', name: 'access_token' },
+        type: 'apiKey',
+        in: 'query',
+        name: 'access_token',
         description: 'From the exchange. A secret; it lives for one hour.',
       },
     },

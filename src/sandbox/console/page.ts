@@ -100,7 +100,8 @@ function requestsSection({ record }: SandboxContext): Html {
 
 /** A code with what to expect of it, and what can still be done to it: nothing once it is refunded. */
 function purchaseRow({ code, kind, item_id, item_name, license_type, description }: SandboxCode) {
-  const [isVoid, isSupported] = [/^Was/.test(description), /with support/.test(description)];
+  const isVoid = description.startsWith('Was ');
+  const isSupported = description.includes('with support');
   const tone = isSupported ? '' : description.startsWith('Valid') ? ' warn' : ' bad';
   const of = `: ${item_name}, ${kind}`;
   return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${kind}</span></td>

@@ -137,8 +137,8 @@ export class SandboxData {
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    const api_key = undefined;
-    this.#change(found(this.#seed.workspaces, 'id', workspace, 'workspace'), { api_key });
+    const owner = found(this.#seed.workspaces, 'id', workspace, 'workspace');
+    this.#change(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */

@@ -57,7 +57,7 @@ export function createCredentials(
       return isLive(key) ? issueToken(appId, key.userId) : undefined;
     },
 
-    /** Says what a token is worth; it expires the moment its lifetime has elapsed. */
+    /** The state of a token. It expires the moment its lifetime has elapsed. */
     inspect(accessToken: string): { state: 'valid' | 'expired' | 'invalid'; userId?: string } {
       const token = tokens.get(accessToken);
       if (!token) return { state: 'invalid' };

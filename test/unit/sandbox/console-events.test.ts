@@ -1,14 +1,13 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import type { Response } from 'express';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { LiveEvents } from '../../../src/sandbox/console/live-events.js';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { listen } from '../../support/listen.js';
 import { it } from './support.js';
 
-/** A console that listens. */
-async function listen(origin: string) {
+/** A console that is open. */
+async function open(origin: string) {
   const response = await fetch(`${origin}/sandbox/console/events`);
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
@@ -29,7 +28,6 @@ async function listen(origin: string) {
         }
       }
     },
-    leave: () => reader?.cancel(),
   };
 }
 
@@ -48,7 +46,7 @@ class StuckResponse extends Writable {
 
 describe('live events of the console', () => {
   it('follow a request when it comes in and when it is answered', async ({ running }) => {
-    const { response, next } = await listen(running.baseUrl);
+    const { response, next } = await open(running.baseUrl);
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     const rows = async () =>
       /<tbody id="rows"[\s\S]*?<\/tbody>/.exec((await running.get('/sandbox/console')).text)?.[0];
@@ -66,7 +64,7 @@ describe('live events of the console', () => {
 
   it('follow every kind of change', async ({ running }) => {
     const { sandbox } = running;
-    const { next } = await listen(running.baseUrl);
+    const { next } = await open(running.baseUrl);
     for (const change of [
       () => Object.assign(sandbox.faults, { bom: true }),
       () => sandbox.faults.clear(),
@@ -89,14 +87,9 @@ describe('live events of the console', () => {
 
   it('close() ends them also where the app listens by itself', async () => {
     const sandbox = createSandbox();
-    const server = createServer(sandbox.app);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { next } = await listen(`http://127.0.0.1:${port}`);
+    const { next } = await open(await listen(sandbox.app));
     await sandbox.close();
     expect(await next()).toBeUndefined();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
   });
 
   it('a burst is one event; one that does not read is cut off, which leaves nothing behind', () => {

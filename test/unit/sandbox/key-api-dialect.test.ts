@@ -187,11 +187,8 @@ describe('all switches', () => {
     const running = await speaking({
       localised: 'de',
       validationEnvelope: 'item',
-      tagsAsString: true,
       nulls: true,
       microseconds: true,
-      numericStrings: true,
-      screenshotsAsObject: true,
       supportedUntilPast: true,
     });
     const { body } = await running.validate(running.code('support-over'));
@@ -199,13 +196,8 @@ describe('all switches', () => {
       status: 'erfolgreich',
       item: {
         license_type: 'Standard',
-        price: '24.00',
         supported_until: expect.stringMatching(/\.000000Z$/),
-        item: {
-          version: null,
-          tags: expect.any(String),
-          media: { screenshots: { 0: expect.any(String) } },
-        },
+        item: { version: null },
       },
     });
   });
