@@ -2,7 +2,7 @@ import { later, NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { normalizePurchaseCode } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
-import { StoreGuard } from './store-failure.js';
+import { StoreGuard } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.

@@ -1,7 +1,8 @@
 import { NoAnswer } from '../deadline.js';
 import { knownOptions, shapedOption, wrongOption } from '../options.js';
 import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
-import { storeCall } from './store-failure.js';
+import { storeCall } from './store-guard.js';
+import type { TokenStore } from './token-store.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
@@ -56,7 +57,7 @@ const GARBLED = Symbol('a row that is no JSON');
  *
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
-export class KeyvTokenStore extends RowTokenStore {
+export class KeyvTokenStore extends RowTokenStore implements TokenStore {
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);

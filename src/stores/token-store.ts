@@ -1,6 +1,6 @@
 import { type AccessToken, isAccessToken } from '../model/access-token.js';
 import { shapedOption, wrongOption } from '../options.js';
-import { StoreGuard } from './store-failure.js';
+import { StoreGuard } from './store-guard.js';
 
 /**
  * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these

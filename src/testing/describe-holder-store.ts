@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { HolderStore } from '../stores/holder-store.js';
-import { type SuiteSetup, suite, type TestRunner } from './suite.js';
+import { suite, type TestRunner } from './suite.js';
 
 /** What {@link describeHolderStore} is given for each test. */
-export interface HolderStoreSetup extends Pick<SuiteSetup, 'close'> {
+export interface HolderStoreSetup {
   /** The store. It need not be empty, because every test uses new codes. */
   store: HolderStore;
   /** Another store on the same backend, as in another process. Default: `store` itself. */
   peer?: HolderStore | undefined;
+  /** Releases what the test used. Awaited after the test, even if it fails. */
+  close?(): unknown;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Deadline, NoAnswer, TimeLimit } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
-import { storeCall } from '../store-failure.js';
+import { storeCall } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 
 /** What all stores in Redis take. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SELF_LIMITED } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
-import { checkClaim } from '../token-store.js';
+import { checkClaim, type TokenStore } from '../token-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
@@ -25,7 +25,7 @@ const OWNER = 'RedisTokenStore';
  * Tokens are stored in clear text. Wrap it in an `EncryptedTokenStore` where others than the app can read that
  * Redis. User ids with anything but small letters, digits and `_` are hashed, and so are the names of claims.
  */
-export class RedisTokenStore extends RowTokenStore {
+export class RedisTokenStore extends RowTokenStore implements TokenStore {
   readonly #redis: RedisConnection;
 
   /** @throws TypeError that names the wrong option. */

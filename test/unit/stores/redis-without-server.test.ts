@@ -5,7 +5,7 @@ import { guessGate } from '../../../src/check/guess-gate.js';
 import { NoAnswer } from '../../../src/deadline.js';
 import { redisCommands } from '../../../src/stores/redis/clients.js';
 import { decodeInvalidation } from '../../../src/stores/redis/subscription.js';
-import { storeCall } from '../../../src/stores/store-failure.js';
+import { storeCall } from '../../../src/stores/store-guard.js';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
