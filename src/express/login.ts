@@ -19,6 +19,7 @@ import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
 import { abortOnLeave, loader } from './load.js';
 import { isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
+import { isLoggedIn } from './session.js';
 
 /**
  * Gives the `user_id` of the logged-in user that the token is stored under. `undefined` for a user without a
@@ -173,8 +174,6 @@ const userIdOfPassport: UserIdSource = (req) => {
   const id: unknown = (req.user as { id?: unknown } | undefined)?.id;
   return typeof id === 'number' ? String(id) : (id as string | undefined);
 };
-
-const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
 
 const MESSAGES = {
   login_required: 'nobody is logged in, and this route needs somebody',

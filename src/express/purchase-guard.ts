@@ -289,10 +289,12 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
       'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
     );
   }
-  const pick = (req: Request, [first, ...others]: CodeSource[]): unknown =>
-    first && andThen(first(req), (code) => (isAbsent(code) ? pick(req, others) : code));
+  const pick = (req: Request, i = 0): unknown => {
+    const source = sources[i];
+    return source && andThen(source(req), (code) => (isAbsent(code) ? pick(req, i + 1) : code));
+  };
   return readsHeaders(
-    (req) => pick(req, sources),
+    pick,
     sources.flatMap((source) => headersOf.get(source) ?? []),
   );
 }

@@ -16,6 +16,9 @@ export function sessionOf(req: object): Session | undefined {
   return typeof session === 'object' && session !== null ? (session as Session) : undefined;
 }
 
+/** Whether somebody is logged in: passport sets `req.user`. */
+export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
+
 /**
  * Saves the session before the redirect. A save at the end of the response can come after the browser's
  * next request.

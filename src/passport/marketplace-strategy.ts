@@ -11,7 +11,7 @@ import {
 } from '../errors.js';
 import { isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
-import { sessionOf } from '../express/session.js';
+import { isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
   type ConfirmationInput,
@@ -390,8 +390,6 @@ function passOnIfLoggedIn(visit: Visit, returnTo?: string): Outcome {
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
 }
-
-const isLoggedIn = (req: Request): boolean => Boolean((req as { user?: unknown }).user);
 
 const alreadyUsed = () =>
   new Failure('auth_key_rejected', 'This login link was already used. Please log in again.');

@@ -30,6 +30,7 @@ const LIMITS = { 'guard hit': 5, 'guard miss': 20, 'login callback': 18 };
 const inspector = new Session();
 inspector.connect();
 await inspector.post('Profiler.enable');
+await inspector.post('Debugger.enable');
 await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 
 async function walk(name: keyof typeof LIMITS, run: () => Promise<unknown>): Promise<boolean> {
@@ -37,7 +38,7 @@ async function walk(name: keyof typeof LIMITS, run: () => Promise<unknown>): Pro
   await run();
   const { result } = await inspector.post('Profiler.takePreciseCoverage');
   const files = new Map<string, string[]>();
-  for (const { url, functions } of result) {
+  for (const { url, scriptId, functions } of result) {
     if (!url.startsWith('file:')) continue;
     const file = relative(SRC, fileURLToPath(url.replace(/\?.*$/, '')));
     if (file.startsWith('..') || file.startsWith('sandbox/')) continue;
@@ -46,17 +47,18 @@ async function walk(name: keyof typeof LIMITS, run: () => Promise<unknown>): Pro
       ({ functionName, ranges }) =>
         (ranges[0]?.count ?? 0) > 0 && !/^(__name|<.*>)$/.test(functionName),
     );
-    if (called.length > 0)
-      files.set(
-        file,
-        called.map((each) => each.functionName || '(anonymous)'),
-      );
+    if (called.length === 0) continue;
+    const { scriptSource } = await inspector.post('Debugger.getScriptSource', { scriptId });
+    // An arrow function has no name here, so the start of its text stands for it.
+    const nameOf = ({ functionName, ranges }: (typeof called)[0]): string =>
+      functionName || scriptSource.slice(ranges[0]?.startOffset).slice(0, 40);
+    files.set(file, called.map(nameOf));
   }
   const count = [...files.values()].flat().length;
   console.log(`\n${name}: ${files.size} files (at most ${LIMITS[name]}), ${count} functions`);
   for (const [file, names] of files) {
     const detail = process.argv.includes('--functions')
-      ? `: ${names.join(', ')}`
+      ? ['', ...names].join('\n    ')
       : ` ${names.length}`;
     console.log(`  ${file}${detail}`);
   }
