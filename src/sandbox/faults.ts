@@ -131,17 +131,11 @@ const BLANKS = Buffer.alloc(64 * 1024, ' ');
 /** The faults as they stood when the request of a response came in. */
 const active = new WeakMap<Response, Readonly<FaultSettings>>();
 
-/** What carries out the faults of one sandbox. */
-interface FaultParts {
-  readonly faults: SandboxFaults;
-  readonly clock: SandboxClock;
-}
-
 /**
  * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
  * redirect, rateLimit, errorRate, html. {@link sendAnswer} carries out the others.
  */
-export function faultsBeforeAnswer({ faults, clock }: FaultParts): RequestHandler {
+export function faultsBeforeAnswer(faults: SandboxFaults, clock: SandboxClock): RequestHandler {
   let owed = 0;
   const failsNow = (rate: number): boolean => {
     owed += rate;

@@ -52,7 +52,7 @@ const RATE = 11_025;
 const SECONDS = 3;
 
 /** A plucked chord as a WAV file (PCM, one channel, 16 bits a sample), always the same for the same words. */
-export function sound(words: string): Buffer {
+function sound(words: string): Buffer {
   const root = 196 * 2 ** (bytesOf(words).readUInt8() / 256);
   const samples = Int16Array.from({ length: SECONDS * RATE }, (_, i) => {
     const turn = (2 * Math.PI * root * i) / RATE;

@@ -19,9 +19,9 @@ const ENDPOINTS = [
 
 /** The key API (spec, "Interface A ({base_url})"). */
 export function keyApiRouter(context: SandboxContext): Router {
-  const { dialect, record } = context;
+  const { dialect, record, faults, clock } = context;
   const router = express.Router();
-  const front: RequestHandler[] = [faultsBeforeAnswer(context), deployment(context)];
+  const front: RequestHandler[] = [faultsBeforeAnswer(faults, clock), deployment(context)];
   const bodies: RequestHandler[] = [express.json(), ...record.form];
   for (const [method, path, answer, status, msg] of ENDPOINTS) {
     router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {

@@ -14,13 +14,13 @@ type Problem =
 
 /** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
 export function loginApiRouter(context: SandboxContext): Router {
-  const { dialect, record } = context;
+  const { dialect, record, faults, clock } = context;
   const router = express.Router();
   const outage: RequestHandler = (_req, res, next) => {
     if (!dialect.htmlOutage) return next();
     sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
-  const front: RequestHandler[] = [faultsBeforeAnswer(context), outage];
+  const front: RequestHandler[] = [faultsBeforeAnswer(faults, clock), outage];
 
   router.all('/api/authorize', ...front, ...record.form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
