@@ -28,11 +28,8 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
-    const [first, second] = [
-      status.padEnd('warning'.length),
-      check.padEnd('login certificate'.length),
-    ];
-    if (!json) io.out(`${mark[status](first)}  ${second}  ${detail}`);
+    const name = check.padEnd('login certificate'.length);
+    if (!json) io.out(`${mark[status](status.padEnd('warning'.length))}  ${name}  ${detail}`);
   };
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
