@@ -125,8 +125,9 @@ export class Cache<T extends object> {
   }
 
   /** Whether any process has got a negative answer about a key, or has invalidated it, since this order. */
-  async isInvalidatedSince(key: string, order: number): Promise<boolean> {
-    return (await this.#parts.shared?.isInvalidatedSince(this.#subject(key), order)) ?? false;
+  async isInvalidatedSince(key: string, order: number): Promise<boolean | undefined> {
+    const { shared } = this.#parts;
+    return shared ? shared.isInvalidatedSince(this.#subject(key), order) : false;
   }
 
   /** Reports that a cached answer was served. */
@@ -300,7 +301,8 @@ export class Cache<T extends object> {
     const { answer, order, release } = lookup.isFresh
       ? await shared.read(subject)
       : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
-    if (lookup.isFresh && answer && !isPositive(answer)) this.#adopt(lookup, answer);
+    // It is what the new answer invalidates, or serves in an outage.
+    if (lookup.isFresh && answer) this.#adopt(lookup, answer);
     if (adopted !== undefined) {
       lookup.source = 'shared';
       return lookup.isOutdated ? undefined : adopted;
@@ -308,7 +310,7 @@ export class Cache<T extends object> {
     // The shared tier cannot be asked, so what `peek` withheld from this lookup is served after all.
     const own =
       order === undefined && !lookup.isFresh && this.#servable(lookup.key, lookup.variant);
-    if (own) {
+    if (own && (own.value === null || this.#ageOf(own) < this.#parts.limits.ttl)) {
       lookup.source = 'cache';
       return own;
     }
@@ -366,14 +368,19 @@ export class Cache<T extends object> {
     }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
+    if (!shared || order === undefined) return positive;
+    const subject = this.#subject(key);
     // JSON would lose which fields could not be read.
-    if (!shared || order === undefined || hasUnreadable(positive.value)) return positive;
-    const outcome = await shared.share(this.#subject(key), value, { variant, at, order });
-    if (outcome === 'lost' && (await this.#isLaterNegative(lookup, shared))) {
-      if (this.#positive.peek(key) === positive) this.#positive.delete(key);
-      return undefined;
-    }
-    return lookup.isOutdated ? undefined : positive;
+    const outcome = hasUnreadable(positive.value)
+      ? 'not shared'
+      : await shared.share(subject, value, { variant, at, order });
+    const isInvalid =
+      outcome === 'lost'
+        ? await this.#isLaterNegative(lookup, shared)
+        : outcome === 'not shared' && (await shared.isInvalidatedSince(subject, order)) === true;
+    if (isInvalid && this.#positive.peek(key) === positive) this.#positive.delete(key);
+    if (isInvalid || lookup.isOutdated) return undefined;
+    return outcome === 'lost' ? (this.fresh(key) ?? positive) : positive;
   }
 
   /**

@@ -47,9 +47,12 @@ export class Generations {
     this.#options = options;
   }
 
-  /** Whether an answer of this order is invalid because everything was invalidated later. */
+  /**
+   * Whether an answer of this order is invalid because everything was invalidated later. One of unknown order
+   * (minus infinity) was forgotten then.
+   */
   isInvalid(order: number): boolean {
-    return order <= this.#allInvalidUpTo;
+    return order !== Number.NEGATIVE_INFINITY && order <= this.#allInvalidUpTo;
   }
 
   /** The name of a row; `undefined`: its generation is not known. */
@@ -123,7 +126,8 @@ export class Generations {
       const calls = this.#calls;
       const row = await store.read(name);
       if (row === UNAVAILABLE) return false;
-      const text = row.value && seal.open(`${name} ${row.order}`, row.value);
+      const text =
+        row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
       const storedUpTo = text === undefined ? -1 : Number(text);
       if (row.value !== undefined && !(storedUpTo >= 0)) return false;
       // Everything was invalidated after this was read.

@@ -1,8 +1,5 @@
 import { LRUCache } from 'lru-cache';
 
-/** Invalidations that are sent again after missed messages, because the shared cache can have lost them. */
-const MOST_RECENT = 1000;
-
 /** An invalidation for the other processes. */
 export interface Invalidation {
   readonly subject: string;
@@ -47,12 +44,14 @@ interface Tombstone {
  */
 export class Tombstones {
   readonly #tombstones: LRUCache<string, Tombstone>;
+  readonly #max: number;
   readonly #life: number;
   readonly #clock: () => number;
 
   /** @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds. */
   constructor(max: number, life: number, clock: () => number) {
-    this.#tombstones = new LRUCache({ max: Math.max(max, MOST_RECENT) });
+    this.#tombstones = new LRUCache({ max });
+    this.#max = max;
     this.#life = life;
     this.#clock = clock;
   }
@@ -76,11 +75,11 @@ export class Tombstones {
     this.#tombstones.clear();
   }
 
-  /** The latest ones that this process has sent, the latest first. */
+  /** The latest ones that this process has sent, the latest first. Half of all, so that others find room with them. */
   recent(): Invalidation[] {
     const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
     return own
-      .slice(0, MOST_RECENT)
+      .slice(0, this.#max / 2)
       .filter(([subject]) => this.#find(subject))
       .map(([subject, { order, at }]) => ({ subject, order, at }));
   }

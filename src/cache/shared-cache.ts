@@ -128,7 +128,8 @@ export class GuardedSharedCache {
     return this.#call(async () => {
       if (this.isOrdered) return (await this.#store.write?.(name, value, ttl, order)) === true;
       if (readPlain(await this.#store.get(name), this.#clock()).order >= order) return false;
-      await this.#store.set(name, `${order}:${this.#clock() + ttl}:${value}`, ttl);
+      const expires = Math.round(this.#clock() + ttl);
+      await this.#store.set(name, `${order}:${expires}:${value}`, ttl);
       return true;
     }, 'unknown');
   }
@@ -175,15 +176,15 @@ export class GuardedSharedCache {
       hasReported = true;
       const hasMissed = isListening && !this.#isListening && canHaveMissed;
       this.#isListening = isListening;
-      canHaveMissed = true;
+      if (isListening) canHaveMissed = true;
       if (hasMissed) onReceived(undefined);
     };
-    const begun = (async () => {
+    const begun: Promise<(() => Promise<void>) | Unavailable> = (async () => {
       const stop = await subscribe.call(this.#store, onReceived, onListening);
       if (!hasReported) onListening(true);
       return stop;
     })().catch((): Unavailable => {
-      this.#stop = undefined;
+      if (this.#stop === begun) this.#stop = undefined;
       return UNAVAILABLE;
     });
     this.#stop = begun;
@@ -258,7 +259,7 @@ function readPlain(text: unknown, now: number): SharedRow {
     value: value ?? (typeof text === 'string' ? text : undefined),
     order: Number(order ?? 0),
     ttl: expires === undefined ? 0 : Number(expires) - now,
-    now: now * 1000,
+    now: Math.round(now * 1000),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   readRow,
   type SharedAnswer,
   type SharedCache,
+  type SharedRow,
   textOf,
   UNAVAILABLE,
 } from './shared-cache.js';
@@ -23,8 +24,6 @@ import {
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
-/** Invalidations that wait to be sent. With more, everything is invalidated. */
-const MOST_UNSENT = 1000;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
 const LONGEST_RETRY = 30_000;
@@ -87,6 +86,8 @@ export class SharedTier {
   #hasCached = false;
   readonly #orders = new Orders();
   readonly #generations: Generations;
+  /** Invalidations that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
+  readonly #mostUnsent: number;
   readonly #unsent = new Map<string, Invalidation>();
   readonly #tombstones: Tombstones;
   #cancelRetry: (() => void) | undefined;
@@ -100,10 +101,14 @@ export class SharedTier {
     this.#store = new GuardedSharedCache(shared, options.wallClock);
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
-      if (this.#hasCached && !this.#isClosed) void this.#subscribe();
+      if (this.#isClosed) return;
+      if (this.#hasCached) void this.#subscribe();
+      // What was sealed with the earlier secret did not reach the processes that know only this one.
+      if (this.#seals.all.length > 1) this.#sendAgainLater();
     });
     this.#life = Math.max(1, longestLife(options.limits));
-    this.#tombstones = new Tombstones(options.limits.max, this.#life, options.clock);
+    this.#mostUnsent = options.limits.max + options.limits.maxInvalid;
+    this.#tombstones = new Tombstones(this.#mostUnsent, this.#life, options.clock);
     this.#patience = Math.min(LOCK_TTL, options.timeout / 2);
     this.#generations = new Generations({
       store: this.#store,
@@ -165,14 +170,16 @@ export class SharedTier {
     if (seal === undefined || !(await this.#generations.know())) return NOTHING;
     const name = this.#generations.nameOf(seal, subject);
     if (name === undefined) return NOTHING;
+    const unsent = this.#unsent.get(subject);
     const row = await this.#store.read(name);
     if (row === UNAVAILABLE) return NOTHING;
     const order = this.#orders.after(row);
+    // Its order was not known yet. What is requested from now on is later.
+    if (unsent) unsent.order ??= order - 1;
     // Everything was invalidated while the row was read.
     if (row.value === undefined || name !== this.#generations.nameOf(seal, subject))
       return { ...NOTHING, order };
-    const text = seal.open(`${name} ${row.order}`, row.value);
-    const answer = text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
+    const answer = this.#open(seal, name, row);
     if (answer === undefined) this.reportUnreadable();
     else this.#orders.saw(answer.order);
     // The shared cache has not got the invalidation yet, or has lost it.
@@ -182,11 +189,15 @@ export class SharedTier {
     return { ...NOTHING, answer, order };
   }
 
-  /** Whether the answers up to an order are invalid, as far as any process knows. */
-  async isInvalidatedSince(subject: string, order: number): Promise<boolean> {
-    if (this.#isInvalid(subject, order)) return true;
-    const { answer } = await this.read(subject);
-    return answer !== undefined && !isPositive(answer) && answer.order >= order;
+  /**
+   * Whether the answers up to an order are invalid, as far as any process knows. `undefined`: the shared cache
+   * cannot be asked.
+   */
+  async isInvalidatedSince(subject: string, upTo: number): Promise<boolean | undefined> {
+    if (this.#isInvalid(subject, upTo)) return true;
+    const { answer, order } = await this.read(subject);
+    if (order === undefined) return undefined;
+    return answer !== undefined && !isPositive(answer) && answer.order >= upTo;
   }
 
   /**
@@ -199,21 +210,23 @@ export class SharedTier {
     subject: string,
     value: unknown,
     { variant, at, order }: { variant: string; at: number; order: number },
-  ): Promise<'kept' | 'lost' | 'unavailable'> {
+  ): Promise<'shared' | 'lost' | 'not shared'> {
     const seal = await this.#currentSeal();
     const name = seal && this.#generations.nameOf(seal, subject);
-    if (seal === undefined || name === undefined) return 'unavailable';
+    if (seal === undefined || name === undefined) return 'not shared';
     if (this.#generations.isInvalid(order)) return 'lost';
     const age = this.#options.clock() - at;
     const ttl = this.#life - age;
     const valueText = textOf(value);
-    if (valueText === undefined || ttl <= 0) return 'unavailable';
+    if (valueText === undefined || ttl <= 0) return 'not shared';
     const row: Row = { variant, at: this.#options.wallClock() - age, life: this.#life };
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const sealed = seal.seal(`${name} ${order}`, text);
-    const kept = await this.#store.write(name, sealed, Math.ceil(ttl), order);
-    if (kept === true) this.#orders.saw(order);
-    return kept === UNAVAILABLE ? 'unavailable' : kept ? 'kept' : 'lost';
+    const isWritten = await this.#store.write(name, sealed, Math.ceil(ttl), order);
+    if (isWritten === UNAVAILABLE) return 'not shared';
+    if (!isWritten) return 'lost';
+    this.#orders.saw(order);
+    return 'shared';
   }
 
   /**
@@ -267,7 +280,7 @@ export class SharedTier {
   #isInvalid(subject: string, order: number): boolean {
     const unsent = this.#unsent.get(subject);
     if (unsent && order <= (unsent.order ?? Number.POSITIVE_INFINITY)) return true;
-    return this.#generations.isInvalid(order) || order <= this.#tombstones.orderOf(subject);
+    return this.#generations.isInvalid(order) || order < this.#tombstones.orderOf(subject);
   }
 
   /**
@@ -304,7 +317,7 @@ export class SharedTier {
   /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async #send(invalidation: Invalidation): Promise<boolean> {
     this.#unsent.set(invalidation.subject, invalidation);
-    const isTooMany = this.#unsent.size > MOST_UNSENT;
+    const isTooMany = this.#unsent.size > this.#mostUnsent;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#sendLater();
@@ -334,7 +347,7 @@ export class SharedTier {
       const isStored =
         name !== undefined &&
         UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
-      if (name !== undefined && !isStored) await this.#deletePositive(subject, name);
+      if (name !== undefined && !isStored) await this.#deletePositive(seal, name);
       const isPublished = await this.#publish(seal, { subject, order, age, isStored });
       isSent = isSent && isStored && isPublished;
     }
@@ -348,9 +361,16 @@ export class SharedTier {
    * Deletes a row that could not be replaced, so that a process that starts later does not find it. A full
    * Redis refuses writes, and still deletes. The negative answer of another process stays.
    */
-  async #deletePositive(subject: string, name: string): Promise<void> {
-    const { answer } = await this.read(subject);
+  async #deletePositive(seal: Seal, name: string): Promise<void> {
+    const row = await this.#store.read(name);
+    const answer = row === UNAVAILABLE ? undefined : this.#open(seal, name, row);
     if (answer === undefined || isPositive(answer)) await this.#store.delete(name);
+  }
+
+  /** The answer in a row; `undefined`: it was not written by this version of the package and this fleet. */
+  #open(seal: Seal, name: string, row: SharedRow): SharedAnswer | undefined {
+    const text = row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
+    return text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
   }
 
   #publish(seal: Seal, message: Message): Promise<boolean> {
@@ -414,6 +434,12 @@ export class SharedTier {
     void this.#sendUnsent();
   }
 
+  /** Once for all processes that have missed messages at the same time. */
+  #sendAgainLater(): void {
+    this.#collectSent();
+    if (this.#unsent.size > 0) this.#sendLater();
+  }
+
   #collectSent(): void {
     for (const each of this.#tombstones.recent()) {
       if (!this.#unsent.has(each.subject)) this.#unsent.set(each.subject, each);
@@ -429,9 +455,7 @@ export class SharedTier {
       const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
       if (from === this.#id) return true;
       if (message.hasMissed) {
-        this.#collectSent();
-        // Once for all processes that have missed messages at the same time.
-        if (this.#unsent.size > 0) this.#sendLater();
+        this.#sendAgainLater();
       } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {

@@ -119,8 +119,11 @@ export class KeyApi {
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         onInvalidated: (kind, key, upTo, until) => {
-          if (kind === 'item') this.#listedItems?.invalidated(Number(key));
-          return this.#allCaches().get(kind)?.invalidated(key, upTo, until);
+          const hadAnswer = this.#allCaches().get(kind)?.invalidated(key, upTo, until);
+          if (kind !== 'item') return hadAnswer;
+          this.#listedItems?.invalidated(Number(key));
+          // A list with this item can be in flight.
+          return true;
         },
         onAllInvalidated: (upTo, until) => this.#clear(upTo, until),
         onMissed: () => {

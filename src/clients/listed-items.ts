@@ -9,7 +9,7 @@ export const ONLY = '';
 interface Index {
   readonly list: readonly Item[];
   readonly byId: Map<number, Item>;
-  /** Ids that are known to have no later negative answer in the shared cache. */
+  /** Ids that were compared with the shared cache, and have no later negative answer there. */
   readonly confirmed: Set<number>;
 }
 
@@ -74,8 +74,9 @@ export class ListedItems {
     if (!byId.has(id) || this.#isAskedSince(id, list)) return undefined;
     if (!confirmed.has(id)) {
       // Asked once: later invalidations arrive as messages.
-      if (await this.#items.isInvalidatedSince(String(id), list.order)) byId.delete(id);
-      else confirmed.add(id);
+      const isInvalidated = await this.#items.isInvalidatedSince(String(id), list.order);
+      if (isInvalidated || this.#isAskedSince(id, list)) return undefined;
+      if (isInvalidated === false) confirmed.add(id);
     }
     const value = byId.get(id);
     return value && { value, at: list.at };

@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { rejection } from '../../support/errors.js';
+import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import { json } from '../../support/service-in-memory.js';
+import { CODE, KEY, purchase, success } from '../../support/wire.js';
+import { fleet, MINUTE, OTHER, OTHER_KEY } from './support.js';
+
+// What a process does with answers about which it cannot ask, or was not told.
+
+beforeEach(async () => {
+  // Loads what the first call of a client would wait for.
+  await new KeyApiService().client().getAccount();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => void vi.useRealTimers());
+
+describe('while the shared cache is down', () => {
+  it('a stale answer is refreshed in the background all the same', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    for (const method of ['read', 'write', 'publish', 'lock'] as const) shared.broken.add(method);
+    service.now += 6 * MINUTE;
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).not.toBeNull();
+    await settle();
+    expect(await one.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('a thousand wrong codes cost no customer the last positive answer', async () => {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    shared.broken.add('write');
+    service.says = 'negative';
+    const wrong = Array.from({ length: 1100 }, (_, n) => `wrong-code-${n}`);
+    await Promise.all(wrong.map((code) => one.validatePurchase(code)));
+    service.says = 'outage';
+    service.now += 6 * MINUTE;
+    for (const each of [one, two]) expect(await each.validatePurchase(CODE)).not.toBeNull();
+  });
+
+  it('a list that is requested then answers for its items afterwards', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    shared.broken.add('read');
+    await one.listItems();
+    shared.broken.clear();
+    expect((await one.getItem(1043))?.id).toBe(1043);
+    expect(service.asked(ITEM)).toBe(0);
+  });
+});
+
+it('a process that starts with a late subscription has missed nothing, and sends nothing', async () => {
+  const { shared, join } = fleet();
+  const { subscribe } = shared;
+  shared.subscribe = async (
+    listener: (key: string | undefined) => void,
+    onListening?: (is: boolean) => void,
+  ) => {
+    onListening?.(false);
+    const stop = await subscribe.call(shared, listener);
+    onListening?.(true);
+    return stop;
+  };
+  const one = join();
+  await one.validatePurchase(CODE);
+  shared.messages.length = 0;
+  await join().validatePurchase(CODE);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(shared.messages).toEqual([]);
+});
+
+it('an item that another process refuses while the list is on its way is not served from it', async () => {
+  const { service, shared, join } = fleet();
+  const [one, two] = [join(), join()];
+  for (const each of [one, two]) await each.getAccount();
+  service.hold();
+  const listed = one.listItems();
+  await settle();
+  service.says = 'negative';
+  const refused = two.getItem(1043, { fresh: true });
+  await settle();
+  for (const n of [1, 2]) await service.release(n);
+  expect(await refused).toBeNull();
+  await service.release();
+  expect(await listed).toHaveLength(2);
+  service.now += 1;
+  shared.broken.add('read');
+  expect(await one.getItem(1043)).toBeNull();
+});
+
+it('an item is compared with the shared cache again when that could not be asked', async () => {
+  const { service, shared, join } = fleet();
+  const one = join();
+  await one.getAccount();
+  const { subscribe } = shared;
+  shared.subscribe = async () => async () => {};
+  const two = join();
+  await two.listItems();
+  shared.subscribe = subscribe;
+  service.now += 1;
+  service.says = 'negative';
+  expect(await one.getItem(1043, { fresh: true })).toBeNull();
+  shared.broken.add('read');
+  expect(await two.getItem(1043)).not.toBeNull();
+  shared.broken.clear();
+  service.now += 1;
+  expect(await two.getItem(1043)).toBeNull();
+});
+
+it('a refund sealed with the earlier secret reaches a process that started with the current one', async () => {
+  const { service, join } = fleet();
+  let key = KEY;
+  const one = join({}, { apiKey: () => key });
+  const two = join({}, { apiKey: OTHER_KEY });
+  for (const each of [one, two]) await each.validatePurchase(CODE);
+  service.says = 'negative';
+  expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+  key = OTHER_KEY;
+  await one.validatePurchase(OTHER);
+  await vi.advanceTimersByTimeAsync(2000);
+  await settle();
+  service.says = 'outage';
+  expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+});
+
+it('before a fresh lookup forgets the positive answer of another process, the key is checked again', async () => {
+  const { service, join } = fleet();
+  const [one, two] = [join(), join()];
+  service.says = 'negative';
+  expect(await two.validatePurchase(OTHER)).toBeNull();
+  service.says = 'positive';
+  await one.validatePurchase(CODE);
+  service.keys = new Set();
+  service.now += 10_000;
+  const error = await rejection(two.validatePurchase(CODE, { fresh: true }));
+  expect(error.code).toBe('api_key_rejected');
+});
+
+it('a late answer that cannot be shared gives way to a later refund all the same', async () => {
+  const { service, shared, join } = fleet();
+  const one = join();
+  await one.getAccount();
+  const { subscribe } = shared;
+  shared.subscribe = async () => async () => {};
+  const two = join();
+  await two.getAccount();
+  shared.subscribe = subscribe;
+  const unreadable = { ...purchase, purchase_code: CODE, supported_until: 'never' };
+  service.override = () =>
+    service.says === 'positive' ? json(success({ data: { purchase: unreadable } })) : undefined;
+  service.hold();
+  const late = two.validatePurchase(CODE);
+  await settle();
+  service.says = 'negative';
+  const refused = one.validatePurchase(CODE, { fresh: true });
+  await settle();
+  for (const n of [1, 2]) await service.release(n);
+  expect(await refused).toBeNull();
+  await service.release();
+  expect(await late).toBeNull();
+});
