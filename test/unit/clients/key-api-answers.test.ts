@@ -160,18 +160,6 @@ describe('the error', () => {
     expect(everythingOf(error)).not.toContain('mysql');
   });
 
-  it.each([
-    ['in a refusal', refusal(`Key ${KEY} may not ask for ${CODE.toUpperCase()}`)],
-    ['in a name', { data: { purchase: { ...purchase, item: { [KEY]: 1 } } } }],
-  ])('repeats nothing that was sent: %s', async (_where, body) => {
-    const service = new KeyApiService();
-    service.override = () => json(body, 400);
-    const error = await rejection(service.client().validatePurchase(CODE));
-    const all = everythingOf(error).toLowerCase();
-    expect(all).not.toContain(KEY);
-    expect(all).not.toContain(CODE);
-  });
-
   it('of a refusal carries its sentence', async () => {
     const service = new KeyApiService();
     service.override = () => json(refusal(`nothing for ${KEY} here`), 400);

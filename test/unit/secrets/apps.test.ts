@@ -1,10 +1,9 @@
 import { inspect } from 'node:util';
-import { LoginApi, MarketplaceStrategy, type TokenStore } from 'marketgate';
-import { RedisTokenStore } from 'marketgate/redis';
+import { LoginApi, MarketplaceStrategy } from 'marketgate';
 import type { SandboxFaults } from 'marketgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../src/cli/program.js';
-import { expectClean, failureOf, SENTINEL } from '../../support/secrets/support/sentinels.js';
+import { expectClean, SENTINEL } from '../../support/secrets/support/sentinels.js';
 import { openShop } from '../../support/shop.js';
 import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 
@@ -49,22 +48,6 @@ describe('the strategy', () => {
     expect(Object.keys(browser.cookies)).toHaveLength(1);
     expectClean(JSON.stringify(browser.cookies));
   });
-});
-
-it('RedisTokenStore replaces the errors of its client', async () => {
-  const nothing = (): void => {};
-  const client = {
-    ...{ isOpen: true, isReady: true, get: fail, set: fail, del: fail, eval: fail },
-    ...{ publish: fail, subscribe: fail, pTTL: fail, connect: fail },
-    ...{ duplicate: nothing, on: nothing, once: nothing },
-  };
-  const store: TokenStore = new RedisTokenStore({ client: client as never });
-  expectClean(
-    await failureOf(() => store.get('7')),
-    await failureOf(() => store.set('7', { value: accessToken, issuedAt: 0, expiresAt: 9e15 })),
-    await failureOf(() => store.delete('7')),
-    await failureOf(() => store.set('7', { value: accessToken } as never)),
-  );
 });
 
 describe('the command line', () => {
