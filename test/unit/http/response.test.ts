@@ -9,6 +9,8 @@ describe('JSON bodies', () => {
     ['with a byte order mark', '\uFEFF{"a":1}'],
     ['with blanks ahead', ' \r\n\t{"a":1}'],
     ['with a byte order mark and blanks', '\uFEFF \n{"a":1}'],
+    ['with blanks ahead of the mark', '\n\uFEFF{"a":1}'],
+    ['with two marks', '\uFEFF\r\n\uFEFF {"a":1}'],
     ['with blanks behind', '{"a":1}\n\n'],
   ])('are parsed: one %s', (_name, text) => {
     expect(parse(text)).toEqual({ value: { a: 1 } });
