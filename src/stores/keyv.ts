@@ -43,7 +43,7 @@ const REFUSED = new NoAnswer('was refused by Keyv');
 const GARBLED = Symbol('a row that is no JSON');
 
 /**
- * A {@link TokenStore} on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
+ * A `TokenStore` on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
  *
  * - A row expires with its token. A row that is no token of that user counts as none, and is reported on
  *   `marketgate:drift`.

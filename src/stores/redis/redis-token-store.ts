@@ -11,7 +11,7 @@ export interface RedisTokenStoreOptions extends RedisStoreOptions, RowTokenStore
 const OWNER = 'RedisTokenStore';
 
 /**
- * A {@link TokenStore} in Redis, for a fleet: single server, cluster or sentinel.
+ * A `TokenStore` in Redis, for a fleet: single server, cluster or sentinel.
  *
  * - A row expires with its token. A row that is no token of that user counts as none; it is reported on
  *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
