@@ -36,6 +36,9 @@ async function connect() {
     TOPOLOGY === 'cluster'
       ? new Cluster(nodes)
       : new Redis({ sentinels: nodes, name: 'shop', failoverDetector: true });
+  // As the Redis guide says: the detector can end a client that is connecting.
+  const again = () => client.connect().catch(() => {});
+  client.on('end', () => setTimeout(again, 100));
   return client.on('error', () => {});
 }
 
