@@ -11,7 +11,7 @@ export interface Outcome {
 export function runProgram(
   command: string,
   args: readonly string[],
-  options: { cwd: string; env?: Record<string, string>; timeout?: number },
+  options: { cwd: string; env?: NodeJS.ProcessEnv; timeout?: number },
 ): Promise<Outcome> {
   const { cwd, env = {}, timeout = 50_000 } = options;
   return new Promise((resolve) => {

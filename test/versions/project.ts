@@ -1,7 +1,7 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { mustRun, runProgram } from '../package/run-program.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--ignore-scripts'];
@@ -23,24 +23,14 @@ export interface Matrix {
 }
 
 /** Runs a program to its end, with a deadline: what keeps a process alive is a fault too. */
-export function run(
+export async function run(
   command: string,
   args: readonly string[],
-  { cwd, env = {}, timeout = 180_000 }: { cwd: string; env?: NodeJS.ProcessEnv; timeout?: number },
+  options: { cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const options = { cwd, timeout, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
-    execFile(command, args, options, (error, stdout, stderr) => {
-      const end = error?.killed ? `killed after ${timeout} ms\n` : '';
-      resolve({ ok: error === null, output: `${end}${stdout}${stderr}`.trim() });
-    });
-  });
-}
-
-async function mustRun(...args: Parameters<typeof run>): Promise<string> {
-  const { ok, output } = await run(...args);
-  if (!ok) throw new Error(`${args[0]} ${args[1].join(' ')} failed:\n${output}`);
-  return output;
+  const ended = await runProgram(command, args, { timeout: 180_000, ...options });
+  const end = ended.code === 'timeout' ? 'It did not end in time.\n' : '';
+  return { ok: ended.code === 0, output: `${end}${ended.stdout}${ended.stderr}`.trim() };
 }
 
 /** Builds and packs what is in the repository now, beside its `dist`, which is left alone. */
