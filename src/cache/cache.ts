@@ -107,11 +107,9 @@ export class Cache<T extends object> {
 
   /** A positive answer that is younger than `ttl`; starts no refresh. */
   fresh(key: string): Positive<T> | undefined {
-    const positive = this.#positive.get(key);
-    if (this.#parts.shared?.isDeaf) return undefined;
-    return positive?.epoch === this.#epoch && this.#ageOf(positive) < this.#parts.limits.ttl
-      ? positive
-      : undefined;
+    const positive = this.#parts.shared?.isDeaf ? undefined : this.#positive.get(key);
+    if (positive?.epoch !== this.#epoch) return undefined;
+    return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
   }
 
   /** The last positive answer, however old. */
@@ -120,7 +118,7 @@ export class Cache<T extends object> {
   }
 
   /** When the cached answer, however old, was requested. */
-  lastAsked(key: string): number | undefined {
+  lastRequestedAt(key: string): number | undefined {
     return (this.#positive.peek(key) ?? this.#negative.peek(key))?.at;
   }
 
@@ -168,9 +166,8 @@ export class Cache<T extends object> {
   staleIfError(key: string, error: unknown): Positive<T> | undefined {
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     const positive = this.#positive.peek(key);
-    return positive !== undefined && this.#ageOf(positive) < this.#parts.limits.staleIfError
-      ? positive
-      : undefined;
+    const { staleIfError } = this.#parts.limits;
+    return positive && this.#ageOf(positive) < staleIfError ? positive : undefined;
   }
 
   /** Invalidates a key, in any spelling, in every process. Rejects with `store_unavailable` when that cannot be sent. */
@@ -263,7 +260,7 @@ export class Cache<T extends object> {
       for (let round = 1; round <= MOST_ROUNDS; round++) {
         lookup.isOutdated = false;
         lookup.isSuperseded = false;
-        lookup.asked = Number.POSITIVE_INFINITY;
+        lookup.requestNumber = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
         const later = round > 1 ? this.peek(lookup.variant) : undefined;
         if (later !== undefined) {
@@ -271,7 +268,7 @@ export class Cache<T extends object> {
           return later;
         }
         const answer = shared
-          ? await this.#askFleet(lookup, shared)
+          ? await this.#askSharedTier(lookup, shared)
           : await this.#askService(lookup, 0, undefined);
         if (answer !== undefined) {
           this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
@@ -289,7 +286,10 @@ export class Cache<T extends object> {
   }
 
   /** Asks the shared tier, and where that has no answer, the service. `undefined`: invalidated meanwhile. */
-  async #askFleet(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<Answer<T> | undefined> {
+  async #askSharedTier(
+    lookup: Lookup<Answer<T>>,
+    shared: SharedTier,
+  ): Promise<Answer<T> | undefined> {
     const begun = performance.now();
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
@@ -305,7 +305,7 @@ export class Cache<T extends object> {
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
     if (adopted !== undefined) {
       lookup.source = 'shared';
-      return lookup.isOutdated ? undefined : adopted;
+      return adopted;
     }
     // The shared tier cannot be asked, so what `peek` withheld from this lookup is served after all.
     const own =
@@ -332,7 +332,7 @@ export class Cache<T extends object> {
     const { key, signal } = lookup;
     lookup.source = 'service';
     const at = clock();
-    lookup.asked = ++this.#requests;
+    lookup.requestNumber = ++this.#requests;
     const known = this.#positive.peek(key);
     // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
@@ -345,7 +345,7 @@ export class Cache<T extends object> {
     });
     if (lookup.isOutdated || (lookup.isSuperseded && value === null)) return undefined;
     if (value === null) {
-      this.#forget(key, lookup.asked);
+      this.#forget(key, lookup.requestNumber);
       const negative = refusal === undefined ? { value, at, variant } : undefined;
       if (negative !== undefined) this.#negative.set(key, negative);
       const spelling = negative?.variant;
@@ -364,34 +364,27 @@ export class Cache<T extends object> {
     // A later positive answer has arrived.
     if (lookup.isSuperseded) return this.fresh(key) ?? positive;
     for (const other of this.#lookups.get(key) ?? []) {
-      if (other.asked < lookup.asked) other.isSuperseded = true;
+      if (other.requestNumber < lookup.requestNumber) other.isSuperseded = true;
     }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
     if (!shared || order === undefined) return positive;
-    const subject = this.#subject(key);
     // JSON would lose which fields could not be read.
     const outcome = hasUnreadable(positive.value)
       ? 'not shared'
-      : await shared.share(subject, value, { variant, at, order });
-    const isInvalid =
-      outcome === 'lost'
-        ? await this.#isLaterNegative(lookup, shared)
-        : outcome === 'not shared' && (await shared.isInvalidatedSince(subject, order)) === true;
-    if (isInvalid && this.#positive.peek(key) === positive) this.#positive.delete(key);
-    if (isInvalid || lookup.isOutdated) return undefined;
-    return outcome === 'lost' ? (this.fresh(key) ?? positive) : positive;
-  }
-
-  /**
-   * Whether the later answer in the shared tier, which ours lost against, is negative or an invalidation.
-   * Where the tier cannot be asked any more, it counts as one.
-   */
-  async #isLaterNegative(lookup: Lookup<Answer<T>>, shared: SharedTier): Promise<boolean> {
-    const { answer, order } = await shared.read(this.#subject(lookup.key));
-    if (answer === undefined) return order === undefined;
-    this.#adopt(lookup, answer);
-    return !isPositive(answer);
+      : await shared.share(this.#subject(key), value, { variant, at, order });
+    if (outcome !== 'shared') {
+      // Another process can have a later answer.
+      const { answer, order: now } = await shared.read(this.#subject(key));
+      if (answer) this.#adopt(lookup, answer);
+      const isNegative = answer && !isPositive(answer) && answer.order > order;
+      // A later one that cannot be read any more counts as negative.
+      if (isNegative || (outcome === 'lost' && now === undefined)) {
+        if (this.#positive.peek(key) === positive) this.#positive.delete(key);
+        return undefined;
+      }
+    }
+    return lookup.isOutdated ? undefined : (this.fresh(key) ?? positive);
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
@@ -450,20 +443,21 @@ export class Cache<T extends object> {
     this.#outdate(key, before);
   }
 
-  /** Keeps answers to the requests before number `before` from being cached or served. */
+  /**
+   * Keeps answers to the requests before number `before`, by default to all, from being cached or served. A
+   * lookup that has sent none yet goes on.
+   */
   #outdate(key: string, before = Number.POSITIVE_INFINITY): void {
     for (const lookup of this.#lookups.get(key) ?? []) {
-      if (lookup.asked < before) lookup.isOutdated = true;
+      if (lookup.requestNumber < before) lookup.isOutdated = true;
     }
   }
 
   #refresh(key: string, variant: string): void {
     if (this.#refreshes >= MOST_REFRESHES || this.#joinable(key, variant)) return;
     this.#refreshes++;
-    const done = (): void => {
-      this.#refreshes--;
-    };
-    this.#start(key, variant, false).join(this.#closing.signal).then(done, done);
+    const end = () => void this.#refreshes--;
+    this.#start(key, variant, false).join(this.#closing.signal).then(end, end);
   }
 
   #subject(key: string): string {

@@ -16,10 +16,10 @@ export interface GenerationsOptions {
   publish(seal: Seal, message: Message): Promise<boolean>;
   /** Another process has invalidated everything up to an order, this many milliseconds ago. */
   onAllInvalidated(upTo: number, ago: number): void;
-  /** A generation was lost, and with it the tombstones. */
-  onLost(): void;
-  /** A new generation cannot be stored now. */
-  onRefused(): void;
+  /** Other processes, or the rows, can lack invalidations that this one has sent. */
+  onResend(): void;
+  /** A new generation cannot be stored or published now. */
+  onUnsent(): void;
 }
 
 /**
@@ -71,7 +71,7 @@ export class Generations {
     this.#numbers = new WeakMap();
   }
 
-  /** Invalidates everything requested until now. {@link know} stores and publishes it. */
+  /** Invalidates everything requested until now. {@link ensureKnown} stores and publishes it. */
   invalidateAll(): void {
     this.#calls++;
     this.#allInvalidUpTo = Number.POSITIVE_INFINITY;
@@ -83,11 +83,11 @@ export class Generations {
   /** Tries again to store a generation that was refused. */
   retry(): Promise<boolean> {
     this.#isRefused = false;
-    return this.know();
+    return this.ensureKnown();
   }
 
   /** Returns whether the generations are known, stored, and published where they are new. */
-  async know(): Promise<boolean> {
+  async ensureKnown(): Promise<boolean> {
     const { store, seals } = this.#options;
     // Without messages, another process can have begun a new one at any time.
     if (!store.isListening) return this.#readAll();
@@ -110,7 +110,7 @@ export class Generations {
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
     if (isNew) this.#options.onAllInvalidated(allUpTo, 0);
     // Its sender can also have missed what this process knows.
-    else this.#options.onLost();
+    else this.#options.onResend();
   }
 
   async #readAll(): Promise<boolean> {
@@ -120,7 +120,7 @@ export class Generations {
 
   /** Reads the generation under a secret. Begins one where there is none, or one that misses an invalidation. */
   async #read(seal: Seal): Promise<boolean> {
-    const { store, seals, orders, publish, onAllInvalidated, onLost, onRefused } = this.#options;
+    const { store, seals, orders, publish, onAllInvalidated, onResend, onUnsent } = this.#options;
     const name = this.rowOf(seal);
     for (let round = 1; round <= MOST_ROUNDS; round++) {
       const calls = this.#calls;
@@ -128,8 +128,8 @@ export class Generations {
       if (row === UNAVAILABLE) return false;
       const text =
         row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
+      // A row that does not open is replaced, as one that is lost.
       const storedUpTo = text === undefined ? -1 : Number(text);
-      if (row.value !== undefined && !(storedUpTo >= 0)) return false;
       // Everything was invalidated after this was read.
       if (calls !== this.#calls) continue;
       if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
@@ -147,7 +147,7 @@ export class Generations {
       if (storedUpTo === allUpTo || isUnused) {
         const generation = row.order;
         if (this.#unpublished.has(seal) && !(await publish(seal, { allUpTo, generation }))) {
-          onRefused();
+          onUnsent();
           return false;
         }
         if (calls !== this.#calls) continue;
@@ -165,11 +165,11 @@ export class Generations {
         // Without it, a process that starts later begins a new one.
         await store.delete(name);
         await publish(seal, { allUpTo });
-        onRefused();
+        onUnsent();
         return false;
       }
       // The tombstones of the generation before are not found any more.
-      onLost();
+      onResend();
     }
     return false;
   }

@@ -60,7 +60,7 @@ export class Lookup<T> extends InFlight<T> {
   /** Where it is looking, and so where its answer or failure comes from. */
   source: LookupMessage['source'] = 'service';
   /** The number of its request to the service, in the order of this process; infinite before that. */
-  asked = Number.POSITIVE_INFINITY;
+  requestNumber = Number.POSITIVE_INFINITY;
   /** The key was invalidated, or a later negative answer arrived: its answer is not served. */
   isOutdated = false;
   /** A later positive answer arrived: a positive one of its own is served, and not cached. */

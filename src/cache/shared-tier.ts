@@ -118,8 +118,8 @@ export class SharedTier {
       // Rounded up, because a request can have begun within the same millisecond.
       onAllInvalidated: (upTo, ago) =>
         options.onAllInvalidated(upTo, Math.ceil(options.clock() - ago)),
-      onLost: () => this.#sendAgain(),
-      onRefused: () => this.#sendLater(),
+      onResend: () => this.#sendAgain(),
+      onUnsent: () => this.#sendLater(),
     });
   }
 
@@ -167,7 +167,7 @@ export class SharedTier {
   /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
   async read(subject: string): Promise<Found> {
     const seal = await this.#currentSeal();
-    if (seal === undefined || !(await this.#generations.know())) return NOTHING;
+    if (seal === undefined || !(await this.#generations.ensureKnown())) return NOTHING;
     const name = this.#generations.nameOf(seal, subject);
     if (name === undefined) return NOTHING;
     const unsent = this.#unsent.get(subject);
@@ -257,7 +257,8 @@ export class SharedTier {
    */
   async invalidateAll(): Promise<void> {
     this.#invalidateAll();
-    if ((await this.#currentSeal()) !== undefined && (await this.#generations.know())) return;
+    if ((await this.#currentSeal()) !== undefined && (await this.#generations.ensureKnown()))
+      return;
     this.#sendLater();
     throw notSent();
   }
@@ -328,7 +329,7 @@ export class SharedTier {
     const { subject, at, variant } = invalidation;
     if ((await this.#currentSeal()) === undefined) return false;
     // Where a generation cannot be stored, the message is sent all the same.
-    let isSent = await this.#generations.know();
+    let isSent = await this.#generations.ensureKnown();
     for (const seal of this.#seals.all) {
       const name = this.#generations.nameOf(seal, subject);
       if (invalidation.order === undefined) {

@@ -41,7 +41,7 @@ export class ListedItems {
       const item = await this.#items.get(String(id), options);
       // The negative answer can be evicted before the list.
       const last = item === null ? this.#lists.last(ONLY) : undefined;
-      if (last && this.#isAskedSince(id, last)) this.#indexOf(last).byId.delete(id);
+      if (last && this.#isRequestedSince(id, last)) this.#indexOf(last).byId.delete(id);
       return item;
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
@@ -71,11 +71,11 @@ export class ListedItems {
     list: Positive<Item[]>,
   ): Promise<(Answer<Item> & { value: Item }) | undefined> {
     const { byId, confirmed } = this.#indexOf(list);
-    if (!byId.has(id) || this.#isAskedSince(id, list)) return undefined;
+    if (!byId.has(id) || this.#isRequestedSince(id, list)) return undefined;
     if (!confirmed.has(id)) {
       // Asked once: later invalidations arrive as messages.
       const isInvalidated = await this.#items.isInvalidatedSince(String(id), list.order);
-      if (isInvalidated || this.#isAskedSince(id, list)) return undefined;
+      if (isInvalidated || this.#isRequestedSince(id, list)) return undefined;
       if (isInvalidated === false) confirmed.add(id);
     }
     const value = byId.get(id);
@@ -83,8 +83,8 @@ export class ListedItems {
   }
 
   /** Within the same millisecond the order is not known, so the item's own answer counts. */
-  #isAskedSince(id: number, list: Positive<Item[]>): boolean {
-    return (this.#items.lastAsked(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
+  #isRequestedSince(id: number, list: Positive<Item[]>): boolean {
+    return (this.#items.lastRequestedAt(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
   }
 
   #indexOf({ value: list }: Positive<Item[]>): Index {

@@ -85,6 +85,13 @@ describe('the row of the generation is lost alone', () => {
     expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
   });
 
+  it('or does not open: a new one replaces it, and answers are shared', async () => {
+    const { service, shared, join } = fleet();
+    shared.rows.set(rowOf(), { value: 'x', order: 2, expiresAt: service.now + 1000 });
+    for (const each of [join(), join()]) await each.validatePurchase(CODE);
+    expect(service.asked()).toBe(1);
+  });
+
   it('the last positive answer still serves while the service is down', async () => {
     const { service, shared, join } = fleet();
     const processes = [join(), join()];
