@@ -55,8 +55,8 @@ a{color:var(--main);text-underline-offset:.2em}
 small{font-size:.875rem}
 form{container-type:inline-size;margin-top:1.5rem;display:flex;flex-wrap:wrap;gap:.75rem}
 label{flex:1 1 100%;font-weight:600}
-input{display:block;width:100%;margin-top:.375rem;padding:.7rem .5rem;font:1rem/1.6 ui-monospace,Menlo,Consolas,monospace;font-size:clamp(.625rem,calc((100cqi - 1.25rem)/22),1rem);color:inherit;background:var(--ground);border:1px solid var(--soft);border-radius:.5rem}
-button{flex:1 1 9rem;padding:.7rem 1.25rem;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
+input{display:block;width:100%;margin-top:.375rem;padding:.7rem .5rem;font:1rem/1.6 ui-monospace,Menlo,Consolas,monospace;font-size:clamp(.625rem,calc((100cqi - 1.25rem)/22),1rem);color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:.5rem}
+button{flex:1 1 9rem;padding:.7rem 1.25rem;overflow-wrap:anywhere;font:inherit;font-weight:600;border-radius:.5rem;border:1px solid var(--soft);background:transparent;color:inherit;cursor:pointer}
 button.main{background:var(--main);border-color:var(--main);color:var(--on)}
 button:focus-visible,input:focus-visible{outline:3px solid var(--main);outline-offset:2px}
 </style>`);

@@ -52,7 +52,7 @@ export const registerPage = (app: App): Page => ({
 <input name="redirect_url" type="url" size="34" required aria-label="redirectUrl of ${app.name}" value="http://localhost:3000/callback">
 <button class="main">Register</button>
 </form>
-<p>Or in code: <code>createSandbox({ redirectUrl })</code>; for another app than the first <code>sandbox.data.setRedirectUrl(appId, url)</code>.</p>`,
+<p>Or in code: <code>createSandbox({ redirectUrl })</code>; for another app than the first <code>sandbox.data.<wbr>setRedirectUrl(appId, url)</code>.</p>`,
 });
 
 /** A form that was sent twice, is another browser's, or lay open too long. */

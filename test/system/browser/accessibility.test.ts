@@ -45,6 +45,7 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
     ['not found', () => '/nothing'],
     ['an unknown app', () => '/api/oauth?app_id=0'],
     ['an outdated login', () => '/sandbox/login?attempt=x'],
+    ['an app without a redirect URL', () => '/api/oauth?app_id=55409216'],
   ])('%s: axe finds nothing, and it fits from 320 to 1920', async (_name, pathOf, act) => {
     const running = await busy();
     const page = await visit(running, pathOf(running));
@@ -54,6 +55,31 @@ describe.skipIf(chromiumIsMissing())('accessibility', () => {
       await page.setViewportSize({ width, height: 900 });
       expect([width, await isTooWide(page)]).toEqual([width, false]);
     }
+  });
+
+  it('the login page fits a long name without a blank', async () => {
+    const running = await start();
+    const page = await visit(running, `/api/oauth?app_id=${running.appId}`);
+    await page.evaluate(`document.querySelector('button').textContent = 'x'.repeat(80)`);
+    for (const width of [1280, 390, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await isTooWide(page)]).toEqual([width, false]);
+    }
+  });
+
+  it('the console shows the whole redirect URL', async () => {
+    const redirectUrl = 'http://localhost:3000/callback';
+    const page = await visit(await start({ redirectUrl }), '/sandbox/console');
+    expect(await cutOffWidths(page, 'input[name=redirect_url]')).toEqual([]);
+  });
+
+  it('without JavaScript, the console does not say that it connects', async () => {
+    const { baseUrl } = await start();
+    const context = await newContext({ baseURL: baseUrl, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto('/sandbox/console');
+    expect(await page.locator('noscript').isVisible()).toBe(true);
+    expect(await page.getByText('Connecting', { exact: true }).isVisible()).toBe(false);
   });
 
   it.each([
