@@ -36,6 +36,8 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
       await page.goto(path);
       expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
     }
+    await page.goto('/items/1055');
+    expect(await page.getByLabel('Preview of Ember').isVisible()).toBe(true);
   });
 
   it('downloads: log in, redeem, download', async () => {
@@ -59,8 +61,8 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
   });
 
   /** At localhost, with the sandbox at 127.0.0.1: two sites, so that SameSite matters. */
-  async function visitShop() {
-    const shop = await openShopExample({ host: 'localhost' });
+  async function visitShop(seed?: object) {
+    const shop = await openShopExample({ host: 'localhost', seed });
     const page = await (await newContext({ baseURL: shop.origin })).newPage();
     /** What the content security policy blocked. */
     const blocked: string[] = [];
@@ -151,5 +153,21 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
     await page.getByLabel('Purchase code').fill(UNKNOWN);
     expect(await cutOffWidths(page, FIELD)).toEqual([]);
     expect([blocked, shop.failures]).toEqual([[], []]);
+  });
+
+  it('shop: long names and prices fit', async () => {
+    const item = {
+      ...{ id: 7, workspace: 'northlight', kind: 'image', name: 'x'.repeat(60), screenshots: 0 },
+      ...{ description: 'x'.repeat(90), category: 'x'.repeat(40), sub_category: '', tags: [] },
+      ...{ options: ['x'.repeat(40)], version: '1.0.0', published_at: '2024-01-01T00:00:00Z' },
+      ...{ price: { regular: 123_456.78, extended: 1_234_567.89 }, currency: 'USD' },
+    };
+    const { page, shop } = await visitShop({ items: [item], purchases: [] });
+    const { purchase_code } = shop.sandbox.data.addPurchase({ item_id: 7 });
+    await page.setExtraHTTPHeaders({ 'x-purchase-code': purchase_code });
+    for (const path of ['/', '/items/7', '/items/7/support']) {
+      await page.goto(path);
+      expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
+    }
   });
 });
