@@ -15,6 +15,12 @@ const OUTAGE: Words = {
   text: 'Your purchase code may well be fine. Please try again in a few minutes.',
 };
 
+/** The same on pages that no purchase code was sent from. */
+const OUTAGE_OF_PAGE: Words = {
+  title: OUTAGE.title,
+  text: 'Nothing is wrong on your side. Please try again in a few minutes.',
+};
+
 const LOGIN_FAILED: Words = {
   title: 'The login did not work',
   text: 'It was already used, was started in another browser, or took too long. Please log in again.',
@@ -130,6 +136,7 @@ export function errorPages(shop: Shop): ErrorRequestHandler {
     let words: Words;
     if (isMarketgateError(error)) {
       words = wordsFor(error.code);
+      if (words === OUTAGE) words = OUTAGE_OF_PAGE;
       retryLater(res, error.retryAfter);
     } else if (error instanceof PageError) words = error.words;
     else words = name === 'AuthenticationError' ? LOGIN_FAILED : wordsFor('other');

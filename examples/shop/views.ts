@@ -113,7 +113,7 @@ ${
   own && !problem
     ? html`<p>You redeemed a code for this item${own.licence && html` (${own.licence} licence)`}.</p>
 <p><a class="button wide" href="${action}">Download${item.version && html` version ${item.version}`}</a></p>
-<p class="small"><a href="/items/${item.id}/support">Get support</a></p>`
+${isSupported(own) && html`<p class="small"><a href="/items/${item.id}/support">Get support</a></p>`}`
     : html`${codeForm(action, 'Download', problem)}
 <p class="small soft">Or <a href="/redeem">redeem it</a> to keep it with your account.</p>`
 }
@@ -231,7 +231,6 @@ ${
 
 function ownPurchase(own: OwnPurchase): Html {
   const picture = webUrl(own.thumbnail);
-  const isSupported = Date.parse(own.supportedUntil ?? '') > Date.now();
   return html`<li class="panel own">
 <div class="thumb small">${picture && html`<img src="${picture}" alt="" loading="lazy" width="96" height="96">`}</div>
 <div class="own-body">
@@ -239,21 +238,25 @@ function ownPurchase(own: OwnPurchase): Html {
 <dl class="facts">
 <div><dt>Covers</dt><dd>Downloads${own.version && html`, now version ${own.version}`}</dd></div>
 ${own.licence && html`<div><dt>Licence</dt><dd>${own.licence}</dd></div>`}
-<div><dt>Support</dt><dd>${support(own.supportedUntil, isSupported)}</dd></div>
+<div><dt>Support</dt><dd>${support(own)}</dd></div>
 <div><dt>Code</dt><dd>ends in <code>${own.code.slice(-4)}</code></dd></div>
 </dl>
 </div>
 <div class="own-do">
 <a class="button" href="/items/${own.itemId}/download">Download<span class="visually-hidden"> ${own.itemName}</span></a>
-${isSupported && html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`}
+${isSupported(own) && html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`}
 </div>
 </li>`;
 }
 
+const isSupported = ({ supportedUntil }: OwnPurchase): boolean =>
+  Date.parse(supportedUntil ?? '') > Date.now();
+
 /** Some deployments leave out the date once it has passed. */
-function support(until: string | undefined, isSupported: boolean): Html {
+function support(own: OwnPurchase): Html {
+  const until = own.supportedUntil;
   if (until === undefined) return html`<span class="badge">Over, or not included</span>`;
-  return isSupported
+  return isSupported(own)
     ? html`<span class="badge good">Until ${day(until)}</span>`
     : html`<span class="badge warn">Ended on ${day(until)}</span>`;
 }

@@ -200,6 +200,26 @@ describe('examples/shop', () => {
     expect((await shop.page('/items/1042/download')).status).toBe(200);
   });
 
+  it('speaks of no purchase code where none was sent, when the marketplace does not answer', async () => {
+    const { sandbox, page } = await open();
+    sandbox.faults.html = true;
+    const { status, text } = await page('/');
+    expect([status, text]).toEqual([502, expect.stringContaining('Nothing is wrong on your side')]);
+    expect(text).not.toContain('may well be fine');
+  });
+
+  it.each([
+    ['supported', true],
+    ['unsupported', false],
+  ] as const)('the page of an item that was bought %s offers support: %s', async (kind, offers) => {
+    const shop = await open();
+    await shop.logIn();
+    await shop.redeem(shop.code(kind));
+    const { text } = await shop.page('/items/1042');
+    expect(text).toContain('Yours to download');
+    expect(text.includes('Get support')).toBe(offers);
+  });
+
   it('accepts forms from its own pages only', async () => {
     const shop = await open();
     await shop.logIn();
