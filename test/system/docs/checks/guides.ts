@@ -44,6 +44,13 @@ const passes = (tests: number, { args = [], ...options }: RunOptions = {}): Chec
   },
 });
 
+/** The same for vitest. Without a configuration, it uses that of the repository. */
+const passesInVitest = (tests: number): Check => ({
+  options: { args: [VITEST, 'run', '--config', EMPTY_CONFIG], env: { NO_COLOR: '1' } },
+  check: async (running) =>
+    expect(await running.printed()).toContain(`Tests  ${tests} passed (${tests})`),
+});
+
 /** The programs of the guides. */
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
@@ -129,13 +136,9 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/testing.md: app.js': prints(''),
   // jest's own CommonJS, in which `import()` throws, is a test of the packed tarball.
   'examples/guides/testing.md: app.jest.test.cjs': passes(1, { args: ['--require', JEST_GLOBALS] }),
-  'examples/guides/testing.md: app.vitest.test.js': {
-    // Without a configuration, vitest uses that of the repository.
-    options: { args: [VITEST, 'run', '--config', EMPTY_CONFIG], env: { NO_COLOR: '1' } },
-    check: async (running) => expect(await running.printed()).toContain('Tests  3 passed (3)'),
-  },
+  'examples/guides/testing.md: app.vitest.test.js': passesInVitest(3),
   'examples/guides/testing.md: app.node.test.js': passes(1),
-  'examples/guides/testing.md: login.node.test.js': passes(1),
+  'examples/guides/testing.md: login.vitest.test.js': passesInVitest(1),
   'examples/guides/testing.md: mock-agent.js': passes(2),
   'examples/guides/testing.md: more.js': prints('0\n'),
   'examples/guides/migrating.md: before.js': async (running) => {
