@@ -19,7 +19,10 @@ export const SHOP_CHECKS: Checks = {
     const file = async (from: Browser, id: number) =>
       (await from.get(`${origin}/files/${id}`)).status;
     expect([await file(browser, 1042), await file(browser, 1046)]).toEqual([200, 200]);
-    expect(await file(browser, 1049)).toBe(402);
+    expect(await browser.open(`${origin}/files/1049`)).toMatchObject({
+      url: `${origin}/account`,
+      text: expect.stringContaining('name="purchase_code"'),
+    });
 
     const other = new Browser();
     await other.logIn(`${origin}/account`, '3002');
