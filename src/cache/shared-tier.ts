@@ -461,8 +461,8 @@ export class SharedTier {
         this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {
         this.#orders.saw(order);
-        // Sent again.
-        if (order <= this.#tombstones.orderOf(subject)) return true;
+        // Sent again, or so late that all answers before it have expired.
+        if (order <= this.#tombstones.orderOf(subject) || age >= this.#life) return true;
         const [kind = '', ...key] = subject.split(' ');
         const at = this.#options.clock() - age;
         const hadAnswer = this.#options.onInvalidated(kind, key.join(' '), order, at);

@@ -1,9 +1,10 @@
+import type { KeyApi } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, KEY, purchase, success } from '../../support/wire.js';
-import { fleet, MINUTE, OTHER, OTHER_KEY } from './support.js';
+import { fleet, HOUR, MINUTE, OTHER, OTHER_KEY } from './support.js';
 
 // What a process does with answers about which it cannot ask, or was not told.
 
@@ -123,6 +124,22 @@ it('a refund sealed with the earlier secret reaches a process that started with 
   await settle();
   service.says = 'outage';
   expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+});
+
+it('an invalidation that is sent when all answers before it have expired is not passed on', async () => {
+  const { service, shared, join } = fleet();
+  let key = KEY;
+  const processes = [1, 2, 3].map(() => join({}, { apiKey: () => key }));
+  for (const each of processes) await each.validatePurchase(CODE);
+  shared.broken.add('publish');
+  await rejection((processes[0] as KeyApi).invalidate(CODE));
+  key = OTHER_KEY;
+  for (const each of processes) await each.validatePurchase(OTHER);
+  service.now += 26 * HOUR;
+  shared.broken.clear();
+  shared.messages.length = 0;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(shared.messages.length).toBeLessThan(10);
 });
 
 it('before a fresh lookup forgets the positive answer of another process, the key is checked again', async () => {
