@@ -139,6 +139,7 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/testing.md: app.vitest.test.js': passesInVitest(3),
   'examples/guides/testing.md: app.node.test.js': passes(1),
   'examples/guides/testing.md: login.vitest.test.js': passesInVitest(1),
+  'examples/guides/typescript.md: app.test.ts': passesInVitest(1),
   'examples/guides/testing.md: mock-agent.js': passes(2),
   'examples/guides/testing.md: more.js': prints('0\n'),
   'examples/guides/migrating.md: before.js': async (running) => {

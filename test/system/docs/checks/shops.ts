@@ -189,11 +189,13 @@ export const SHOP_CHECKS: Checks = {
   },
   'examples/guides/typescript.md: server.ts': async (running) => {
     const origin = await running.origin();
-    await expectGuard(running, '/downloads/1042');
     const browser = new Browser();
     expect((await browser.logIn(`${origin}/account`)).url).toBe(`${origin}/account`);
+    expect((await browser.get(`${origin}/files/1042`)).status).toBe(402);
     const redeemed = await browser.submit(`${origin}/redeem`, { purchase_code: SUPPORTED });
-    expect(redeemed).toMatchObject({ url: `${origin}/files`, status: 200 });
+    expect(redeemed).toMatchObject({ url: `${origin}/account`, status: 200 });
+    const { text } = await browser.open(`${origin}/files/1042`);
+    expect(JSON.parse(text)).toEqual({ id: '1042', file: 'Fjord Light' });
   },
   'examples/guides/nestjs.md: main.ts': async (running) => {
     const origin = await running.origin();
