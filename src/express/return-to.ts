@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
-import { saveSession, sessionOf } from './session.js';
+import { isLoggedIn, type Session, saveSession, sessionOf } from './session.js';
 
 const LONGEST = 2048;
 // Registered, because the strategy and the app can come from the two builds of the package.
@@ -31,8 +31,15 @@ export function safeReturnTo(value: unknown): string | undefined {
  * `authenticate('marketplace', { returnTo })`, or the page where `requireLogin` stopped the visitor. For the
  * handler of the callback. Same-origin only; `undefined` when there is none. It survives passport's
  * regeneration of the session.
+ *
+ * After the login of another strategy (a password) it is the page where `requireLogin` stopped the visitor, if that
+ * strategy was given `keepSessionInfo: true`. It is then taken out of the session.
  */
 export function returnTo(req: object): string | undefined {
+  const session = sessionOf(req);
+  if (!(RETURN_TO in req) && isLoggedIn(req) && session !== undefined && KEY in session) {
+    attachReturnTo(req, takeFromSession(session));
+  }
   return safeReturnTo((req as Marked)[RETURN_TO]);
 }
 
@@ -67,13 +74,15 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
 /** Removes and gives the saved page. The caller saves the session, with the login attempt. */
 export function takeSavedReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
-  if (session !== undefined) {
-    const path = safeReturnTo(session[KEY]);
-    delete session[KEY];
-    return path;
-  }
+  if (session !== undefined) return takeFromSession(session);
   const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
   const res = responseOf(req as Request);
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   return safeReturnTo(path);
+}
+
+function takeFromSession(session: Session): string | undefined {
+  const path = safeReturnTo(session[KEY]);
+  delete session[KEY];
+  return path;
 }

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { parseSetCookie } from 'cookie';
 import { describe, expect, it, vi } from 'vitest';
-import { safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
+import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
 import { ATTEMPTS_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
@@ -96,6 +96,30 @@ describe('the page that a visitor was stopped on, in the session', () => {
 
   it.each(['//evil.example', 7, null])('%j is dropped', async (saved) => {
     expect(await logIn(saved)).toBeUndefined();
+  });
+});
+
+describe('the page that a visitor was stopped on, after the login of another strategy', () => {
+  const KEY = 'marketgate:returnTo';
+  const user = { id: '7' };
+
+  it('is where that login leads, and leaves the session', () => {
+    const req = { user, session: { [KEY]: '/account', other: 1 } };
+    expect([returnTo(req), returnTo(req)]).toEqual(['/account', '/account']);
+    expect(req.session).toEqual({ other: 1 });
+    expect(returnTo({ user, session: req.session })).toBeUndefined();
+  });
+
+  it('waits in the session until somebody is logged in', () => {
+    const req = { session: { [KEY]: '/account' } };
+    expect(returnTo(req)).toBeUndefined();
+    expect(req.session).toEqual({ [KEY]: '/account' });
+  });
+
+  it('is dropped if it leads elsewhere', () => {
+    const req = { user, session: { [KEY]: '//evil.example' } };
+    expect(returnTo(req)).toBeUndefined();
+    expect(req.session).toEqual({});
   });
 });
 

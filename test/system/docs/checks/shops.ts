@@ -163,16 +163,17 @@ export const SHOP_CHECKS: Checks = {
     const origin = await running.origin();
     const ada = { username: 'ada', password: 'correct horse' };
     const browser = new Browser();
-    expect((await browser.get(`${origin}/account`)).status).toBe(302);
+    expect((await browser.get(`${origin}/account?tab=2`)).status).toBe(302);
     expect((await browser.submit(`${origin}/login`, { ...ada, password: 'x' })).url).toMatch(
       /\/login$/,
     );
     const seen = async (path: string) => JSON.parse((await browser.open(origin + path)).text);
-    await browser.submit(`${origin}/login`, ada);
+    const inside = await browser.submit(`${origin}/login`, ada);
+    expect(inside.url).toBe(`${origin}/account?tab=2`);
     expect(await seen('/account')).toEqual({ name: 'ada', isConnected: false });
     const unconnected = await browser.get(`${origin}/profile`);
     expect(unconnected.headers.get('location')).toBe('/marketplace');
-    await browser.logIn(`${origin}/marketplace`);
+    expect((await browser.logIn(`${origin}/profile`)).url).toBe(`${origin}/profile`);
     expect(await seen('/account')).toEqual({ name: 'ada', isConnected: true });
     expect(await seen('/profile')).toEqual({ token: 'is alive' });
 
