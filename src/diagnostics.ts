@@ -177,7 +177,7 @@ export const WARNINGS = {
   MARKETGATE_PERMISSIVE_TRUST_PROXY:
     'Express\'s "trust proxy" is true: anybody can choose the address that the guess limit counts; set it to the number or the addresses of your proxies',
   MARKETGATE_CREATED_IN_HANDLER:
-    'a guard was made inside a request handler: its options are checked for each request, and a guess limit of its own forgets every count; make it once, when the app starts',
+    'a guard was made inside a request handler: its options are checked for each request, a guess limit of its own forgets every count, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:
     'the purchase code is looked for in req.body, but no body parser has run; put express.urlencoded() or express.json() before the guard',
   MARKETGATE_NO_SESSION:

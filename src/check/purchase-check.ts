@@ -274,7 +274,11 @@ function makeConditionCheck<About>(
   for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
     // `item: config.itemId` with nothing configured must not let every purchase in.
     if (name in conditions && conditions[name] === undefined) {
-      throw wrongOption(owner, name, 'is given, but undefined; leave it out for no such condition');
+      throw wrongOption(
+        owner,
+        name,
+        'is given, but undefined: is its variable set? Without the option, purchases are not checked for it',
+      );
     }
   }
   const licenses = licensesOption(owner, conditions.licenseType);

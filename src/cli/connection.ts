@@ -62,7 +62,7 @@ export const noAnswer = (timeout: number): string => `no answer within ${timeout
 
 /** Describes a network failure without its message, which can contain the address and so a secret. */
 export function describeNetworkFailure(error: unknown): string {
-  const { cause } = networkFailure('', error);
+  const { cause } = networkFailure('', '', error);
   return cause instanceof Error ? cause.message : 'no connection';
 }
 

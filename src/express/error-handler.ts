@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
-import { asError, ERROR_CODES, isMarketgateError, type MarketgateError } from '../errors.js';
+import {
+  asError,
+  ERROR_CODES,
+  isMarketgateError,
+  type MarketgateError,
+  type MarketgateErrorCode,
+} from '../errors.js';
 import { html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, noStore, varyOn } from './context.js';
@@ -37,7 +43,7 @@ export interface Problem {
   /** What happened and what the visitor can do. */
   detail: string;
   /** The `code` of the error. */
-  code: string;
+  code: MarketgateErrorCode;
   /** Whole seconds to wait before the next try, as in the header `Retry-After`. */
   retryAfter?: number;
 }
@@ -54,6 +60,8 @@ export type ErrorMiddleware = (
  * The problem that {@link errorHandler} responds with to an error of this package, for your own response. It
  * has no secrets and nothing that is only for the operator. `undefined` for any other error.
  */
+export function problemOf(error: MarketgateError): Problem;
+export function problemOf(error: unknown): Problem | undefined;
 export function problemOf(error: unknown): Problem | undefined {
   if (!isMarketgateError(error)) return undefined;
   const { code, status, retryAfter } = error;

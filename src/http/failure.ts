@@ -43,7 +43,7 @@ function codeOf(error: unknown, depth = 0): string {
  * The error of a request that failed below HTTP. The original is not its `cause`, because such errors can
  * contain bytes of the response, or the URL with secrets in its query.
  */
-export function networkFailure(what: string, error: unknown): MarketgateError {
+export function networkFailure(what: string, origin: string, error: unknown): MarketgateError {
   const { name, message = '' }: Partial<Error> = Object(error);
   // undici's parser errors have no code, but the reason in their message is one of a fixed list.
   const isParser = name === 'HTTPParserError';
@@ -54,7 +54,7 @@ export function networkFailure(what: string, error: unknown): MarketgateError {
     ? 'check the port, and what stands in front of the service'
     : isTooLarge
       ? 'check what stands in front of the service'
-      : 'check that the service runs and can be reached';
+      : `check that ${origin} runs and can be reached`;
   return new MarketgateError(
     isTooLarge ? 'unexpected_response' : 'service_unavailable',
     `${what}: ${cause.message} (${isParser ? parserReason : cause.code}); ${hint}`,

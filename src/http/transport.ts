@@ -70,7 +70,14 @@ export class Transport {
     const sender = await this.#sender;
     return new Promise((resolve, reject) => {
       const name = nameOf(request);
-      const handler = new ResponseHandler(name, maxResponseBytes, deadline, resolve, reject);
+      const handler = new ResponseHandler(
+        name,
+        url.origin,
+        maxResponseBytes,
+        deadline,
+        resolve,
+        reject,
+      );
       if (deadline.ended) return;
       try {
         if (typeof sender === 'function') void fetchInto(handler, sender, options);
@@ -128,6 +135,7 @@ class ResponseHandler {
 
   constructor(
     private readonly name: string,
+    private readonly origin: string,
     private readonly maxBytes: number,
     private readonly deadline: Deadline,
     private readonly resolve: (response: WireResponse) => void,
@@ -182,7 +190,7 @@ class ResponseHandler {
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
-    if (this.#finish()) this.reject(networkFailure(this.name, error));
+    if (this.#finish()) this.reject(networkFailure(this.name, this.origin, error));
   }
 
   onConnect(abort: Abort, context?: unknown): void {

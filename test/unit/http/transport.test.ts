@@ -160,7 +160,7 @@ describe.each(WAYS)('through %s', (way, options) => {
     expect(await rejection(open(upstream.url).getAccount())).toMatchObject({
       code: 'service_unavailable',
       status: 503,
-      message: expect.stringContaining('ECONNREFUSED'),
+      message: `GET /api/account/details: the connection was refused (ECONNREFUSED); check that ${upstream.url} runs and can be reached (npx marketgate explain service_unavailable)`,
     });
   });
 

@@ -135,7 +135,7 @@ app.use(
 
 const decision = await checkPurchase(keyApi, 'code', { client: '203.0.113.7', item: 1042 });
 if (decision.verdict === 'valid') console.log(decision.purchase.item.id);
-else if (decision.verdict === 'unknown') console.log(problemOf(decision.error)?.status);
+else if (decision.verdict === 'unknown') console.log(problemOf(decision.error).status);
 else console.log(decision.denial.purchase?.item.id);
 
 keyApi.getAccount().catch((error: unknown) => {
