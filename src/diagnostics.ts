@@ -182,6 +182,8 @@ export const WARNINGS = {
     'the purchase code is looked for in req.body, but no body parser has run; put express.urlencoded() or express.json() before the guard',
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
+  MARKETGATE_NO_PASSPORT_SESSION:
+    'the session has a logged-in user, but req.user is empty; put app.use(passport.session()) after the session middleware and before the routes',
   MARKETGATE_GUESSES_NOT_SHARED:
     'Redis could not count failed attempts, so each process counts for itself; look at the connection, and whether this Redis user may run scripts (EVAL)',
   MARKETGATE_HOLDERS_IN_MEMORY:

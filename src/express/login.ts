@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import type { LoginApi } from '../clients/login-api.js';
+import { warnOnce } from '../diagnostics.js';
 import {
   asError,
   isMarketgateError,
@@ -19,7 +20,7 @@ import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
 import { abortOnLeave, loader } from './load.js';
 import { isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
-import { isLoggedIn } from './session.js';
+import { isLoggedIn, sessionOf } from './session.js';
 
 /**
  * Gives the `user_id` of the logged-in user that the token is stored under. `undefined` for a user without a
@@ -63,12 +64,19 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
   return (req, res, next) => {
     contextOf(req, res);
     if (!isLoggedIn(req)) {
+      warnIfNotRestored(req);
       sendToLogin(loginError('login_required'), loginPath, req, res, next);
       return;
     }
     keepPrivate(res, ['Cookie']);
     next();
   };
+}
+
+/** Passport's session middleware deletes a user that it cannot restore, so such a user means that it has not run. */
+function warnIfNotRestored(req: IncomingMessage): void {
+  const { user } = Object(sessionOf(req)?.passport) as { user?: unknown };
+  if (user !== undefined) warnOnce('MARKETGATE_NO_PASSPORT_SESSION');
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   loadPurchase,
   MemoryGuessLimit,
   type RequirePurchaseOptions,
+  requireLogin,
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
@@ -188,6 +189,25 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       }, guarded(options));
       await request(app).get('/');
       expect(warnings).toEqual([]);
+    });
+  });
+
+  describe('no passport.session()', () => {
+    const id = '3001';
+
+    it.each<[string, object, WarningCode[]]>([
+      ['said', { session: { passport: { user: { id } } } }, ['MARKETGATE_NO_PASSPORT_SESSION']],
+      ['not said of a visitor', { session: { passport: {} } }, []],
+      ['not said of another session', { session: { passport: null } }, []],
+      ['not said without a session', {}, []],
+      ['not said of a user', { session: { passport: { user: id } }, user: { id } }, []],
+    ])('is %s', async (_what, visitor, expected) => {
+      const warnings = hearWarnings();
+      const app = express();
+      app.use((req, _res, next) => next(void Object.assign(req, visitor)), requireLogin());
+      app.use((_req, res) => void res.end());
+      for (let i = 0; i < 2; i++) await request(app).get('/').set('accept', 'text/html');
+      expect(warnings).toEqual(expected);
     });
   });
 });
