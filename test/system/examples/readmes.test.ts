@@ -32,7 +32,11 @@ const hasCurl = (example: string): boolean =>
 it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => {
   const starts = commandsOf(example).flatMap((line) => {
     const script = /^npm run (\S+)/.exec(line)?.[1];
-    return /tsx (?:watch )?(examples\/\S+)$/.exec(scripts[script ?? ''] ?? line)?.[1] ?? [];
+    return (
+      /tsx (?:watch )?(?:node_modules\/marketgate\/)?(examples\/\S+)$/.exec(
+        scripts[script ?? ''] ?? line,
+      )?.[1] ?? []
+    );
   });
   expect(starts.length).toBeGreaterThan(0);
   for (const file of starts) {
