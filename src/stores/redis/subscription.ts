@@ -4,10 +4,14 @@ import type { RedisCommands } from './clients.js';
 
 /** Times in milliseconds. */
 const TIMES = {
-  /** The deadline of connecting, and of a ping. */
+  /** The deadline of connecting. */
   patience: 5000,
-  /** Between two pings. */
-  heartbeat: 15_000,
+  /**
+   * Between two pings, and the deadline of one. In a cluster, a server that was frozen for some seconds has
+   * missed messages, and its connections live on.
+   */
+  heartbeat: 1000,
+  answer: 1000,
   /** The first wait after a failure; doubles up to the longest. */
   firstWait: 50,
   longestWait: 2000,
@@ -72,7 +76,7 @@ export class Subscription {
 
   /** Listens on one connection until it ends. Rejects when it could not begin to. */
   async #listen(onceListening: () => void): Promise<true> {
-    const { patience, heartbeat } = this.#times;
+    const { patience, heartbeat, answer } = this.#times;
     const closing = this.#closing.signal;
     const lost = new AbortController();
     const onLost = (): void => lost.abort();
@@ -93,7 +97,7 @@ export class Subscription {
       while (!lost.signal.aborted) {
         await pause(heartbeat, lost.signal);
         // Without pings, a connection that a firewall has dropped looks like a quiet one.
-        if (!lost.signal.aborted) await within(patience, () => connection.ping()).catch(onLost);
+        if (!lost.signal.aborted) await within(answer, () => connection.ping()).catch(onLost);
       }
       return true;
     } finally {

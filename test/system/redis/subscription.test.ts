@@ -125,7 +125,7 @@ describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', (
   });
 
   it('notices a connection on which nothing is answered any more', async () => {
-    const times = { heartbeat: 20, patience: 1000 };
+    const times = { heartbeat: 20 };
     const all = await clients.each(async ({ client }, kind) => {
       const heard: unknown[] = [];
       const commands = redisCommands('test', client, timeout);
@@ -161,6 +161,16 @@ describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', (
     }
     for (const { heard } of all) await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
     for (const { subscription } of all) subscription.close();
+    await closed();
+  });
+
+  it('says so when its server was frozen for three seconds', async () => {
+    const all = await clients.each((opened, kind) => listen(cacheOf(opened, kind)));
+    await clients.onServers((server) => server.freeze());
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await clients.onServers((server) => server.thaw());
+    await Promise.all(all.map(({ hears }) => hears(undefined)));
+    await Promise.all(all.map(({ end }) => end()));
     await closed();
   });
 });
