@@ -301,7 +301,7 @@ export class Cache<T extends object> {
     const { answer, order, release } = lookup.isFresh
       ? await shared.read(subject)
       : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
-    // It is what the new answer invalidates, or serves in an outage.
+    // A negative answer to this lookup invalidates it, so the key is checked first.
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
     if (adopted !== undefined) {
       lookup.source = 'shared';

@@ -75,7 +75,7 @@ export class Tombstones {
     this.#tombstones.clear();
   }
 
-  /** The latest ones that this process has sent, the latest first. Half of all, so that others find room with them. */
+  /** The latest ones that this process has sent, the latest first. At most half of what can wait. */
   recent(): Invalidation[] {
     const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
     return own

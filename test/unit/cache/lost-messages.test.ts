@@ -2,6 +2,7 @@ import type { KeyApi } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, KEY, purchase, success } from '../../support/wire.js';
 import { fleet, HOUR, MINUTE, OTHER, OTHER_KEY } from './support.js';
@@ -14,6 +15,16 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 });
 afterEach(() => void vi.useRealTimers());
+
+/** A process that receives no messages, and does not know it. */
+async function joinDeaf(shared: MemorySharedCache, join: () => KeyApi): Promise<KeyApi> {
+  const { subscribe } = shared;
+  shared.subscribe = async () => async () => {};
+  const deaf = join();
+  await deaf.getAccount();
+  shared.subscribe = subscribe;
+  return deaf;
+}
 
 describe('while the shared cache is down', () => {
   it('a stale answer is refreshed in the background all the same', async () => {
@@ -95,11 +106,8 @@ it('an item is compared with the shared cache again when that could not be asked
   const { service, shared, join } = fleet();
   const one = join();
   await one.getAccount();
-  const { subscribe } = shared;
-  shared.subscribe = async () => async () => {};
-  const two = join();
+  const two = await joinDeaf(shared, join);
   await two.listItems();
-  shared.subscribe = subscribe;
   service.now += 1;
   service.says = 'negative';
   expect(await one.getItem(1043, { fresh: true })).toBeNull();
@@ -159,11 +167,7 @@ it('a late answer that cannot be shared gives way to a later refund all the same
   const { service, shared, join } = fleet();
   const one = join();
   await one.getAccount();
-  const { subscribe } = shared;
-  shared.subscribe = async () => async () => {};
-  const two = join();
-  await two.getAccount();
-  shared.subscribe = subscribe;
+  const two = await joinDeaf(shared, join);
   const unreadable = { ...purchase, purchase_code: CODE, supported_until: 'never' };
   service.override = () =>
     service.says === 'positive' ? json(success({ data: { purchase: unreadable } })) : undefined;
