@@ -26,8 +26,7 @@ export async function faultsInBothLooks(page: Page, narrow = 320): Promise<strin
 
 /** What axe finds on the page as it stands, best practices too, and whether the page is too wide. */
 export async function faultsOf(page: Page): Promise<string[]> {
-  // With its style sheet: words can be seen before that has come.
-  await page.waitForLoadState('load');
+  await styled(page);
   // Evaluated, and not added as a script: the policy of the pages rightly forbids that.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE);
   const violations = (await page.evaluate(
@@ -39,8 +38,12 @@ export async function faultsOf(page: Page): Promise<string[]> {
   return (await isTooWide(page)) ? [...found, 'the page scrolls sideways'] : found;
 }
 
+/** Waits for the style sheet of a page that a click led to: its words can be seen before that has come. */
+const styled = (page: Page): Promise<void> => page.waitForLoadState('load');
+
 /** The widths of a window in which a field does not show all of its text. */
 export async function cutOffWidths(page: Page, field: string): Promise<number[]> {
+  await styled(page);
   const cutOff: number[] = [];
   for (const width of [1280, 390, 320]) {
     await page.setViewportSize({ width, height: 900 });
@@ -51,7 +54,9 @@ export async function cutOffWidths(page: Page, field: string): Promise<number[]>
 }
 
 /** Whether the page is wider than its window. */
-export const isTooWide = async (page: Page): Promise<boolean> =>
-  (await page.evaluate(
+export async function isTooWide(page: Page): Promise<boolean> {
+  await styled(page);
+  return (await page.evaluate(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
   )) as boolean;
+}
