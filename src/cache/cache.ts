@@ -242,18 +242,18 @@ export class Cache<T extends object> {
   }
 
   #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
-    const lookup = new Lookup<Answer<T>>(key, variant, isFresh, (self) => this.#answer(self));
     const lookups = this.#lookups.get(key) ?? new Set();
-    this.#lookups.set(key, lookups.add(lookup));
-    void lookup.ended.then(() => {
+    const onEnd = (): void => {
       lookups.delete(lookup);
       if (lookups.size === 0 && this.#lookups.get(key) === lookups) this.#lookups.delete(key);
-    });
+    };
+    const lookup = new Lookup<Answer<T>>(key, variant, isFresh, this.#answer, onEnd);
+    this.#lookups.set(key, lookups.add(lookup));
     return lookup;
   }
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
-  async #answer(lookup: Lookup<Answer<T>>): Promise<Answer<T>> {
+  readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
     const { shared } = this.#parts;
     if (shared !== undefined) lookup.source = 'shared';
     try {
@@ -283,7 +283,7 @@ export class Cache<T extends object> {
       this.#report({ source: lookup.source, outcome: 'failed' }, error);
       throw error;
     }
-  }
+  };
 
   /** Asks the shared tier, and where that has no answer, the service. `undefined`: invalidated meanwhile. */
   async #askSharedTier(
@@ -404,7 +404,7 @@ export class Cache<T extends object> {
       this.#negative.set(key, negative);
       return negative;
     }
-    if (!isShape(found.value)) {
+    if (!found.isOwnVersion && !isShape(found.value)) {
       shared?.reportUnreadable();
       return undefined;
     }

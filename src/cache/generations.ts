@@ -55,9 +55,14 @@ export class Generations {
     return order !== Number.NEGATIVE_INFINITY && order <= this.#allInvalidUpTo;
   }
 
+  /** The number of a generation; `undefined`: it is not known. */
+  numberOf(seal: Seal): number | undefined {
+    return this.#numbers.get(seal);
+  }
+
   /** The name of a row; `undefined`: its generation is not known. */
   nameOf(seal: Seal, subject: string): string | undefined {
-    const number = this.#numbers.get(seal);
+    const number = this.numberOf(seal);
     return number === undefined ? undefined : seal.name(`${number} ${subject}`);
   }
 

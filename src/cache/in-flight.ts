@@ -6,30 +6,28 @@ import type { LookupMessage } from '../diagnostics.js';
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  readonly #controller = new AbortController();
+  /** Made when its signal is needed, because it costs more than the rest of a lookup. */
+  #controller: AbortController | undefined;
   readonly #answer: Promise<T>;
   #callers = 0;
   /** Whether a caller without a signal waits: it cannot leave. */
   #isPinned = false;
 
-  constructor(request: (signal: AbortSignal, self: InFlight<T>) => Promise<T>) {
-    this.#answer = request(this.#controller.signal, this);
-    // Or the rejection is unhandled when every caller has left.
-    this.#answer.catch(() => {});
+  /** @param onEnd - called when the request has ended, also when no caller waits any more. */
+  constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
+    this.#answer = request(this);
+    // This also handles the rejection when every caller has left.
+    void this.#answer.then(onEnd, onEnd);
   }
 
   /** Aborted when the last caller has left. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
     return this.#controller.signal;
   }
 
   get isAborted(): boolean {
-    return this.signal.aborted;
-  }
-
-  /** Settles when the request has ended, also when no caller waits any more. */
-  get ended(): Promise<unknown> {
-    return this.#answer.catch(() => {});
+    return this.#controller?.signal.aborted === true;
   }
 
   /** Waits for the answer, until the signal is aborted. */
@@ -51,6 +49,7 @@ export class InFlight<T> {
 
   /** Ends the request, for all its callers. */
   abort(reason: unknown): void {
+    this.#controller ??= new AbortController();
     this.#controller.abort(reason);
   }
 }
@@ -71,9 +70,10 @@ export class Lookup<T> extends InFlight<T> {
     readonly variant: string,
     readonly isFresh: boolean,
     answer: (lookup: Lookup<T>) => Promise<T>,
+    onEnd: () => void,
   ) {
     // Begins in a microtask, when the cache has registered it.
-    super((_signal, self) => Promise.resolve().then(() => answer(self as Lookup<T>)));
+    super((self) => Promise.resolve(self as Lookup<T>).then(answer), onEnd);
   }
 }
 

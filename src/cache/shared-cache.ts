@@ -1,5 +1,6 @@
 import { SELF_LIMITED, TimeLimit, within } from '../deadline.js';
 import { Breaker, type CallEnd } from '../http/gates.js';
+import { VERSION } from '../http/transport.js';
 
 /**
  * A cache that the processes of a fleet share. Recognised by its shape: any object with these methods will
@@ -114,13 +115,11 @@ export class GuardedSharedCache {
   }
 
   /** Reads a row. In a store that does not compare orders, the order is part of the value. */
-  read(name: string): Promise<SharedRow | Unavailable> {
-    return this.#call(async () => {
-      const row = this.isOrdered
-        ? await this.#store.read?.(name)
-        : readPlain(await this.#store.get(name), this.#clock());
-      return isRow(row) ? row : UNAVAILABLE;
-    });
+  async read(name: string): Promise<SharedRow | Unavailable> {
+    const row = this.isOrdered
+      ? await this.#call(() => this.#store.read?.(name))
+      : await this.#call(async () => readPlain(await this.#store.get(name), this.#clock()));
+    return isRow(row) ? row : UNAVAILABLE;
   }
 
   /** Whether the row was stored: not when one of the same or a later order is there. */
@@ -263,11 +262,12 @@ function readPlain(text: unknown, now: number): SharedRow {
   };
 }
 
-const isRow = (row: unknown): row is SharedRow =>
-  typeof row === 'object' &&
-  row !== null &&
-  ['string', 'undefined'].includes(typeof (row as Partial<SharedRow>).value) &&
-  (['order', 'ttl', 'now'] as const).every((name) => Number.isFinite((row as SharedRow)[name]));
+function isRow(row: unknown): row is SharedRow {
+  if (typeof row !== 'object' || row === null) return false;
+  const { value, order, ttl, now } = row as SharedRow;
+  const isText = value === undefined || typeof value === 'string';
+  return isText && Number.isFinite(order) && Number.isFinite(ttl) && Number.isFinite(now);
+}
 
 /** An answer in the shared tier. */
 export interface SharedAnswer {
@@ -279,6 +279,8 @@ export interface SharedAnswer {
   readonly age: number;
   /** Its place in the order of answers: later answers replace earlier ones. */
   readonly order: number;
+  /** Whether this version of the package has written it, and so has checked its shape. */
+  readonly isOwnVersion?: boolean;
 }
 
 /** Neither a negative answer nor a tombstone. */
@@ -290,6 +292,8 @@ export interface Row {
   /** Whether it is a negative answer. */
   readonly no?: boolean;
   readonly variant?: string | undefined;
+  /** The version of the package that has written a positive answer. */
+  readonly version?: string;
   /** Milliseconds from the request to the write, where `life` begins with the write. */
   readonly age?: number | undefined;
   /** When it was requested, in epoch milliseconds by the clock of that process. */
@@ -314,21 +318,29 @@ export function readRow(
     variant: row.variant ?? '',
     age,
     order,
+    isOwnVersion: row.version === VERSION,
   };
 }
 
 /** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
 const LARGEST = 512 * 1024;
 
-/** A value as JSON; `undefined`: too long. Stops at the element of a list that makes it too long. */
+/**
+ * A value as JSON; `undefined`: too long, or an undocumented field is nested too deeply for JSON. Stops at the
+ * element of a list that makes it too long.
+ */
 export function textOf(value: unknown): string | undefined {
   const parts: string[] = [];
   let length = 0;
-  for (const part of Array.isArray(value) ? value : [value]) {
-    const text = JSON.stringify(part);
-    length += text.length + 1;
-    if (length > LARGEST) return undefined;
-    parts.push(text);
+  try {
+    for (const part of Array.isArray(value) ? value : [value]) {
+      const text = JSON.stringify(part);
+      length += text.length + 1;
+      if (length > LARGEST) return undefined;
+      parts.push(text);
+    }
+  } catch {
+    return undefined;
   }
   return Array.isArray(value) ? `[${parts.join()}]` : parts[0];
 }

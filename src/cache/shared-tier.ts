@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { later } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
+import { VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { type CacheLimits, longestLife } from './options.js';
@@ -26,7 +27,9 @@ const LOCK_TTL = 2000;
 const POLL = 25;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY = 1000;
-const LONGEST_RETRY = 30_000;
+const LONGEST_RETRY = 5000;
+/** Unsent invalidations that are sent at the same time. */
+const BATCH = 32;
 const INVALIDATION = 'invalidation';
 
 /** What the shared tier has for a lookup. */
@@ -131,7 +134,6 @@ export class SharedTier {
   /**
    * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
    * process asks at a time; the others wait for its answer.
-   *
    * @param isServable - called with each answer that is found.
    * @param isWanted - whether the caller still waits.
    */
@@ -168,6 +170,7 @@ export class SharedTier {
   async read(subject: string): Promise<Found> {
     const seal = await this.#currentSeal();
     if (seal === undefined || !(await this.#generations.ensureKnown())) return NOTHING;
+    const generation = this.#generations.numberOf(seal);
     const name = this.#generations.nameOf(seal, subject);
     if (name === undefined) return NOTHING;
     const unsent = this.#unsent.get(subject);
@@ -177,8 +180,8 @@ export class SharedTier {
     // Its order was not known yet. What is requested from now on is later.
     if (unsent) unsent.order ??= order - 1;
     // Everything was invalidated while the row was read.
-    if (row.value === undefined || name !== this.#generations.nameOf(seal, subject))
-      return { ...NOTHING, order };
+    if (row.value === undefined || generation !== this.#generations.numberOf(seal))
+      return { answer: undefined, order, release: nothing };
     const answer = this.#open(seal, name, row);
     if (answer === undefined) this.reportUnreadable();
     else this.#orders.saw(answer.order);
@@ -186,7 +189,7 @@ export class SharedTier {
     if (answer && isPositive(answer) && this.#isInvalid(subject, answer.order)) {
       return { ...NOTHING, order };
     }
-    return { ...NOTHING, answer, order };
+    return { answer, order, release: nothing };
   }
 
   /**
@@ -202,24 +205,24 @@ export class SharedTier {
 
   /**
    * Shares a positive answer.
-   *
    * @param at - when it was requested, by this process's clock.
    * @returns `lost`: another process has shared a later answer, or has invalidated this one.
    */
   async share(
     subject: string,
     value: unknown,
-    { variant, at, order }: { variant: string; at: number; order: number },
+    { variant, at: requestedAt, order }: { variant: string; at: number; order: number },
   ): Promise<'shared' | 'lost' | 'not shared'> {
     const seal = await this.#currentSeal();
     const name = seal && this.#generations.nameOf(seal, subject);
     if (seal === undefined || name === undefined) return 'not shared';
     if (this.#generations.isInvalid(order)) return 'lost';
-    const age = this.#options.clock() - at;
+    const age = this.#options.clock() - requestedAt;
     const ttl = this.#life - age;
     const valueText = textOf(value);
     if (valueText === undefined || ttl <= 0) return 'not shared';
-    const row: Row = { variant, at: this.#options.wallClock() - age, life: this.#life };
+    const at = this.#options.wallClock() - age;
+    const row: Row = { variant, version: VERSION, at, life: this.#life };
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const sealed = seal.seal(`${name} ${order}`, text);
     const isWritten = await this.#store.write(name, sealed, Math.ceil(ttl), order);
@@ -232,7 +235,6 @@ export class SharedTier {
   /**
    * Shares a negative answer, which invalidates the positive ones of all processes. What cannot be sent now
    * is sent later.
-   *
    * @param negative - its order is that of the request.
    */
   async shareNegative(negative: Invalidation): Promise<void> {
@@ -399,9 +401,16 @@ export class SharedTier {
         isSent = await this.#publish(seal, { hasMissed: true });
         this.#hasMissed ||= !isSent;
       }
-      for (const invalidation of [...this.#unsent.values()]) {
-        if (!isSent) break;
-        isSent = await this.#trySend(invalidation);
+      const waiting = [...this.#unsent.values()];
+      while (isSent && waiting.length > 0) {
+        const batch = waiting.splice(0, BATCH);
+        // One server of a cluster can be down: what it lacks waits behind the rest.
+        for (const each of batch) {
+          if (this.#unsent.get(each.subject) !== each) continue;
+          this.#unsent.delete(each.subject);
+          this.#unsent.set(each.subject, each);
+        }
+        isSent = (await Promise.all(batch.map((each) => this.#trySend(each)))).includes(true);
       }
       if (isSent) this.#retryDelay = FIRST_RETRY;
       // More can have come meanwhile.

@@ -68,9 +68,10 @@ export class RedisCache implements SharedCache {
     const name = this.#key('row', key);
     const reply = await this.#redis.call('read', (redis) => redis.run(READ, name, []));
     const [row, ttl, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const [, order, value] = (typeof row === 'string' && /^(\d{1,16}):(.*)$/s.exec(row)) || [];
+    const text = typeof row === 'string' ? row : '';
+    const [order] = /^\d{1,16}(?=:)/.exec(text) ?? [];
     return {
-      value,
+      value: order && text.slice(order.length + 1),
       order: Number(order ?? 0),
       ttl: Math.max(0, Number(ttl)),
       now: Number(seconds) * 1e6 + Number(micros),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { SELF_LIMITED } from '../../deadline.js';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import {
@@ -57,6 +58,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
     super(OWNER, rest);
     this.#redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
+    SELF_LIMITED.add(this);
   }
 
   /** Takes one attempt of a client, if there is one left in the fleet. */

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { Redis } from 'ioredis';
 import type { Reservation } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
-import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
-import { type RedisServer, redisIsMissing, SOON, sharedRedis } from '../../support/redis-server.js';
+import { hear } from '../../support/hear.js';
+import {
+  CLIENTS,
+  type RedisServer,
+  redisIsMissing,
+  SOON,
+  sharedRedis,
+} from '../../support/redis-server.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
@@ -22,16 +26,13 @@ async function left(limit: RedisGuessLimit, client = WHO): Promise<number> {
 
 /** The same for guards with the limit, in one process. */
 async function leftAtGuards(gate: GuessGate): Promise<number> {
-  const attempt = () => gate.attempt(WHO, randomUUID(), async () => null);
-  let count = 0;
-  while (
-    await attempt().then(
-      () => true,
-      () => false,
-    )
-  )
-    count++;
-  return count;
+  for (let count = 0; ; count++) {
+    try {
+      await gate.attempt(WHO, randomUUID(), async () => null);
+    } catch {
+      return count;
+    }
+  }
 }
 
 interface Process {
@@ -192,10 +193,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
   ])(
     'counts in each process while Redis is %s, says so, and in all afterwards',
     async (_what, begin, end) => {
-      const heard: unknown[] = [];
-      const listener = (message: unknown): void => void heard.push(message);
-      subscribe('marketgate:drift', listener);
-      onTestFinished(() => void unsubscribe('marketgate:drift', listener));
+      const heard = hear('drift');
       const timeout = 40;
       const all = await clients.each(async (opened, kind) => {
         const [here, there] = [1, 2].map(() => {
@@ -231,43 +229,18 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
 });
 
 describe.skipIf(redisIsMissing())('a Redis user', () => {
-  const KINDS = {
-    'node-redis': async (url: string) => {
-      const client = createClient({ url }).on('error', () => {});
-      await client.connect();
-      return { client, close: () => client.destroy() };
-    },
-    ioredis: async (url: string) => {
-      const client = new Redis(url).on('error', () => {});
-      return { client, close: () => client.disconnect() };
-    },
-  };
-
-  it.each(Object.entries(KINDS))(
+  it.each(['node-redis', 'ioredis'] as const)(
     'that may not run scripts is said, and counts go on, with %s',
-    async (_kind, open) => {
+    async (kind) => {
       const server = await sharedRedis();
-      await server.command(
-        'ACL',
-        'SETUSER',
-        'plain',
-        'on',
-        '>word',
-        '~*',
-        '&*',
-        '+@all',
-        '-@scripting',
-      );
+      const rights = 'on >word ~* &* +@all -@scripting'.split(' ');
+      await server.command('ACL', 'SETUSER', 'plain', ...rights);
       onTestFinished(async () => void (await server.command('ACL', 'DELUSER', 'plain')));
-      const { client, close } = await open(server.url.replace('//', '//plain:word@'));
+      const { client, close } = await CLIENTS[kind](server.url.replace('//', '//plain:word@'));
       onTestFinished(close);
       const warnings = hearWarnings();
-      const limit = new RedisGuessLimit({
-        client,
-        limit: 4,
-        prefix: `${randomUUID()}:`,
-        timeout: 10_000,
-      });
+      const prefix = `${randomUUID()}:`;
+      const limit = new RedisGuessLimit({ client, limit: 4, prefix, timeout: 10_000 });
       expect(await leftAtGuards(guessGate('test', limit, {}) as GuessGate)).toBe(4);
       expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
     },

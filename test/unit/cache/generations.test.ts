@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
 import { rejection } from '../../support/errors.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { settle } from '../../support/key-api-service.js';
 import { CODE, KEY } from '../../support/wire.js';
-import { fleet as fleetOf, OTHER, OTHER_KEY } from './support.js';
+import { fleet as fleetOf, moveTimeByHand, OTHER, OTHER_KEY } from './support.js';
 
 // What is invalidated as a whole stays so, whichever row the shared cache loses or refuses.
 
@@ -43,12 +43,7 @@ function fleet() {
   };
 }
 
-beforeEach(async () => {
-  // Loads what the first call of a client would wait for.
-  await new KeyApiService().client().getAccount();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-afterEach(() => void vi.useRealTimers());
+moveTimeByHand();
 
 describe('the row of the generation is lost alone', () => {
   it('a process that starts then finds nothing that was shared before', async () => {

@@ -1,20 +1,15 @@
 import type { KeyApi } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, settle } from '../../support/key-api-service.js';
 import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, KEY, purchase, success } from '../../support/wire.js';
-import { fleet, HOUR, MINUTE, OTHER, OTHER_KEY } from './support.js';
+import { fleet, HOUR, MINUTE, moveTimeByHand, OTHER, OTHER_KEY } from './support.js';
 
 // What a process does with answers about which it cannot ask, or was not told.
 
-beforeEach(async () => {
-  // Loads what the first call of a client would wait for.
-  await new KeyApiService().client().getAccount();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-afterEach(() => void vi.useRealTimers());
+moveTimeByHand();
 
 /** A process that receives no messages, and does not know it. */
 async function joinDeaf(shared: MemorySharedCache, join: () => KeyApi): Promise<KeyApi> {
@@ -60,6 +55,47 @@ describe('while the shared cache is down', () => {
     shared.broken.clear();
     expect((await one.getItem(1043))?.id).toBe(1043);
     expect(service.asked(ITEM)).toBe(0);
+  });
+});
+
+describe('an invalidation that could not be sent', () => {
+  /** Two processes with a positive answer. The first has a refund to send, and before it a wrong code. */
+  async function unsent() {
+    const { service, shared, join } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    service.says = 'negative';
+    const names: string[] = [];
+    const { write } = shared;
+    let isDown = true;
+    shared.write = async (name, ...rest) => {
+      if (!names.includes(name)) names.push(name);
+      if (isDown || name === names[0]) throw new Error('this part of the shared cache is down');
+      return write.call(shared, name, ...rest);
+    };
+    shared.broken.add('publish');
+    for (const code of ['wrong-code-0', CODE]) await one.validatePurchase(code, { fresh: true });
+    const comeBack = () => {
+      shared.broken.clear();
+      isDown = false;
+    };
+    return { two, comeBack };
+  }
+
+  it('does not wait for another one, whose part of the shared cache is still down', async () => {
+    const { two, comeBack } = await unsent();
+    comeBack();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await two.validatePurchase(CODE)).toBeNull();
+  });
+
+  it('is sent within 5 seconds after a long outage', async () => {
+    const { two, comeBack } = await unsent();
+    await vi.advanceTimersByTimeAsync(2 * MINUTE);
+    expect(await two.validatePurchase(CODE)).not.toBeNull();
+    comeBack();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(await two.validatePurchase(CODE)).toBeNull();
   });
 });
 

@@ -1,17 +1,13 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { runSequence, sequences } from '../../model/fleet-model.js';
 import { MemoryBackend } from '../../model/memory-backend.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { settle } from '../../support/key-api-service.js';
+import { moveTimeByHand } from './support.js';
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 200);
 
-beforeEach(async () => {
-  // Loads what the first call of a client would wait for.
-  await new KeyApiService().client().getAccount();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-afterEach(() => void vi.useRealTimers());
+moveTimeByHand();
 
 it(
   'a fleet keeps what the contract promises, whatever happens to it',

@@ -1,26 +1,13 @@
-import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { KeyApi, SharedCache } from 'marketgate';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, refusal } from '../../support/wire.js';
+import { fleet, HOUR, MINUTE, moveTimeByHand } from './support.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-
-function fleet() {
-  const service = new KeyApiService();
-  const shared = new MemorySharedCache(() => service.now);
-  return {
-    service,
-    shared,
-    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
-      service.client({ cache: { shared, ...cache }, ...options }),
-  };
-}
 
 describe('an api_key that is rejected', () => {
   const REJECTED = 'api_key_rejected';
@@ -371,12 +358,7 @@ describe('a negative answer whose order is not after that of the positive one', 
 });
 
 describe('an api_key that comes slowly', () => {
-  beforeEach(async () => {
-    // Loads what the first call of a client would wait for.
-    await new KeyApiService().client().getAccount();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  });
-  afterEach(() => void vi.useRealTimers());
+  moveTimeByHand();
 
   const slow = (key: () => string) => () =>
     new Promise<string>((resolve) => setTimeout(() => resolve(key()), 150));
@@ -536,6 +518,9 @@ it.each([
   ['this process', 0],
   ['another process', 1],
 ])('what %s invalidates is not read from a row that was on its way', async (_by, n) => {
+  // So that the deadline of the held read cannot pass.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { service, shared } = fleet();
   let arrive = (): void => {};
   const slow: SharedCache = {

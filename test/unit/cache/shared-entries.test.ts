@@ -239,6 +239,16 @@ describe('the size of an entry', () => {
     expect(kept).toHaveBeenCalledTimes(written);
   });
 
+  it('is not shared where an unknown field is nested too deeply for JSON, and answers all the same', async () => {
+    const { service, keyApi, write: kept } = fleet();
+    const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+    const bytes = Buffer.from(`{"item":{"id":7,"name":"x","media":{},"unknown":${deep}}}`);
+    service.override = () => ({ status: 200, headers: {}, bytes });
+    expect(await keyApi.getItem(7)).toMatchObject({ id: 7 });
+    await settle();
+    expect(kept).not.toHaveBeenCalled();
+  });
+
   it('of a list too: no item more is written than shows that it is too long', async () => {
     const around = JSON.stringify({ id: 100, name: 'x', description: '', media: {} }).length;
     // Each is 1,023 characters of JSON and a comma: 512 of them are just as many as may be.

@@ -1,12 +1,12 @@
 import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SELF_LIMITED } from '../../../src/deadline.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { CODE, KEY, purchase } from '../../support/wire.js';
-import { OTHER, fleet as sharingFleet } from './support.js';
+import { moveTimeByHand, OTHER, fleet as sharingFleet } from './support.js';
 
 const METHODS = ['read', 'write', 'lock', 'publish', 'subscribe'] as const;
 type Method = (typeof METHODS)[number];
@@ -41,14 +41,7 @@ async function until(holds: () => boolean, atMost = 10_000): Promise<number> {
   return performance.now() - begun;
 }
 
-beforeEach(async () => {
-  // Loads what the first call of a client would wait for.
-  await new KeyApiService().client().getAccount();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+moveTimeByHand();
 
 describe('a shared cache that hangs', () => {
   // Each call of it ends after 100 ms.

@@ -1,4 +1,5 @@
 import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
+import { afterEach, beforeEach, vi } from 'vitest';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
@@ -18,6 +19,16 @@ export const KINDS: [string, Ask, unknown][] = [
   ['item', (keyApi, options) => keyApi.getItem(7, options), { ...item, id: 7 }],
   ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options), purchase],
 ];
+
+/** In the tests of a file or a suite, timers run when the test says so. */
+export function moveTimeByHand(): void {
+  beforeEach(async () => {
+    // Loads what the first call of a client would wait for.
+    await new KeyApiService().client().getAccount();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+  afterEach(() => void vi.useRealTimers());
+}
 
 /** A service, and one process with its own cache. */
 export function alone(cache: CacheOptions | false = {}) {

@@ -4,7 +4,8 @@ import Keyv from 'keyv';
 import { type KeyvLike, KeyvTokenStore } from 'marketgate/keyv';
 import { describe, expect, it, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { driftDuring, HOUR, NOW, SECRET, tokenOf } from './support.js';
+import { hear } from '../../support/hear.js';
+import { HOUR, NOW, SECRET, tokenOf } from './support.js';
 
 const clock = () => NOW;
 
@@ -210,9 +211,8 @@ describe("the app's own Keyv", () => {
     const garbled = async (): Promise<never> => Promise.reject({ name: 'SyntaxError' });
     const keyv = { get: garbled, set: async () => true, delete: async () => false };
     const store = new KeyvTokenStore({ keyv, clock });
-    const messages = await driftDuring(async () => {
-      expect(await store.get('anna')).toBeUndefined();
-    });
+    const messages = hear('drift');
+    expect(await store.get('anna')).toBeUndefined();
     expect(messages).toHaveLength(1);
     expect((await rejection(store.delete('anna'))).message).toContain('refused by Keyv');
   });
@@ -259,9 +259,8 @@ describe('what is stored', () => {
   it('serves no other user, should a backend mix up keys', async () => {
     const { adapter, store, row } = await stored('anna');
     adapter.rows.set('keyv:marketgate:token:bert', row);
-    const messages = await driftDuring(async () => {
-      expect(await store.get('bert')).toBeUndefined();
-    });
+    const messages = hear('drift');
+    expect(await store.get('bert')).toBeUndefined();
     expect(messages).toEqual([
       {
         endpoint: 'KeyvTokenStore.get',
@@ -287,9 +286,8 @@ describe('what is stored', () => {
   ])('counts as no token and is reported when it is %s', async (row) => {
     const { adapter, key, store } = await stored('anna');
     adapter.rows.set(key, row);
-    const messages = await driftDuring(async () => {
-      expect(await store.get('anna')).toBeUndefined();
-    });
+    const messages = hear('drift');
+    expect(await store.get('anna')).toBeUndefined();
     expect(messages).toHaveLength(1);
     expect(JSON.stringify(messages)).not.toContain(SECRET);
     // A newer version can have written it.
@@ -300,10 +298,9 @@ describe('what is stored', () => {
 
   it('is not reported when there is nothing, or a row in order', async () => {
     const { store } = await stored('anna');
-    const messages = await driftDuring(async () => {
-      expect(await store.get('anna')).toEqual(tokenOf());
-      expect(await store.get('bert')).toBeUndefined();
-    });
+    const messages = hear('drift');
+    expect(await store.get('anna')).toEqual(tokenOf());
+    expect(await store.get('bert')).toBeUndefined();
     expect(messages).toEqual([]);
   });
 

@@ -1,4 +1,3 @@
-import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { AccessToken, TokenStore } from 'marketgate';
 import type { TestRunner } from 'marketgate/testing';
 
@@ -38,19 +37,6 @@ export class PlainStore implements TokenStore {
   async delete(userId: string): Promise<void> {
     this.rows.delete(userId);
   }
-}
-
-/** What is published on `marketgate:drift` while `run` runs. */
-export async function driftDuring(run: () => Promise<unknown>): Promise<unknown[]> {
-  const messages: unknown[] = [];
-  const listener: ChannelListener = (message) => messages.push(message);
-  subscribe('marketgate:drift', listener);
-  try {
-    await run();
-  } finally {
-    unsubscribe('marketgate:drift', listener);
-  }
-  return messages;
 }
 
 /** A runner that only collects, so that a suite can be run on a broken store and seen to fail. */
