@@ -64,7 +64,7 @@ export class Deadline {
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.listen(reject);
-      promise.then(resolve, reject).finally(() => this.unlisten(reject));
+      void promise.then(resolve, reject).then(() => this.unlisten(reject));
     });
   }
 
@@ -123,17 +123,23 @@ export class TimeLimit {
    * @param work can check `deadline.ended`: then its result is not needed any more.
    * @throws NoAnswer, or what `work` rejects with.
    */
-  async run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
+  run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
     // While a server hangs, its client keeps every command in memory.
     if (this.#unanswered >= MOST_UNANSWERED) {
-      throw new NoAnswer('was not sent, because too many calls are unanswered');
+      return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
     }
     this.#unanswered++;
     const milliseconds = this.#milliseconds;
     const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
     const deadline = new Deadline(milliseconds, exceeded);
-    const result = (async () => work(deadline))().finally(() => this.#unanswered--);
-    return deadline.race(result).finally(() => deadline.dispose());
+    const result = (async () => work(deadline))();
+    return new Promise<T>((resolve, reject) => {
+      deadline.listen(reject);
+      void result.then(resolve, reject).then(() => {
+        this.#unanswered--;
+        deadline.dispose();
+      });
+    });
   }
 }
 

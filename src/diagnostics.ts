@@ -193,7 +193,7 @@ export const WARNINGS = {
 /** The code of a warning, as in `npx marketgate explain CODE`. */
 export type WarningCode = keyof typeof WARNINGS;
 
-// A process can load both builds of the package, and several versions; they share this set.
+// A process can load several copies of the package; they share this set.
 const GIVEN = Symbol.for('marketgate.warnings');
 
 /** Emits a process warning, unless it was emitted before. */

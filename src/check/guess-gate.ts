@@ -8,6 +8,7 @@ import {
   GuessLimitSettings,
   type Reservation,
 } from '../stores/guess-limit.js';
+import { StoreGuard } from '../stores/store-guard.js';
 
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
@@ -62,15 +63,16 @@ class Attempts {
     const key = `${client}\n${code}`;
     const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
     if (current !== undefined && !current.isAborted) return current.join(signal);
-    const attempt: InFlight<T | null> = new InFlight(async (allLeft) => {
-      // Continues in a later turn, after `#inFlight` has the attempt.
-      await undefined;
-      try {
-        return await this.#run(reserve, client, key, validate, allLeft);
-      } finally {
+    const attempt: InFlight<T | null> = new InFlight(
+      async ({ signal: allLeft }) => {
+        // Continues in a later turn, after `#inFlight` has the attempt.
+        await undefined;
+        return this.#run(reserve, client, key, validate, allLeft);
+      },
+      () => {
         if (this.#inFlight.get(key) === attempt) this.#inFlight.delete(key);
-      }
-    });
+      },
+    );
     this.#inFlight.set(key, attempt);
     return attempt.join(signal);
   }
@@ -194,14 +196,17 @@ export function guessGate(
   const attempts = attemptsOf.get(keyApi) ?? new Attempts();
   attemptsOf.set(keyApi, attempts);
 
+  const guard = new StoreGuard('guessLimit', settings);
   const reserve = async (client: string): Promise<Reservation> => {
     const counted = attempts.log.reserve(client, settings);
     if (!counted.isAllowed || own === undefined) return counted;
     // A limit that fails refuses no customer, because it protects a quota, not access.
-    const reservation = await (async () => own.reserve(client))().catch(() => undefined);
+    const reservation = await guard
+      .call('reserve', () => own.reserve(client))
+      .catch(() => undefined);
     const refund = async (): Promise<void> => {
       await counted.refund();
-      if (reservation?.isAllowed) await reservation.refund();
+      if (reservation?.isAllowed) await guard.call('refund', () => reservation.refund());
     };
     if (reservation?.isAllowed !== false) return { isAllowed: true, refund };
     await refund();

@@ -149,7 +149,7 @@ export const CHECK_OPTION_NAMES = [
   'holder',
 ] as const;
 
-/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service or a store failed. */
+/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
 type MaybePromise<T> = T | Promise<T>;
@@ -216,6 +216,7 @@ export function makePurchaseCheck<About>(
     if (known !== undefined) return decide(known);
 
     return withSignal(async (signal) => {
+      signal?.throwIfAborted();
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
       const client = gate && clientOf(about, gate);
       const validate: Validate<Purchase> = async (callOptions) =>
@@ -392,7 +393,7 @@ function holderOption<About>(
     if (holders.isKnown(key, holder)) return result;
     return holders.take(key, holder, max).then(
       (isHeld) => (isHeld ? result : refuse(purchase, 'purchase_held', 'held by another account')),
-      (error: MarketgateError) => ({ verdict: 'unknown', error, isOutage: true }),
+      (error: MarketgateError) => ({ verdict: 'unknown', error }),
     );
   };
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
 import { colorsOf, type Io, table, UsageError } from './io.js';
@@ -62,8 +63,8 @@ function summaryOf(page: string): string {
 }
 
 function pageOf(code: string): string {
-  const pages = FOLDERS.map((folder) => new URL(`${folder}${code}.md`, import.meta.url));
-  const page = pages.find((url) => existsSync(url));
+  const pages = FOLDERS.map((folder) => join(import.meta.dirname, folder, `${code}.md`));
+  const page = pages.find((path) => existsSync(path));
   if (page === undefined) throw new Error('the pages of the package are not installed');
   return readFileSync(page, 'utf8');
 }

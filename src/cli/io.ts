@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import pc from 'picocolors';
+import { styleText } from 'node:util';
 
 /** Input and output of a command. */
 export interface Io {
@@ -31,7 +31,8 @@ export const processIo: Io = {
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
   columns: process.stdout.columns,
-  color: pc.isColorSupported && process.stdout.isTTY === true,
+  // Only a terminal has the method.
+  color: process.stdout.hasColors?.() === true,
 };
 
 /** The command cannot do what was asked, mostly because an argument is wrong or a setting is missing. */
@@ -55,8 +56,21 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
   }
 }
 
-export const colorsOf = ({ color }: Io): ReturnType<typeof pc.createColors> =>
-  pc.createColors(color);
+/** Functions that color text for a terminal, or leave it as it is. */
+export function colorsOf({ color }: Io) {
+  // Whether there are colors is known: newer versions of Node.js would look at stdout.
+  const options = { validateStream: false };
+  const paint = (name: Parameters<typeof styleText>[0]) => (text: string) =>
+    color ? styleText(name, text, options) : text;
+  return {
+    bold: paint('bold'),
+    cyan: paint('cyan'),
+    dim: paint('dim'),
+    green: paint('green'),
+    red: paint('red'),
+    yellow: paint('yellow'),
+  };
+}
 
 /** Aligns the columns of some rows; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {

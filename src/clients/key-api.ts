@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { Cache, type CacheParts, monotonic } from '../cache/cache.js';
 import type { RequestOptions } from '../cache/in-flight.js';
@@ -89,8 +90,8 @@ export class KeyApi {
   readonly #shared: SharedTier | undefined;
   readonly #caches: Caches | undefined;
   readonly #listedItems: ListedItems | undefined;
-  /** The copy of each purchased item that purchases share, by its JSON. */
-  readonly #purchasedItems = new LRUCache<string, Item>({ max: 1000 });
+  /** The latest copy of each purchased item, which purchases share. */
+  readonly #purchasedItems = new LRUCache<number, Item>({ max: 1000 });
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
@@ -312,13 +313,13 @@ export class KeyApi {
   /** Freezes a purchase. Those of the same item share one copy of it, which is most of a cached purchase's memory. */
   readonly #freezePurchase = (purchase: Purchase): Purchase => {
     if (Object.isFrozen(purchase)) return purchase;
+    const { item } = purchase;
+    const known = this.#purchasedItems.get(item.id);
     try {
-      const json = JSON.stringify(purchase.item);
-      const known = this.#purchasedItems.get(json);
-      if (known) purchase.item = known;
-      else this.#purchasedItems.set(json, purchase.item);
+      if (isDeepStrictEqual(item, known)) purchase.item = known as Item;
+      else this.#purchasedItems.set(item.id, item);
     } catch {
-      // An undocumented field is nested too deeply for JSON.
+      // An undocumented field is nested too deeply to be compared.
     }
     return deepFreeze(purchase);
   };

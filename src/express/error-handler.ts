@@ -22,9 +22,9 @@ export interface ErrorHandlerOptions {
   loginPath?: string | undefined;
   /**
    * Logs an error of status 500 and above. Its message is for the operator; its `help` names a page with
-   * more. Default `console.error`; `false` for no log.
+   * more. It can be async. Default `console.error`, also when it fails; `false` for no log.
    */
-  log?: ((error: MarketgateError) => void) | false | undefined;
+  log?: ((error: MarketgateError) => unknown) | false | undefined;
   /**
    * Responds with your own page to a visitor who prefers HTML. Status and headers are set already. It can be
    * async; when it fails, the error goes to `next`. Default: a small page in English.
@@ -95,8 +95,12 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
     // Not after the visitor has left, which aborts requests to the service.
-    if (problem.status >= 500 && !res.closed) log(error as MarketgateError);
+    if (problem.status >= 500 && !res.closed) {
+      (async () => log(error as MarketgateError))().catch(() => console.error(error));
+    }
     const respond = (): void => {
+      // The app can have responded while the session was saved.
+      if (res.headersSent) return;
       noStore(res);
       res.statusCode = problem.status;
       res.setHeader('X-Content-Type-Options', 'nosniff');

@@ -78,8 +78,9 @@ export function setCookie(
 export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: string): void =>
   setCookie(req, res, name, '', 0);
 
-/** Sends the browser to a path on this site. */
+/** Sends the browser to a path on this site, unless the app has responded meanwhile. */
 export function redirect(res: ServerResponse, path: string): void {
+  if (res.headersSent) return;
   res.statusCode = 302;
   // A header holds ASCII only.
   res.setHeader('Location', path.replace(/[^!-~]+/g, encodeURI));

@@ -39,10 +39,10 @@ export interface LoadPurchaseOptions
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
-   * What happens when the service cannot be asked about a well-formed code, or the holder store about a valid
-   * one. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
-   * `req.marketplace.verdict` "unknown" and no purchase. A failure of your own functions (`code`, `item`,
-   * `accept`, `holder.id`) goes to `next` in any case.
+   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error goes
+   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase. A
+   * failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`) goes to
+   * `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -243,6 +243,9 @@ function fromField(owner: string, name: string, from: (req: Request) => unknown)
 /** Reads the code from a request header. */
 export function fromHeader(name: string): CodeSource {
   const header = textOption('fromHeader', 'name', name).toLowerCase();
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+    throw wrongOption('fromHeader', 'name', 'must be a name that HTTP allows for a header');
+  }
   return readsHeaders((req) => req.headers[header], [name]);
 }
 

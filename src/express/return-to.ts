@@ -5,7 +5,7 @@ import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
 import { isLoggedIn, type Session, saveSession, sessionOf } from './session.js';
 
 const LONGEST = 2048;
-// Registered, because the strategy and the app can come from the two builds of the package.
+// Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
 type Marked = { [RETURN_TO]?: string | undefined };

@@ -34,8 +34,12 @@ export async function callSession(session: Session, method: 'save' | 'regenerate
       SESSION_TIMEOUT,
       () =>
         new Promise<void>((resolve, reject) => {
-          const returned = session[method]?.((error) => (error ? reject(error) : resolve()));
-          if (returned instanceof Promise) returned.then(() => resolve(), reject);
+          const returned = session[method]?.((error) => (error ? reject(error) : resolve())) as
+            | { then?: unknown }
+            | undefined;
+          // Also the promise of a library.
+          if (typeof returned?.then === 'function')
+            Promise.resolve(returned).then(() => resolve(), reject);
         }),
     );
   } catch (error) {

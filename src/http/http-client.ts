@@ -129,8 +129,10 @@ export class HttpClient {
   async #sendOnce<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
+    // The gate can have been closed while the request was waiting for a connection.
+    const check = (): void => this.#gate.check(nameOf(request));
     try {
-      const { status, retryAfter, body } = await this.#transport.send(request, deadline);
+      const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
         return await request.parse({ status, body: parseJson(body) });
       } catch (error) {

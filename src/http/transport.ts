@@ -50,8 +50,12 @@ export class Transport {
     this.#sender = settings.fetch ?? settings.dispatcher;
   }
 
-  /** Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none. */
-  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
+  /**
+   * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none.
+   *
+   * @param check - called when the request has a connection. What it throws is the result, and nothing is sent.
+   */
+  async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
     const { url, timeout, maxResponseBytes } = this.#settings;
     const options = {
@@ -75,6 +79,7 @@ export class Transport {
         url.origin,
         maxResponseBytes,
         deadline,
+        check,
         resolve,
         reject,
       );
@@ -138,6 +143,7 @@ class ResponseHandler {
     private readonly origin: string,
     private readonly maxBytes: number,
     private readonly deadline: Deadline,
+    private readonly check: () => void,
     private readonly resolve: (response: WireResponse) => void,
     private readonly reject: (error: unknown) => void,
   ) {
@@ -156,6 +162,11 @@ class ResponseHandler {
     // The call can have ended while the request was still waiting for a connection.
     if (this.#isDone) controller.abort(new Error('the call has ended'));
     else this.#controller = controller;
+    try {
+      this.check();
+    } catch (error) {
+      this.#onEnd(error);
+    }
     const { history } = Object(context) as { history?: unknown };
     // A redirect interceptor of undici has followed one. Nothing has been sent to the other host yet.
     if (Array.isArray(history) && history.length > 0) this.#refuseRedirect('by the dispatcher');

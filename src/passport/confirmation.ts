@@ -19,8 +19,12 @@ export interface Confirmation {
   readonly action: string;
 }
 
-/** Responds with the app's own page, a form to `action`. The headers are set already. */
-export type RenderConfirmation = (confirmation: Confirmation, req: Request, res: Response) => void;
+/** Responds with the app's own page, a form to `action`. The headers are set already. It can be async. */
+export type RenderConfirmation = (
+  confirmation: Confirmation,
+  req: Request,
+  res: Response,
+) => unknown;
 
 /**
  * When the visitor is asked: always (`true`), never (`false`), or when the login was begun by neither this
@@ -191,12 +195,12 @@ export const sendConfirmationPage: RenderConfirmation = (
 };
 
 /** Sets the headers and sends the page: the app's own or {@link sendConfirmationPage}. */
-export function sendPage(
+export async function sendPage(
   req: Request,
   id: string,
   { name, username }: PendingLogin,
   render: RenderConfirmation,
-): void {
+): Promise<void> {
   const res = requiredResponse(req);
   res.statusCode = 200;
   // No frames, so that the visitor sees what the click is for.
@@ -205,5 +209,5 @@ export function sendPage(
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('Content-Type', 'text/html; charset=utf-8');
-  render({ id, name, username, action: confirmationPath(req, id) }, req, res);
+  await render({ id, name, username, action: confirmationPath(req, id) }, req, res);
 }

@@ -320,7 +320,7 @@ async function confirm(visit: Visit, { id, answer }: ConfirmationInput): Promise
   if (answer === undefined) {
     const pending = attempts.isWaiting(req, id) ? await pendingLogins.find(id) : undefined;
     if (pending === undefined) return passOnIfLoggedIn(visit);
-    sendPage(req, id, pending, setup.renderConfirmation);
+    await sendPage(req, id, pending, setup.renderConfirmation);
     return ['ask'];
   }
   const holdsAttempt = await attempts.takeWaiting(req, id);

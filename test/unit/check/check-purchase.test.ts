@@ -100,6 +100,9 @@ describe('checkPurchase', () => {
       await vi.waitFor(() => expect(validatePurchase).toHaveBeenCalled());
       leaving.abort(new MarketgateError('service_unavailable', 'left'));
       await expect(decision).rejects.toThrow('left');
+      // Aborted before it begins, it sends nothing.
+      await expect(checkPurchase({ validatePurchase }, guess(1), options)).rejects.toThrow('left');
+      expect(validatePurchase).toHaveBeenCalledTimes(1);
     },
   );
 

@@ -1,5 +1,5 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
 
 /** Lets all promises go on that wait for nothing else. */
@@ -177,6 +177,24 @@ describe('a limit', () => {
     const { attempt } = gateOf(reserve);
     for (let i = 0; i < 3; i++) expect(await attempt(`${i}`, async () => 1)).toBe(1);
     await settle();
+  });
+
+  it('do not wait for ever for a limit that hangs', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const never = () => new Promise<never>(() => {});
+    const reserve = vi
+      .fn<GuessLimit['reserve']>()
+      .mockImplementationOnce(never)
+      .mockResolvedValueOnce({ isAllowed: true, refund: never })
+      .mockResolvedValueOnce({ isAllowed: false, retryAfter: 0 })
+      .mockResolvedValue({ isAllowed: true, refund: async () => {} });
+    const { attempt } = gateOf(reserve);
+    const answered = vi.fn();
+    for (const code of ['a', 'b', 'c']) void attempt(code, async () => code).then(answered);
+    await vi.advanceTimersByTimeAsync(5000);
+    await settle();
+    expect(answered.mock.calls.flat().sort()).toEqual(['a', 'b', 'c']);
   });
 
   it('of two services never takes the answer of one for that of the other', async () => {

@@ -359,7 +359,7 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
 
   it.each([
     ['deny', 503, '/'],
-    ['allow', 200, '/'],
+    ['allow', 503, '/'],
     ['allow', 200, '/load'],
   ] as const)('a store in trouble, onUnknown: %s → %d at %s', async (onUnknown, status, path) => {
     const { store, take } = spiedStore();

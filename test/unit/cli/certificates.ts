@@ -1,108 +1,76 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** One value in DER: tag, length, content. */
-function der(tag: number, ...parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  // From 128 bytes on, two bytes after a mark hold the length.
-  const size = length < 128 ? [length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+/** One value in DER, in hex. From 128 bytes on, two bytes after a mark hold the length. */
+function der(tag: string, ...parts: readonly string[]): string {
+  const length = parts.join('').length / 2;
+  const size = (length < 128 ? length : 0x820000 + length).toString(16).padStart(2, '0');
+  return tag + size + parts.join('');
 }
 
-const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts);
-const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'));
-const octets = (content: Buffer): Buffer => der(0x04, content);
-const bits = (content: Buffer): Buffer => der(0x03, Buffer.from([0]), content);
-const yes = der(0x01, Buffer.from([0xff]));
+const hex = (text: string): string => Buffer.from(text).toString('hex');
+const sequence = (...parts: readonly string[]): string => der('30', ...parts);
 
-const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
+const ECDSA_SHA256 = sequence(der('06', '2a8648ce3d040302'));
+const YES = der('01', 'ff');
+const IS_AUTHORITY = sequence(der('06', '551d13'), YES, der('04', sequence(YES)));
 
-const nameOf = (organisation: string): Buffer =>
-  sequence(der(0x31, sequence(oid('55040a'), der(0x0c, Buffer.from(organisation)))));
+const nameOf = (organisation: string): string =>
+  sequence(der('31', sequence(der('06', '55040a'), der('0c', hex(organisation)))));
 
-/** `YYMMDDHHMMSSZ` */
-const time = (ms: number): Buffer =>
-  der(0x17, Buffer.from(new Date(ms).toISOString().replace(/^..|[-:T]|\.\d+/g, '')));
+/** `YYMMDDHHMMSSZ`, so many days from now. */
+const day = (days: number): string => {
+  const at = new Date(Date.now() + days * 86_400_000).toISOString();
+  return der('17', hex(at.replace(/^..|[-:T]|\.\d+/g, '')));
+};
 
-const extension = (id: string, value: Buffer, ...critical: Buffer[]): Buffer =>
-  sequence(oid(id), ...critical, octets(value));
-
-const pem = (certificate: Buffer): string =>
-  `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
-
-interface Kind {
-  readonly subject: string;
-  readonly issuer: string;
-  readonly publicKey: KeyObject;
-  readonly signer: KeyObject;
-  readonly from: number;
-  readonly to: number;
-  readonly extensions: Buffer;
-}
-
-/** A certificate, X.509 version 3. */
-function certificate({ subject, issuer, publicKey, signer, from, to, extensions }: Kind): string {
-  const serial = Buffer.concat([Buffer.from([1]), randomBytes(8)]);
-  const body = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, serial),
-    ECDSA_SHA256,
-    nameOf(issuer),
-    sequence(time(from), time(to)),
-    nameOf(subject),
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(extensions)),
-  );
-  return pem(sequence(body, ECDSA_SHA256, bits(sign('sha256', body, signer))));
-}
-
-const DAY = 86_400_000;
 const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+const identity = (key: KeyObject, cert: string) => ({
+  key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  cert,
+});
 
 /** What a server's certificate should be like. */
 export interface Wanted {
   /** Days from now; default 200. */
   readonly days?: number;
-  /** The address it is for; default 127.0.0.1. */
-  readonly ip?: readonly [number, number, number, number];
+  /** The address it is for, in hex; default 127.0.0.1. */
+  readonly ip?: string;
 }
 
 /** A certificate authority of a test, which nobody trusts who is not told to. */
 export class TestAuthority {
   readonly #key = newKey();
   /** Its own certificate. */
-  readonly certificate = certificate({
-    subject: 'Test Authority',
-    issuer: 'Test Authority',
-    publicKey: this.#key.publicKey,
-    signer: this.#key.privateKey,
-    from: Date.now() - 400 * DAY,
-    to: Date.now() + 400 * DAY,
-    extensions: extension('551d13', sequence(yes), yes),
-  });
+  readonly certificate = this.#certify('Test Authority', this.#key.publicKey, 400, IS_AUTHORITY);
 
   /** Key and certificate of a server. */
-  issue({ days = 200, ip = [127, 0, 0, 1] }: Wanted = {}): { key: string; cert: string } {
+  issue({ days = 200, ip = '7f000001' }: Wanted = {}) {
     const { publicKey, privateKey } = newKey();
-    return {
-      key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-      cert: certificate({
-        subject: 'Test Server',
-        issuer: 'Test Authority',
-        publicKey,
-        signer: this.#key.privateKey,
-        from: Date.now() - 300 * DAY,
-        to: Date.now() + days * DAY,
-        extensions: extension('551d11', sequence(der(0x87, Buffer.from(ip)))),
-      }),
-    };
+    const address = sequence(der('06', '551d11'), der('04', sequence(der('87', ip))));
+    return identity(privateKey, this.#certify('Test Server', publicKey, days, address));
   }
 
   /** Key and certificate of a server that vouches for itself. */
-  selfSigned(): { key: string; cert: string } {
-    return {
-      key: this.#key.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-      cert: this.certificate,
-    };
+  selfSigned() {
+    return identity(this.#key.privateKey, this.certificate);
+  }
+
+  /** A certificate, X.509 version 3. */
+  #certify(subject: string, publicKey: KeyObject, days: number, extension: string): string {
+    const body = sequence(
+      der('a0', der('02', '02')),
+      der('02', `01${randomBytes(8).toString('hex')}`),
+      ECDSA_SHA256,
+      nameOf('Test Authority'),
+      sequence(day(-400), day(days)),
+      nameOf(subject),
+      publicKey.export({ type: 'spki', format: 'der' }).toString('hex'),
+      der('a3', sequence(extension)),
+    );
+    const signature = sign('sha256', Buffer.from(body, 'hex'), this.#key.privateKey);
+    const signed = sequence(body, ECDSA_SHA256, der('03', '00', signature.toString('hex')));
+    const lines = Buffer.from(signed, 'hex').toString('base64').replace(/.{64}/g, '$&\n');
+    return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
   }
 }

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { newPath } from '../../support/new-path.js';
 import { refusing } from './servers.js';
-import { cli, newFolder, service } from './support.js';
+import { cli, service } from './support.js';
 
 describe('marketgate', () => {
   it.each([
@@ -87,7 +88,7 @@ describe('marketgate verify', () => {
 
   it('takes flags before the environment', async () => {
     const { environment, code } = await service();
-    const elsewhere = { ...environment, MARKETPLACE_BASE_URL: 'http://127.0.0.1:9' };
+    const elsewhere = { ...environment, MARKETPLACE_BASE_URL: await refusing() };
     const flags = ['--base-url', environment.MARKETPLACE_BASE_URL];
     expect((await cli(['verify', code('supported'), ...flags], elsewhere)).code).toBe(0);
   });
@@ -114,7 +115,7 @@ describe('verify -', () => {
 
 describe('--env-file', () => {
   const fileOf = async (text: string): Promise<string> => {
-    const path = join(await newFolder(), '.env');
+    const path = newPath('.env');
     await writeFile(path, text);
     return path;
   };

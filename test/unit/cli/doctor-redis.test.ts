@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { TestAuthority } from './certificates.js';
-import { listen } from './servers.js';
+import { listen, refusing } from './servers.js';
 import { diagnose } from './support.js';
 
 describe('doctor asks Redis', () => {
@@ -55,7 +55,7 @@ describe('doctor asks Redis', () => {
     ['something else', 'its answer is not that of Redis', always('HTTP/1.1 400 Bad\r\n\r\n')],
     ['one that loads', 'it is loading its data', always('-LOADING wait\r\n')],
   ])('%s', async (_name, sentence, serve) => {
-    const port = serve === undefined ? 1 : await tcp(serve);
+    const port = serve ? await tcp(serve) : new URL(await refusing()).port;
     const found = await redis(`redis://:hunter2@127.0.0.1:${port}`, '--timeout', '200');
     expect(found.status).toBe('wrong');
     expect(found.detail).toContain(sentence);

@@ -1,10 +1,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { newPath } from '../../support/new-path.js';
 import { http, refusing } from './servers.js';
-import { cli, newFolder, service } from './support.js';
+import { cli, service } from './support.js';
 
 const valuesOf = (out: string): Record<string, string> =>
   Object.fromEntries(
@@ -61,7 +61,7 @@ describe('marketgate sandbox', () => {
   });
 
   it('leads logins back to localhost:3000, unless the state file or the option says otherwise', async () => {
-    const path = join(await newFolder(), 'state.json');
+    const path = newPath('state.json');
     const goal = async (...flags: string[]) => {
       const { out } = await cli(['sandbox', '--port', '0', '--state', path, ...flags]);
       return /^Logins lead back to (.+)$/m.exec(out)?.[1];
@@ -73,7 +73,7 @@ describe('marketgate sandbox', () => {
   });
 
   it('--save-env adds its settings and a SESSION_SECRET, and changes no line that is there', async () => {
-    const path = join(await newFolder(), '.env');
+    const path = newPath('.env');
     const first = await cli(['sandbox', '--port', '0', '--save-env', path]);
     const written = await readFile(path, 'utf8');
     expect(first.code).toBe(0);

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { createSandbox } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
 import { run } from '../../../src/cli/program.js';
 
@@ -52,22 +49,8 @@ export async function cli(
   return { code, out, err };
 }
 
-/** A folder that is there until the test ends. */
-export async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'marketgate-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return folder;
-}
-
-export interface Service {
-  readonly sandbox: Sandbox;
-  readonly url: string;
-  readonly environment: NodeJS.ProcessEnv & { MARKETPLACE_BASE_URL: string };
-  code(kind: string): string;
-}
-
 /** A sandbox that listens until the test ends, with the environment of an app that uses it. */
-export async function service(): Promise<Service> {
+export async function service() {
   const sandbox = createSandbox({ redirectUrl: 'http://localhost:3000/callback' });
   const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
   onTestFinished(() => sandbox.close());
@@ -81,35 +64,21 @@ export async function service(): Promise<Service> {
       MARKETPLACE_APP_ID: appId,
       MARKETPLACE_APP_SECRET: appSecret,
     },
-    code: (kind) => sandbox.codes.find((each) => each.kind === kind)?.code ?? '',
+    code: (kind: string): string => sandbox.codes.find((each) => each.kind === kind)?.code ?? '',
   };
-}
-
-export interface Diagnosis {
-  readonly code: number;
-  readonly out: string;
-  /** The status of each check. */
-  readonly found: Record<string, string>;
-  /** What was said of each check. */
-  readonly said: Record<string, string>;
 }
 
 /** What `doctor --json` printed. */
-export function diagnosisOf(code: number, out: string): Diagnosis {
+export function diagnosisOf(code: number, out: string) {
   const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
-  return {
-    code,
-    out,
-    found: Object.fromEntries(findings.map(({ check, status }) => [check, status])),
-    said: Object.fromEntries(findings.map(({ check, detail }) => [check, detail])),
-  };
+  const by = (name: string): Record<string, string> =>
+    Object.fromEntries(findings.map((each) => [each.check, each[name] ?? '']));
+  // The status of each check, and what was said of it.
+  return { code, out, found: by('status'), said: by('detail') };
 }
 
 /** Runs `doctor --json`. */
-export async function diagnose(
-  environment: NodeJS.ProcessEnv,
-  ...flags: string[]
-): Promise<Diagnosis> {
+export async function diagnose(environment: NodeJS.ProcessEnv, ...flags: string[]) {
   const { code, out } = await cli(['doctor', '--json', ...flags], environment);
   return diagnosisOf(code, out);
 }

@@ -4,7 +4,7 @@ import request from 'supertest';
 import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { KeyApiService } from '../../support/key-api-service.js';
+import { ITEM, KeyApiService, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 import { CODE } from '../../support/wire.js';
@@ -20,22 +20,11 @@ describe('marketgate:request', () => {
     service.says = 'outage';
     await rejection(keyApi.getItem(1042));
     const durationMs = expect.any(Number);
+    const failed = { method: 'GET', endpoint: ITEM, code: 'service_unavailable', durationMs };
     expect(messages).toEqual([
-      { method: 'POST', endpoint: '/api/purchases/validation', attempt: 0, durationMs },
-      {
-        method: 'GET',
-        endpoint: '/api/items/item',
-        attempt: 0,
-        code: 'service_unavailable',
-        durationMs,
-      },
-      {
-        method: 'GET',
-        endpoint: '/api/items/item',
-        attempt: 1,
-        code: 'service_unavailable',
-        durationMs,
-      },
+      { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
+      { ...failed, attempt: 0 },
+      { ...failed, attempt: 1 },
     ]);
   });
 });

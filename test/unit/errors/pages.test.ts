@@ -43,6 +43,9 @@ it('there is a page for every code, and no other', () => {
 describe.each(codes)('the page of %s', (code) => {
   const page = read(code);
   const { status, title, detail } = ERROR_CODES[code];
+  const app = express();
+  app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
+  app.use(errorHandler());
 
   it('is called so, and gives the status and the title', () => {
     expect(page.startsWith(`# ${code}\n\nHTTP ${status}. ${title}.\n\n`)).toBe(true);
@@ -72,9 +75,6 @@ describe.each(codes)('the page of %s', (code) => {
   });
 
   it('shows the answer as it is', async () => {
-    const app = express();
-    app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
-    app.use(errorHandler());
     const answer = await request(app).get('/').expect(status);
     const shown = JSON.parse(blockOf(part(page, 'What the visitor gets'), 'json'));
     expect(shown).toEqual(answer.body);
@@ -82,9 +82,6 @@ describe.each(codes)('the page of %s', (code) => {
   });
 
   it('is for the operator: no visitor is told of it', async () => {
-    const app = express();
-    app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
-    app.use(errorHandler());
     for (const accept of ['application/json', 'text/html']) {
       const answer = await request(app).get('/').set('accept', accept).expect(status);
       expect(answer.text).not.toMatch(/npx|explain/);

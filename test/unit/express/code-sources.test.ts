@@ -46,6 +46,11 @@ describe('a source', () => {
   ])('%s says that its "name" is wrong', (owner, make) => {
     expect(() => make('' as never)).toThrow(new RegExp(`^${owner}: option "name"`));
   });
+
+  // `Vary` with such a name would fail in the middle of a request.
+  it.each(['x-код', 'x purchase code', 'x\r\ny'])('fromHeader takes no %j', (name) => {
+    expect(() => fromHeader(name)).toThrow('fromHeader: option "name"');
+  });
 });
 
 describe('firstOf', () => {

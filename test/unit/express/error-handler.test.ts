@@ -141,6 +141,21 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(print).toHaveBeenCalledTimes(1);
   });
 
+  it.each([
+    ['throws', () => raise()],
+    ['rejects', async () => raise()],
+  ])('is printed where the log of the app %s', async (_name, log) => {
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {});
+    onTestFinished(() => print.mockRestore());
+    const error = new MarketgateError('service_unavailable', 'the operator reads this');
+    await request(appThat(error, { log })).get('/').expect(503);
+    expect(print).toHaveBeenCalledExactlyOnceWith(error);
+  });
+
+  const raise = (): never => {
+    throw new Error('template');
+  };
+
   describe('render', () => {
     const error = new MarketgateError('too_many_attempts', 'x', { retryAfter: 3 });
 
@@ -169,10 +184,6 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       await request(app).get('/').set('accept', BROWSER);
       expect(failed).toHaveBeenCalledExactlyOnceWith(new Error('template'));
     });
-
-    const raise = (): never => {
-      throw new Error('template');
-    };
   });
 
   it.each(['login_required', 'access_token_expired'] as const)(

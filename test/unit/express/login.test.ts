@@ -96,6 +96,33 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
     await go({}, '/account', app).expect(302).expect('location', loginPath);
   });
 
+  it.each([
+    ['saved', undefined],
+    ['not saved', new Error('full')],
+  ])('a session that is %s after the app has responded harms nothing', async (_name, failure) => {
+    const app = express();
+    const saved: (() => void)[] = [];
+    const save = (done: (error?: Error) => void) => void saved.push(() => done(failure));
+    app.use((req, _res, next) => next(void Object.assign(req, { session: { save } })));
+    app.get('/guarded', requireLogin());
+    app.use((_req, _res, next) => next(new MarketgateError('login_required', 'x')));
+    app.use(errorHandler({ loginPath: '/login', log: false }));
+    app.use((_error: unknown, _req: object, _res: object, _next: object) => {});
+    const onUnhandled = vi.fn();
+    process.on('unhandledRejection', onUnhandled);
+    onTestFinished(() => void process.off('unhandledRejection', onUnhandled));
+    for (const path of ['/guarded', '/error']) {
+      const res = fakeResponse();
+      const req = { method: 'GET', url: path, headers: { accept: BROWSER } };
+      app(req as never, res);
+      await vi.waitFor(() => expect(saved).toHaveLength(1));
+      res.end('timeout');
+      saved.pop()?.();
+      await new Promise(setImmediate);
+    }
+    expect(onUnhandled).not.toHaveBeenCalled();
+  });
+
   it('a session that cannot be saved is an error and no loop', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());

@@ -30,10 +30,10 @@ describe('a warning', () => {
     ]);
   });
 
-  it('is given once by both builds of the package together', async () => {
+  it('is given once by two copies of the package together', async () => {
     const warnings = hearWarnings();
     warnOnce('MARKETGATE_NO_SESSION');
-    const path = '../../../src/diagnostics.js?another-build';
+    const path = '../../../src/diagnostics.js?another-copy';
     const other = await import(/* @vite-ignore */ path);
     other.warnOnce('MARKETGATE_NO_SESSION');
     expect(warnings).toEqual(['MARKETGATE_NO_SESSION']);

@@ -186,6 +186,19 @@ describe('a service that asks to be left alone', () => {
     expect((await keyApi.getAccount()).username).toBe('adanorth');
   });
 
+  it('gets no request that was waiting for a connection', async () => {
+    const upstream = await startUpstream((_request, res) =>
+      htmlPage(res, 429, { 'retry-after': '60' }),
+    );
+    const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
+    onTestFinished(() => keyApi.close());
+    const codes = Array.from({ length: 500 }, (_, n) => `cold-code-${n}`);
+    const errors = await Promise.all(codes.map((code) => rejection(keyApi.validatePurchase(code))));
+    for (const error of errors) expect(error.retryAfter).toBeGreaterThan(0);
+    // As many as there are connections.
+    expect(upstream.requests.length).toBeLessThanOrEqual(128);
+  });
+
   it('is left alone when the clock was corrected by less than a second', async () => {
     const { self, service, keyApi } = open(page(429, { 'retry-after': '60' }));
     await rejection(keyApi.getAccount());

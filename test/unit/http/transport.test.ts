@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
+import { refusing } from '../cli/servers.js';
 
 /** A dispatcher as undici 6 has it: it calls the handler's old methods, and those alone. */
 class LegacyAgent extends Agent {
@@ -155,12 +156,11 @@ describe.each(WAYS)('through %s', (way, options) => {
   });
 
   it('no connection is an outage', async () => {
-    const upstream = await startUpstream(answered);
-    await upstream.close();
-    expect(await rejection(open(upstream.url).getAccount())).toMatchObject({
+    const url = await refusing();
+    expect(await rejection(open(url).getAccount())).toMatchObject({
       code: 'service_unavailable',
       status: 503,
-      message: `GET /api/account/details: the connection was refused (ECONNREFUSED); check that ${upstream.url} runs and can be reached (npx marketgate explain service_unavailable)`,
+      message: `GET /api/account/details: the connection was refused (ECONNREFUSED); check that ${url} runs and can be reached (npx marketgate explain service_unavailable)`,
     });
   });
 

@@ -77,42 +77,23 @@ describe('what a guard can need', () => {
   const noted = (sent: object) => {
     const read = readPurchase(sent);
     if (!read.ok) throw new Error(read.path);
-    const { value } = read;
-    return {
-      supported_until: wasUnreadable(value, 'supported_until'),
-      license_type: wasUnreadable(value, 'license_type'),
-      any: hasUnreadable(value),
-    };
+    const names = (['supported_until', 'license_type'] as const).filter((name) =>
+      wasUnreadable(read.value, name),
+    );
+    return { names, any: hasUnreadable(read.value) };
   };
 
-  it.each<[string, object, object]>([
-    ['nothing', {}, { supported_until: false, license_type: false, any: false }],
-    [
-      'the end of support',
-      { supported_until: 'never' },
-      { supported_until: true, license_type: false, any: true },
-    ],
-    [
-      'the licence',
-      { license_type: {} },
-      { supported_until: false, license_type: true, any: true },
-    ],
-    [
-      'both',
-      { license_type: [], supported_until: 7 },
-      { supported_until: true, license_type: true, any: true },
-    ],
-    [
-      'neither, but the price',
-      { price: '19,00', date: 'x' },
-      { supported_until: false, license_type: false, any: false },
-    ],
+  it.each<[string, object, ...string[]]>([
+    ['nothing', {}],
+    ['the end of support', { supported_until: 'never' }, 'supported_until'],
+    ['the licence', { license_type: {} }, 'license_type'],
+    ['both', { license_type: [], supported_until: 7 }, 'supported_until', 'license_type'],
+    ['neither, but the price', { price: '19,00', date: 'x' }],
     [
       'neither, because nothing was there',
       { supported_until: '0000-00-00 00:00:00', license_type: null },
-      { supported_until: false, license_type: false, any: false },
     ],
-  ])('is noted when it could not be read: %s', (_name, change, expected) => {
-    expect(noted({ ...purchase, ...change })).toEqual(expected);
+  ])('is noted when it could not be read: %s', (_name, change, ...names) => {
+    expect(noted({ ...purchase, ...change })).toEqual({ names, any: names.length > 0 });
   });
 });

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openApiDocument } from '../../../src/openapi/document.js';
 import { runProgram } from '../../package/run-program.js';
+import { newPath } from '../../support/new-path.js';
 import { complaintsAbout, document } from './support.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -13,9 +13,7 @@ const CONFIG = fileURLToPath(new URL('./redocly.yaml', import.meta.url));
 
 /** The document in a file, until the test is over. */
 function fileWith(content: object): string {
-  const folder = mkdtempSync(join(tmpdir(), 'marketgate-openapi-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'openapi.json');
+  const file = newPath('openapi.json');
   writeFileSync(file, JSON.stringify(content));
   return file;
 }

@@ -25,7 +25,7 @@ interface Operation {
 
 /** From now on, every answer of a documented endpoint of this sandbox must be as the document says. */
 export function expectDocumented(running: Running): void {
-  running.onAnswer = (method, path, { status, headers, body }) => {
+  running.watch.onAnswer = (method, path, { status, headers, body }) => {
     const [endpoint = ''] = path.split('?');
     // A method that an endpoint does not take is not documented.
     if (!(endpoint in document.paths) || status === 405) return;

@@ -11,6 +11,12 @@ const loginApi = new LoginApi({
   appSecret: 'app-secret',
 });
 
+const strategyWith = (cookieSecret: unknown) =>
+  new MarketplaceStrategy(
+    { loginApi, loginAttempts: { cookieSecret: cookieSecret as string } },
+    ({ profile }) => profile,
+  );
+
 const MAKERS: Record<string, (secret: unknown) => unknown> = {
   'cache.secret': (secret) =>
     new KeyApi({
@@ -20,16 +26,8 @@ const MAKERS: Record<string, (secret: unknown) => unknown> = {
     }),
   secret: (secret) =>
     new RedisHolderStore({ client: new FakeNodeRedis().asClient, secret: secret as string }),
-  'loginAttempts.cookieSecret': (cookieSecret) =>
-    new MarketplaceStrategy(
-      { loginApi, loginAttempts: { cookieSecret: cookieSecret as string } },
-      ({ profile }) => profile,
-    ),
-  'loginAttempts.cookieSecret of several': (cookieSecret) =>
-    new MarketplaceStrategy(
-      { loginApi, loginAttempts: { cookieSecret: [LONG, cookieSecret as string] } },
-      ({ profile }) => profile,
-    ),
+  'loginAttempts.cookieSecret': strategyWith,
+  'loginAttempts.cookieSecret of several': (secret) => strategyWith([LONG, secret]),
 };
 
 describe.each(Object.entries(MAKERS))('%s', (name, make) => {

@@ -332,14 +332,18 @@ describe('the page', () => {
     expect(String(outcome?.[1])).toContain('no response');
   });
 
-  it('that the app renders and that fails is an error', async () => {
-    const render = () => {
-      throw new Error('no template');
-    };
+  it.each([
+    ['throws', () => raise()],
+    ['rejects', async () => raise()],
+  ])('that the app renders and that %s is an error', async (_name, render) => {
     const { visit, upToThePage } = openLogin({ confirm: { ask: true, render }, clock: () => 0 });
     const { outcome } = await visit({ confirm: await upToThePage() });
     expect(outcome).toEqual(['error', new Error('no template')]);
   });
+
+  const raise = (): never => {
+    throw new Error('no template');
+  };
 });
 
 describe('"confirm" in the query', () => {

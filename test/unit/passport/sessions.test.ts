@@ -48,6 +48,18 @@ const withPromises = (): Use => {
   return use;
 };
 
+/** Promises of a library. */
+const withThenables = (): Use => {
+  const thenable = (run: () => void) =>
+    Object.fromEntries([['then', (done: () => void) => [run(), done()]]]);
+  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
+    id: 'a',
+    save: () => thenable(() => keep(use.saved, data)),
+    regenerate: () => thenable(() => keep(data, {})),
+  }));
+  return use;
+};
+
 /** cookie-session with the methods that passport misses, as apps put them on. */
 const polyfilled = (): Use => {
   const use: ReturnType<typeof sessionWith> = sessionWith((data) => {
@@ -103,6 +115,7 @@ describe.each<[string, () => Use]>([
   ['express-session', expressSession],
   ['one like iron-session: a promise, no regenerate, methods that cannot be replaced', ironSession],
   ['one whose methods return promises', withPromises],
+  ['one whose methods return the promises of a library', withThenables],
   ['cookie-session with methods of the app’s own', polyfilled],
 ])('with %s', (_name, makeSession) => {
   it.each([false, true])('a login is kept by passport; keepSessionInfo: %s', async (keeps) => {

@@ -3,23 +3,17 @@ import type { SandboxDialect } from '../../../src/sandbox/index.js';
 import { expectDocumented } from '../openapi/support.js';
 import {
   exchange,
+  infoOf,
   type Json,
   newAuthKey,
   newToken,
-  type Running,
-  start,
+  speaking,
   userInfo,
 } from './support.js';
 
 const MINUTE = 60_000;
-const NOW = Date.UTC(2027, 0, 1);
-
-const speaking = (dialect: Partial<SandboxDialect>) => start({ dialect, clock: () => NOW });
 
 describe('the login API', () => {
-  const info = async (running: Running, userId?: string) =>
-    (await userInfo(running, await newToken(running, userId))).body.user_info as Json;
-
   it.each<[SandboxDialect['errors'], number, number, RegExp]>([
     ['http', 400, 401, /^Bad Request, invalid (\w+)$/],
     ['localised', 200, 200, /^Hatalı istek, geçersiz (\w+)$/],
@@ -81,15 +75,15 @@ describe('the login API', () => {
       { profile_picture: expect.anything(), profile_cover: expect.anything() },
     ],
   ])('%j: %j, the other fields as documented', async (dialect, expected) => {
-    const documented = await info(await speaking({}));
-    const found = await info(await speaking(dialect));
+    const documented = await infoOf(await speaking({}));
+    const found = await infoOf(await speaking(dialect));
     expect(found).toMatchObject(expected);
     expect(Object.keys(found)).toEqual(expect.arrayContaining(Object.keys(documented)));
     expect(found.user_name).toBe('mira.solheim');
   });
 
   it('nulls: every field but user_id, user_name, user_email', async () => {
-    const found = await info(await speaking({ nulls: true }));
+    const found = await infoOf(await speaking({ nulls: true }));
     const { user_id, user_name, user_email, ...others } = found;
     expect([user_id, user_name]).toEqual(['3001', 'mira.solheim']);
     expect(user_email).toBe('mira@solheim.example');

@@ -3,17 +3,18 @@ import { expectDocumented } from '../openapi/support.js';
 import {
   at,
   exchange,
+  infoOf,
   type Json,
+  NOW,
   newAuthKey,
   newToken,
   type Running,
+  speaking,
   start,
   userInfo,
 } from './support.js';
 
 const HOUR = 3_600_000;
-/** A clock that stands still: only `advance` moves it. */
-const NOW = Date.UTC(2027, 0, 1);
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4' };
@@ -21,7 +22,7 @@ const LINK = /^https?:\/\//;
 
 let running: Running;
 beforeEach(async () => {
-  running = await start({ clock: () => NOW });
+  running = await speaking({});
   expectDocumented(running);
 });
 
@@ -38,8 +39,7 @@ const item = async (id: number) =>
   at((await running.get(`/api/items/item?api_key=${running.apiKey}&item_id=${id}`)).body, 'item');
 const purchase = async (kind: string) =>
   at((await running.validate(running.code(kind))).body, 'data.purchase');
-const info = async (userId?: string) =>
-  (await userInfo(running, await newToken(running, userId))).body.user_info as Json;
+const info = (userId?: string) => infoOf(running, userId);
 
 /** A record has, under each documented path, a value of the documented type, or one that matches. */
 function expectShape(record: unknown, shape: Record<string, string | RegExp>): void {
@@ -269,7 +269,7 @@ describe('States and transitions', () => {
     }
     expect((await userInfo(running, newer)).body).toHaveProperty('user_info');
     // Seen, but not documented.
-    delete running.onAnswer;
+    delete running.watch.onAnswer;
     expect((await userInfo(running, orphan)).text).toBe('[]');
   });
 });
@@ -323,14 +323,6 @@ describe('Endpoints of the key API', () => {
 });
 
 describe('Endpoints of the login API', () => {
-  it('GET /api/oauth: the user sees a login page', async () => {
-    const { status, headers, text } = await running.get(`/api/oauth?app_id=${running.appId}`);
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toContain('text/html');
-    expect(text).toContain('Mira Solheim');
-    expect((await running.get('/api/oauth?app_id=nobody')).status).toBe(404);
-  });
-
   it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
     const auth_key = newAuthKey(running);
     const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };

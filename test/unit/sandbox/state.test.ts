@@ -1,9 +1,9 @@
-import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { newPath } from '../../support/new-path.js';
 import { authKeyOf, CALLBACK, exchange, it, start, userInfo } from './support.js';
 
 describe('snapshot and restore', () => {
@@ -51,14 +51,8 @@ describe('snapshot and restore', () => {
 });
 
 describe('a state file', () => {
-  function newFile(): string {
-    const folder = mkdtempSync(join(tmpdir(), 'sandbox-state-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    return join(folder, 'state.json');
-  }
-
   it('lets purchases, keys, users and switches outlive a restart', async () => {
-    const state = newFile();
+    const state = newPath('state.json');
     const first = await start({ state });
     const { data, faults } = first.sandbox;
     const { purchase_code } = data.addPurchase({ item_id: 1046 });
@@ -81,7 +75,7 @@ describe('a state file', () => {
   });
 
   it('is written also while another program has it open, which on Windows forbids to replace it', () => {
-    const state = newFile();
+    const state = newPath('state.json');
     const { renameSync } = fs;
     onTestFinished(() => {
       fs.renameSync = renameSync;
@@ -98,7 +92,7 @@ describe('a state file', () => {
   });
 
   it('that cannot be read or written is named', () => {
-    const state = newFile();
+    const state = newPath('state.json');
     writeFileSync(state, '{"seed":');
     expect(() => createSandbox({ state })).toThrow(`state: ${state} cannot be read as JSON`);
     writeFileSync(state, '{"seed":{"users":[{}]}}');

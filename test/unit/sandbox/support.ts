@@ -4,10 +4,11 @@ import { afterEach, it as base } from 'vitest';
 import {
   createSandbox,
   type Sandbox,
-  type SandboxListening,
+  type SandboxDialect,
   type SandboxOptions,
 } from '../../../src/sandbox/index.js';
 import type { RequestRecord } from '../../../src/sandbox/record.js';
+import { Browser as CommonBrowser } from '../../support/browser.js';
 
 export const CALLBACK = 'http://localhost:3999/callback';
 
@@ -21,21 +22,7 @@ export interface Answer {
   readonly body: Json;
 }
 
-export interface Running extends SandboxListening {
-  readonly sandbox: Sandbox;
-  /** Called with every answer; the path has its query. */
-  onAnswer?: (method: string, path: string, answer: Answer) => void;
-  /** Sends a request; follows no redirect. */
-  send(path: string, init?: RequestInit): Promise<Answer>;
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  post(path: string, form: Record<string, string>): Promise<Answer>;
-  /** Sends a body as JSON with POST; a text is sent as it is. */
-  postJson(path: string, body: unknown): Promise<Answer>;
-  /** Sends a purchase code as a form, under the first workspace's key by default. */
-  validate(code: string, apiKey?: string): Promise<Answer>;
-  /** The code of the first purchase of a kind. */
-  code(kind: string): string;
-}
+export type Running = Awaited<ReturnType<typeof start>>;
 
 /** A test that takes a sandbox which listens: `async ({ running }) => …`. */
 export const it = base.extend<{ running: Running }>({
@@ -62,42 +49,41 @@ async function read(response: Response): Promise<Answer> {
 }
 
 /** A sandbox that listens until the test ends. */
-export async function start(
-  options: SandboxOptions = {},
-  create = createSandbox,
-): Promise<Running> {
+export async function start(options: SandboxOptions = {}, create = createSandbox) {
   const sandbox = create({ redirectUrl: CALLBACK, ...options });
   open.push(sandbox);
   const listening = await sandbox.listen();
   const { baseUrl, apiKey } = listening;
-  const send = async (path: string, init?: RequestInit) => {
+  /** Called with every answer; the path has its query. */
+  const watch: { onAnswer?: (method: string, path: string, answer: Answer) => void } = {};
+  /** Sends a request; follows no redirect. */
+  const send = async (path: string, init?: RequestInit): Promise<Answer> => {
     const answer = await read(await fetch(baseUrl + path, { redirect: 'manual', ...init }));
-    running.onAnswer?.(init?.method ?? 'GET', path, answer);
+    watch.onAnswer?.(init?.method ?? 'GET', path, answer);
     return answer;
   };
   const post = (path: string, form: Record<string, string>) =>
     send(path, { method: 'POST', body: new URLSearchParams(form) });
-  const running: Running = {
-    ...listening,
-    sandbox,
-    send,
-    post,
-    postJson: (path, body) =>
+  return {
+    ...{ ...listening, sandbox, watch, send, post },
+    /** Sends a body as JSON with POST; a text is sent as it is. */
+    postJson: (path: string, body: unknown) =>
       send(path, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    get: (path, headers = {}) => send(path, { headers }),
-    validate: (code, key = apiKey) =>
+    get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),
+    /** Sends a purchase code as a form, under the first workspace's key by default. */
+    validate: (code: string, key = apiKey) =>
       post('/api/purchases/validation', { api_key: key, purchase_code: code }),
-    code(kind) {
+    /** The code of the first purchase of a kind. */
+    code(kind: string): string {
       const found = sandbox.codes.find((code) => code.kind === kind);
       if (!found) throw new Error(`no code of kind ${kind}`);
       return found.code;
     },
   };
-  return running;
 }
 
 /** Notes a request in a record as the app does, without a connection. */
@@ -107,28 +93,14 @@ export function arrive(record: RequestRecord, path: string, query = ''): void {
   record.arrivals(req as express.Request, res as unknown as express.Response, () => {});
 }
 
-/** A browser as curl is one: a cookie jar, and redirects followed by hand. */
+/** A browser as curl is one: redirects are followed by hand. */
 export class Browser {
-  readonly #origin: string;
-  readonly #cookies = new Map<string, string>();
+  readonly #browser = new CommonBrowser();
 
-  constructor(origin: string) {
-    this.#origin = origin;
-  }
+  constructor(readonly origin: string) {}
 
-  async visit(path: string, init: RequestInit = {}): Promise<Answer & { location: string }> {
-    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = new Headers(init.headers);
-    if (cookie) headers.set('cookie', cookie);
-    const response = await fetch(new URL(path, this.#origin), {
-      ...init,
-      headers,
-      redirect: 'manual',
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [name = '', value = ''] = (line.split(';')[0] ?? '').split('=');
-      this.#cookies.set(name, value);
-    }
+  async visit(path: string, init: RequestInit = {}) {
+    const response = await this.#browser.request(new URL(path, this.origin).href, init);
     return { ...(await read(response)), location: response.headers.get('location') ?? '' };
   }
 
@@ -176,6 +148,16 @@ export async function newToken(running: Running, userId = '3001'): Promise<strin
 
 export const userInfo = (running: Running, token: string) =>
   running.get(`/api/get_user_info?access_token=${token}`);
+
+/** Logs a user in, and gives what the service tells of them. */
+export const infoOf = async (running: Running, userId?: string): Promise<Json> =>
+  (await userInfo(running, await newToken(running, userId))).body.user_info as Json;
+
+/** A clock that stands still: only `advance` moves it. */
+export const NOW = Date.UTC(2027, 0, 1);
+
+/** A sandbox with some switches, by that clock. */
+export const speaking = (dialect: Partial<SandboxDialect>) => start({ dialect, clock: () => NOW });
 
 /** Looks a value up by a dotted path. */
 export const at = (value: unknown, path: string): unknown =>

@@ -1,23 +1,17 @@
 import { inspect } from 'node:util';
 import { LoginApi, MarketplaceStrategy } from 'marketgate';
 import type { SandboxFaults } from 'marketgate/sandbox';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { run } from '../../../src/cli/program.js';
-import { expectClean, SENTINEL } from '../../support/secrets/support/sentinels.js';
+import { SENTINEL } from '../../support/secrets/support/secret-forms.js';
+import { expectClean } from '../../support/secrets/support/sentinels.js';
 import { openShop } from '../../support/shop.js';
-import { cookieBrowser, drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
+import { fakeLoginApi } from '../../support/strategy-harness.js';
 
 // What apps answer is looked through around every test (test/support/secrets), what the strategy makes
 // of hostile input by its fuzz targets; here is what neither of them sees.
 
-const { apiKey, appSecret, authKey, accessToken, code } = SENTINEL;
-
-const fail = async (): Promise<never> => {
-  throw Object.assign(new Error(`SET token:7 ${accessToken}`), {
-    command: { args: [accessToken] },
-    parameters: [accessToken],
-  });
-};
+const { apiKey, appSecret, code } = SENTINEL;
 
 describe('the strategy', () => {
   const strategyOf = (options: object = {}): MarketplaceStrategy =>
@@ -28,25 +22,6 @@ describe('the strategy', () => {
     const loginApi = new LoginApi({ authUrl: 'https://market.example', appId: 'app', appSecret });
     const strategy = strategyOf({ loginApi, loginAttempts });
     expectClean(strategy, inspect({ strategy }, { showHidden: true, depth: null }));
-  });
-
-  it.each<[string, object, string]>([
-    ['whose token store fails', { tokenStore: { get: fail, set: fail, delete: fail } }, 'error'],
-    ['whose verify says no', {}, 'fail'],
-  ])('%s ends without a secret', async (_what, options, end) => {
-    const strategy = strategyOf(options);
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    const outcomes = await drive(strategy, requestOf({ auth_key: authKey }, { session }));
-    expect(outcomes.map(([outcome]) => outcome)).toEqual([end]);
-    expectClean(...outcomes);
-  });
-
-  it('the cookie of an attempt holds nothing of its secret', async () => {
-    const browser = cookieBrowser();
-    await drive(strategyOf({ loginAttempts }), browser.request().req);
-    expect(Object.keys(browser.cookies)).toHaveLength(1);
-    expectClean(JSON.stringify(browser.cookies));
   });
 });
 

@@ -1,32 +1,18 @@
 import { LoginApi, type LoginApiOptions, type MarketgateErrorCode } from 'marketgate';
-import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { createSandbox } from 'marketgate/sandbox';
 import { Agent } from 'undici';
 import { authKeyOf, Browser } from '../../sandbox/support.js';
-import type { Documented } from '../facts/fact.js';
+import type { Documented } from './key-api-cases.js';
 
 const HOUR = 3_600_000;
 const GONE = 100;
 
-/** The service, its users' browsers, and what it says of the users by the specification's word. */
-export interface LoginApiWorld {
-  readonly sandbox: Sandbox;
-  readonly agent: Agent;
-  readonly url: string;
-  client(options?: Partial<LoginApiOptions>): LoginApi;
-  /** Logs a user in once more: a new auth_key, which ends the one before it. */
-  authKey(userId: string): Promise<string>;
-  /** Spends an auth_key without the client. */
-  token(authKey: string): Promise<string>;
-  /** A user who can be removed: another one each time. */
-  nextToGo(): string;
-  readonly documented: Readonly<Record<'3001' | '3005', Documented>>;
-  close(): Promise<void>;
-}
-
 const spare = (n: number): string => `gone-${n}`;
 
-/** Opens a sandbox that holds the world of the cases. */
-export async function openLoginApiWorld(): Promise<LoginApiWorld> {
+/** The service, its users' browsers, and what it says of the users by the specification's word. */
+export type LoginApiWorld = Awaited<ReturnType<typeof openLoginApiWorld>>;
+
+export async function openLoginApiWorld() {
   const { users } = createSandbox().data;
   const going = Array.from({ length: GONE }, (_, n) => ({
     user_id: spare(n),
@@ -45,11 +31,11 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
   const browsers = new Map<string, Browser>();
   let gone = 0;
 
-  const world: Omit<LoginApiWorld, 'documented'> = {
+  const world = {
     sandbox,
     agent,
     url: `${authUrl}/api/oauth?app_id=${appId}`,
-    client: (options = {}) =>
+    client: (options: Partial<LoginApiOptions> = {}) =>
       new LoginApi({
         authUrl,
         appId,
@@ -60,12 +46,14 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
         authorizeMethod: sandbox.dialect.authorizeMethod,
         ...options,
       }),
-    async authKey(userId) {
+    /** Logs a user in once more: a new auth_key, which ends the one before it. */
+    async authKey(userId: string): Promise<string> {
       const browser = browsers.get(userId) ?? new Browser(authUrl);
       browsers.set(userId, browser);
       return authKeyOf(await browser.logIn(appId, userId));
     },
-    async token(authKey) {
+    /** Spends an auth_key without the client. */
+    async token(authKey: string): Promise<string> {
       const fields = new URLSearchParams({
         app_id: appId,
         app_secret: appSecret,
@@ -77,6 +65,7 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
       const { access_token } = (await response.json()) as { access_token: string };
       return access_token;
     },
+    /** A user who can be removed: another one each time. */
     nextToGo: () => spare(gone++),
     async close() {
       await agent.close();
@@ -92,22 +81,10 @@ export async function openLoginApiWorld(): Promise<LoginApiWorld> {
 }
 
 /** What was there before the service became as it is: keys and tokens in every state. */
-export interface Belongings {
-  readonly expired: string;
-  readonly halfAnHourOld: string;
-  readonly living: string;
-  readonly blank: string;
-  readonly revoked: string;
-  readonly gone: string;
-  readonly key: string;
-  readonly keyAgain: string;
-  readonly usedKey: string;
-  readonly olderKey: string;
-  readonly keyForWrongApp: string;
-}
+export type Belongings = Awaited<ReturnType<typeof makeBelongings>>;
 
 /** Makes them, with the hours that it takes. */
-export async function makeBelongings(world: LoginApiWorld): Promise<Belongings> {
+export async function makeBelongings(world: LoginApiWorld) {
   const { sandbox, authKey } = world;
   const tokenOf = async (userId: string) => world.token(await authKey(userId));
   // A token that somebody held at the end of the setting before would be given out again.

@@ -1,12 +1,10 @@
 import { isMarketgateError, type MarketgateErrorCode } from 'marketgate';
-import type { Documented, Fact } from './facts/fact.js';
 
 /** How a call ended: an answer, `null` or `[]`, or an error. */
-export type Ending =
+type Ending =
   | { readonly end: 'positive'; readonly value: unknown }
   | { readonly end: 'negative' }
-  | { readonly end: MarketgateErrorCode; readonly retryAfter?: number | undefined }
-  | { readonly end: 'TypeError' };
+  | { readonly end: MarketgateErrorCode | 'TypeError' };
 
 /** Waits for a call, and says how it ended. */
 export async function endingOf(call: () => Promise<unknown>): Promise<Ending> {
@@ -17,7 +15,7 @@ export async function endingOf(call: () => Promise<unknown>): Promise<Ending> {
   } catch (error) {
     if (error instanceof TypeError) return { end: 'TypeError' };
     if (!isMarketgateError(error)) throw error;
-    return { end: error.code, retryAfter: error.retryAfter };
+    return { end: error.code };
   }
 }
 
@@ -35,13 +33,4 @@ export function comparable(value: unknown, name = ''): unknown {
     );
   }
   return TIMES.has(name) && typeof value === 'string' ? Date.parse(value) : value;
-}
-
-/** The documented record of a kind, as it is where these facts hold. */
-export function changed(documented: Documented, kinds: readonly string[], facts: readonly Fact[]) {
-  let record = documented;
-  for (const { changes } of facts) {
-    for (const kind of kinds) record = changes?.[kind]?.(record) ?? record;
-  }
-  return record;
 }
