@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig } from 'tsup';
 import ts from 'typescript';
@@ -8,35 +9,24 @@ import { openApiDocument } from './src/openapi/document.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
-export default defineConfig(({ outDir = 'dist' }) => ({
+/** What can be imported. The command line has nothing to import, and no types. */
+const IMPORTED = {
   entry: {
     index: 'src/index.ts',
     sandbox: 'src/sandbox/index.ts',
     keyv: 'src/stores/keyv.ts',
     redis: 'src/stores/redis/index.ts',
     testing: 'src/testing/index.ts',
-    cli: 'src/cli/main.ts',
   },
-  format: ['esm', 'cjs'],
+};
+
+export default defineConfig(({ outDir = 'dist' }) => ({
+  entry: { ...IMPORTED.entry, cli: 'src/cli/main.ts' },
+  // One build, which `import` finds by its names: a class is the same class however it was loaded, and
+  // Node.js starts CommonJS in less time.
+  format: ['cjs'],
   target: 'node20',
-  // The command line has nothing to import.
-  dts: {
-    entry: {
-      index: 'src/index.ts',
-      sandbox: 'src/sandbox/index.ts',
-      keyv: 'src/stores/keyv.ts',
-      redis: 'src/stores/redis/index.ts',
-      testing: 'src/testing/index.ts',
-    },
-  },
-  clean: true,
-  esbuildOptions(options, { format }) {
-    // The command line is run, never required. One build of the sandbox is enough: it shares no class
-    // with the clients.
-    const onlyOther = format === 'cjs' ? 'cli' : 'sandbox';
-    const entries = Object.entries(options.entryPoints as Record<string, string>);
-    options.entryPoints = Object.fromEntries(entries.filter(([name]) => name !== onlyOther));
-  },
+  dts: IMPORTED,
   sourcemap: false,
   treeshake: true,
   // Without splitting every entry would carry its own copy of a shared class, and `instanceof`
@@ -44,15 +34,11 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   splitting: true,
   // No `keepNames`: it wraps every function that is made, also those of each call. What is exported
   // keeps its name all the same, which test/package looks at.
-  define: { __MARKETGATE_VERSION__: JSON.stringify(version) },
+  define: {
+    __MARKETGATE_VERSION__: JSON.stringify(version),
+    'import.meta.dirname': '__dirname',
+  },
   esbuildPlugins: [
-    {
-      name: 'sandbox-once',
-      setup(build) {
-        const path = './sandbox.js';
-        build.onResolve({ filter: /\/sandbox\/index\.js$/ }, () => ({ path, external: true }));
-      },
-    },
     {
       // Files that the sandbox reads from its own folder (style, script, clip) become text in the bundle.
       name: 'inline-assets',
@@ -70,25 +56,34 @@ export default defineConfig(({ outDir = 'dist' }) => ({
   ],
   plugins: [
     {
-      // jest runs CommonJS in a context where `import()` throws; undici is CommonJS itself, and
-      // so are our own chunks.
+      // `clean` would also remove the types below, which are there before the others are made.
+      name: 'clean',
+      buildStart: () => rmSync(outDir, { recursive: true, force: true }),
+    },
+    {
+      // jest runs CommonJS in a context where `import()` throws; undici and our own chunks need none.
       name: 'require-where-it-will-do',
       renderChunk(code) {
-        if (this.format !== 'cjs') return undefined;
         const loads = /\bimport\((["'])(undici|\.\/[\w-]+\.(?:c?js))\1\)/g;
         return { code: code.replace(loads, 'Promise.resolve().then(() => require("$2"))') };
       },
     },
   ],
   async onSuccess() {
-    // By name: with `*`, Node 23 and newer export "module.exports", too.
-    await writeFile(join(outDir, 'sandbox.js'), "export { createSandbox } from './sandbox.cjs';\n");
     // Comments are a sixth of the tarball. What they say to users is in the types, too.
     for (const name of await readdir(outDir)) {
-      if (/\.c?js$/.test(name)) await removeComments(join(outDir, name));
+      if (name.endsWith('.cjs')) await removeComments(join(outDir, name));
+    }
+    const require = createRequire(import.meta.url);
+    for (const name of Object.keys(IMPORTED.entry)) {
+      // By name: with `*`, Node 23 and newer export "module.exports", too.
+      const names = Object.keys(require(resolve(outDir, `${name}.cjs`))).sort();
+      const list = `export { ${names.join(', ')} } from './${name}.cjs';\n`;
+      await writeFile(join(outDir, `${name}.js`), list);
+      await writeFile(join(outDir, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
     }
     // Data, which no code imports.
-    const document = `${JSON.stringify(openApiDocument(version), null, 2)}\n`;
+    const document = `${JSON.stringify(openApiDocument(version))}\n`;
     await writeFile(join(outDir, 'openapi.json'), document);
   },
 }));

@@ -1,4 +1,4 @@
-// A guarded route from CommonJS, and an error that both builds recognise.
+// A guarded route from CommonJS, and an error that both entry points recognise.
 const assert = require('node:assert/strict');
 const { once } = require('node:events');
 const express = require('express');

@@ -1,0 +1,29 @@
+// `import` and `require` give the same classes under the same names; isMarketgateError also knows the
+// errors of another version in the process.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import * as esm from 'marketgate';
+
+const require = createRequire(import.meta.url);
+const cjs = require('marketgate');
+assert.deepEqual({ ...esm }, { ...cjs });
+assert.ok(!('default' in esm), 'named exports only');
+
+for (const file of Object.keys(require.cache)) {
+  if (file.includes('marketgate')) delete require.cache[file];
+}
+const other = require('marketgate');
+assert.notEqual(other.MarketgateError, esm.MarketgateError, 'these must be two copies');
+
+for (const { MarketgateError } of [esm, other]) {
+  const error = new MarketgateError('purchase_required', 'Send a purchase code.');
+  assert.equal(error.name, 'MarketgateError');
+  assert.equal(error.constructor.name, 'MarketgateError');
+  assert.equal(error.status, 402);
+  for (const { isMarketgateError } of [esm, other]) assert.ok(isMarketgateError(error));
+}
+for (const { isMarketgateError } of [esm, other]) {
+  for (const each of [new Error('no'), null, undefined, 'text', { code: 'purchase_required' }]) {
+    assert.ok(!isMarketgateError(each));
+  }
+}
