@@ -1,4 +1,5 @@
-// npm run bench [NAME …] [-- --built]: measures all rows, or those that are named.
+// npm run bench [NAME …] [-- --built --long]: measures all rows, or those that are named. `--built` does not build
+// again; `--long` takes as long as fleet (10 minutes) and soak (an hour) should.
 
 import { buildPackage, installPeers } from './harness/prepare.mjs';
 import { circumstances, writeSection } from './harness/results.mjs';
@@ -25,7 +26,7 @@ for (const name of wanted.length > 0 ? wanted : ROWS) {
   const context = await row.open?.();
   try {
     const samples = await measureRounds(row, context, row.rounds);
-    const tables = row.metrics.map((metric) => tableOf(metric, samples));
+    const tables = row.tables?.(samples) ?? row.metrics.map((metric) => tableOf(metric, samples));
     const goals = (row.goals ?? []).map((goal) => goalOf(goal, samples));
     const parts = [row.about, ...tables, goals.join('\n'), row.notes, circumstances()];
     const text = parts.filter(Boolean).join('\n\n');

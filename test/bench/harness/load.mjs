@@ -10,6 +10,7 @@ class Connection {
   #answered;
   #head = Buffer.alloc(0);
   #left = 0;
+  sentAt = 0;
 
   constructor(host, port, onAnswer, onFailure) {
     this.#answered = onAnswer;
@@ -17,6 +18,10 @@ class Connection {
     this.#socket.on('data', (chunk) => this.#read(chunk, onFailure));
     this.#socket.on('error', onFailure);
     this.#socket.on('end', () => onFailure(new Error('the connection was closed')));
+  }
+
+  get isOpen() {
+    return this.#socket.readyState === 'open';
   }
 
   send(bytes) {
@@ -47,17 +52,24 @@ class Connection {
   }
 }
 
+const requestsOf = (url, headers) => {
+  const { hostname, port, pathname } = new URL(url);
+  const requests = headers.map((each) => {
+    const lines = Object.entries(each).map(([name, value]) => `${name}: ${value}\r\n`);
+    return Buffer.from(`GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\n${lines.join('')}\r\n`);
+  });
+  return { hostname, port, requests };
+};
+
+let crowd = [];
+
 export default async () => ({
   /**
    * Sends `amount` requests over some connections, one at a time on each, going round the headers that
    * are given. Any status but 200 fails.
    */
   send({ url, amount, headers = [{}], connections = 10 }) {
-    const { hostname, port, pathname } = new URL(url);
-    const requests = headers.map((each) => {
-      const lines = Object.entries(each).map(([name, value]) => `${name}: ${value}\r\n`);
-      return Buffer.from(`GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\n${lines.join('')}\r\n`);
-    });
+    const { hostname, port, requests } = requestsOf(url, headers);
     return new Promise((resolve, reject) => {
       let sent = 0;
       let answered = 0;
@@ -79,5 +91,76 @@ export default async () => ({
         all.push(new Connection(hostname, port, onAnswer, fail));
       for (const connection of all) next(connection);
     });
+  },
+
+  /**
+   * Sends a request every so often for some seconds, whether those before are answered or not. Resolves to when
+   * each was sent and how long it waited, in milliseconds.
+   */
+  arrive({ url, headers, perSecond, seconds }) {
+    const { hostname, port, requests } = requestsOf(url, headers);
+    return new Promise((resolve, reject) => {
+      const [all, idle, waits] = [[], [], []];
+      const amount = perSecond * seconds;
+      const begun = performance.now();
+      let sent = 0;
+      const end = (settle, value) => {
+        clearInterval(timer);
+        for (const connection of all) connection.close();
+        settle(value);
+      };
+      const onAnswer = (connection) => {
+        const at = connection.sentAt - begun;
+        waits.push({ at, wait: performance.now() - connection.sentAt });
+        idle.push(connection);
+        if (waits.length === amount) end(resolve, waits);
+      };
+      const open = () => {
+        all.push(new Connection(hostname, port, onAnswer, (error) => end(reject, error)));
+        return all.at(-1);
+      };
+      for (let i = 0; i < 50; i++) idle.push(open());
+      const sendDue = () => {
+        const due = Math.min(amount, Math.floor(((performance.now() - begun) * perSecond) / 1000));
+        while (sent < due) {
+          const connection = idle.pop() ?? open();
+          connection.sentAt = performance.now();
+          connection.send(requests[sent++ % requests.length]);
+        }
+      };
+      const timer = setInterval(sendDue, 1);
+    });
+  },
+
+  /** Connects so many visitors, who wait for {@link rush}. */
+  async gather({ url, amount }) {
+    const { hostname, port } = requestsOf(url, []);
+    for (let i = 0; i < amount; i++) {
+      const visitor = {};
+      const onAnswer = () => visitor.resolve();
+      visitor.connection = new Connection(hostname, port, onAnswer, (error) =>
+        visitor.reject(error),
+      );
+      crowd.push(visitor);
+      // A few at a time: a server has a queue of 511 that it has not accepted yet.
+      if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    while (!crowd.every(({ connection }) => connection.isOpen)) await new Promise(setImmediate);
+  },
+
+  /** All who were gathered send a request at the same moment. Resolves when all are answered. */
+  async rush({ url, headers }) {
+    const { requests } = requestsOf(url, headers);
+    await Promise.all(
+      crowd.map((visitor, i) => {
+        const answered = new Promise((resolve, reject) =>
+          Object.assign(visitor, { resolve, reject }),
+        );
+        visitor.connection.send(requests[i % requests.length]);
+        return answered;
+      }),
+    );
+    for (const { connection } of crowd) connection.close();
+    crowd = [];
   },
 });

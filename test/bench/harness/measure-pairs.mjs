@@ -4,7 +4,7 @@ import { startProcess } from './process.mjs';
 
 /**
  * CPU per request of a server in a fresh process that has a `url()` and a `bareUrl()`, and what the first
- * costs beyond the second, in microseconds: asked in turn, a little of each at a time, so that what else
+ * costs beyond the second, in microseconds: asked a little of each at a time, in random order, so that what else
  * the machine does meets both.
  */
 export async function measurePairs(
@@ -25,7 +25,7 @@ export async function measurePairs(
     await cost(url, warmUp);
     const found = [];
     for (let pair = 0; pair < pairs; pair++) {
-      const turns = pair % 2 === 0 ? [bareUrl, url] : [url, bareUrl];
+      const turns = Math.random() < 0.5 ? [bareUrl, url] : [url, bareUrl];
       const costs = new Map();
       for (const each of turns) costs.set(each, await cost(each, amount));
       found.push({ cpu: costs.get(url), added: costs.get(url) - costs.get(bareUrl) });

@@ -7,15 +7,15 @@ import { startProcess } from './process.mjs';
 export async function measureServer(
   subject,
   options,
-  { load, headers, warmUp = 4000, amount = 6000 },
+  { load, headers, connections, warmUp = 4000, amount = 6000 },
 ) {
   const server = await startProcess(subject, options);
   try {
     const url = await server.ask('url');
     const before = await answerOf(url, headers?.[0]);
-    await load.ask('send', { url, amount: warmUp, headers });
+    await load.ask('send', { url, amount: warmUp, headers, connections });
     const begun = await server.ask('cpu');
-    await load.ask('send', { url, amount, headers });
+    await load.ask('send', { url, amount, headers, connections });
     const cpu = ((await server.ask('cpu')) - begun) / amount;
     const after = await answerOf(url, headers?.at(-1));
     return { cpu, answer: [before, after] };

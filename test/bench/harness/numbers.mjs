@@ -12,6 +12,26 @@ export function middleHalf(numbers) {
   return [at(0.25), at(0.75)];
 }
 
+/** The number that so much of the others is below. */
+export function quantile(numbers, share) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+}
+
+/**
+ * The slope of the straight line through some points, by least squares, and the 95 % in which it lies if they
+ * scatter at random.
+ */
+export function slopeOf(points) {
+  const mean = (of) => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean((point) => point.x), mean((point) => point.y)];
+  const width = mean((point) => (point.x - x) ** 2);
+  const slope = mean((point) => (point.x - x) * (point.y - y)) / width;
+  const rest = mean((point) => (point.y - y - slope * (point.x - x)) ** 2);
+  const error = 2 * Math.sqrt(rest / width / (points.length - 2));
+  return { slope, low: slope - error, high: slope + error };
+}
+
 /** A number with three digits that say something. */
 export const short = (number) =>
   Math.abs(number) >= 100 ? Math.round(number).toLocaleString('en') : number.toPrecision(3);

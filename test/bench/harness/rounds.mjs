@@ -3,6 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 /** Rounds of every row: in each, every variant is measured once, in a fresh process. */
 export const ROUNDS = 7;
 
+/** Whether rows that can take as long as one likes take as long as they should. */
+export const IS_LONG = process.argv.includes('--long');
+
 /**
  * Measures all variants of a row, interleaved: what else the machine does meanwhile meets all alike.
  * Every other round goes backwards, so that nobody is always first.

@@ -29,11 +29,15 @@ export function tableOf(metric, samples) {
   return lines.join('\n');
 }
 
-/** A goal as a sentence, and whether it is reached: a ratio to the limit, or a number as it is. */
+/**
+ * A goal as a sentence, and whether it is reached: a ratio to the limit, or with `isAbsolute` a number as it
+ * is, of a metric with `base` what was added.
+ */
 export function goalOf({ metric, variant, limit, most, what, isAbsolute = false }, samples) {
   const of = (name) => samples.get(name).map((sample) => sample[metric.name]);
   const compared = limit === undefined ? metric : { ...metric, limit, limits: undefined };
-  const found = isAbsolute ? median(of(variant)) : ratioOf(compared, of, variant).ratio;
+  const number = () => (metric.base ? addedBy(metric, of, variant) : median(of(variant)));
+  const found = isAbsolute ? number() : ratioOf(compared, of, variant).ratio;
   const said = isAbsolute ? `${most} (${short(found)})` : `${most} × (${found.toFixed(2)})`;
   return `- ${found <= most ? 'reached' : '**not reached**'}: ${what} ≤ ${said}`;
 }

@@ -39,5 +39,11 @@ answer and freezes it.`,
       most: 1.15,
       what: 'CPU of a call, to undici `Pool.request` and `JSON.parse`',
     },
+    {
+      metric: CPU,
+      variant: 'marketgate with its cache',
+      most: 1.15,
+      what: 'CPU of a call with the cache, to the same',
+    },
   ],
 };

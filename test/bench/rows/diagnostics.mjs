@@ -13,7 +13,7 @@ function copyWithoutChannels() {
   rmSync(SILENCED, { recursive: true, force: true });
   cpSync(BUILT, SILENCED, { recursive: true });
   let asked = 0;
-  for (const name of readdirSync(join(SILENCED, 'dist')).filter((name) => name.endsWith('.js'))) {
+  for (const name of readdirSync(join(SILENCED, 'dist')).filter((name) => name.endsWith('.cjs'))) {
     const file = join(SILENCED, 'dist', name);
     const code = readFileSync(file, 'utf8').replace(/\b\w+\.hasSubscribers\b/g, () => {
       asked++;

@@ -1,19 +1,26 @@
 import { CODES } from '../subjects/guard-server.mjs';
 import { ADDED, CPU, measureAdded, openGuards } from './guards.mjs';
 
+const ONE = CODES.slice(0, 1);
+const HAND_ONE = 'hand-written, synchronous, 1 code';
+const OURS_ONE = 'marketgate, 1 code';
+const ADDED_HERE = { ...ADDED, limits: { [HAND_ONE]: HAND_ONE, [OURS_ONE]: HAND_ONE } };
+
 export default {
   name: 'guard-hit',
   title: 'Guard on a cache hit, Express 5',
-  about: `200 customers come back with codes that the cache knows. The limit is a hand-written
+  about: `200 customers come back with codes that the cache knows, or one comes again and again. The limit is a hand-written
 middleware: it reads the header and asks an \`LRUCache\`. Compared is what a guard adds to the bare route,
 which is a tenth of the whole: so in each sample one process serves both, and is asked for 400 of the one
-and 400 of the other, 30 times in turn. What the bare route adds to itself is how far that can be believed.
+and 400 of the other, 30 times, the order of each two by chance. What the bare route adds to itself is how far that can be believed.
 marketgate also checks the code's form and the purchase's item.`,
   variants: {
     'bare Express': { guard: 'bare' },
     'hand-written, synchronous': { guard: 'hand-written' },
     marketgate: { guard: 'marketgate' },
     'marketgate, diagnostics heard': { guard: 'marketgate', isHeard: true },
+    [HAND_ONE]: { guard: 'hand-written', codes: ONE },
+    [OURS_ONE]: { guard: 'marketgate', codes: ONE },
     'hand-written, awaited': { guard: 'hand-written-async' },
     'lru-cache fetch': { guard: 'lru-cache-fetch' },
     bentocache: { guard: 'bentocache' },
@@ -23,13 +30,19 @@ marketgate also checks the code's form and the purchase's item.`,
   },
   open: openGuards,
   measure: measureAdded('express', CODES),
-  metrics: [ADDED, CPU],
+  metrics: [ADDED_HERE, CPU],
   goals: [
     {
-      metric: ADDED,
+      metric: ADDED_HERE,
       variant: 'marketgate',
-      most: 1.25,
+      most: 1.1,
       what: 'added by marketgate, to what the hand-written guard adds',
+    },
+    {
+      metric: ADDED_HERE,
+      variant: OURS_ONE,
+      most: 1.1,
+      what: 'added by marketgate, to what the hand-written guard adds, with 1 code',
     },
     ...[
       'hand-written, awaited',

@@ -30,8 +30,8 @@ export const measureGuard =
 export const measureAdded =
   (express, codes) =>
   (options, { load, service }) => {
-    const headers = codes.map((code) => ({ 'x-purchase-code': code }));
     const all = { express, service, codes, ...options };
+    const headers = all.codes.map((code) => ({ 'x-purchase-code': code }));
     return measurePairs('subjects/guard-server.mjs', all, { load, headers });
   };
 

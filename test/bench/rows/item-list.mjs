@@ -39,6 +39,10 @@ checks; "with its cache" also freezes and keeps the list.`,
   metrics: [CPU, HOLD],
   goals: [
     { metric: CPU, variant: 'marketgate', most: 1.5, what: 'CPU, to `JSON.parse`' },
-    { metric: HOLD, variant: 'marketgate', most: 1.2, what: 'longest hold, to `JSON.parse`' },
+    { metric: HOLD, variant: 'marketgate', most: 1, what: 'longest hold, to `JSON.parse`' },
+    ...[
+      { metric: CPU, most: 1.5, what: 'CPU with the cache, to `JSON.parse`' },
+      { metric: HOLD, most: 1, what: 'longest hold with the cache, to `JSON.parse`' },
+    ].map((goal) => ({ ...goal, variant: 'marketgate with its cache' })),
   ],
 };

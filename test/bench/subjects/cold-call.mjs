@@ -1,11 +1,11 @@
 // A subject: a client that asks the service about a purchase code, and keeps nothing.
 import { codeOf } from '../fixtures/catalogue.mjs';
-import { fiftyAtATime } from './at-a-time.mjs';
+import { atATime } from './at-a-time.mjs';
 
 const PATH = '/api/purchases/validation';
 
-/** @param {{ caller: string, service: string }} options */
-export default async function makeCaller({ caller, service }) {
+/** @param {{ caller: string, service: string, width?: number }} options */
+export default async function makeCaller({ caller, service, width = 50 }) {
   const { default: makeAsk } = await import(`./callers/${caller}.mjs`);
   const ask = await makeAsk({ url: `${service}${PATH}`, origin: service, path: PATH });
   const once = async (number) => {
@@ -13,7 +13,7 @@ export default async function makeCaller({ caller, service }) {
     if (purchase?.item.id !== 1042) throw new Error(`${caller}: not the answer that was expected`);
   };
   return {
-    work: fiftyAtATime(once),
+    work: atATime(width, once),
     async answer() {
       const { purchase_code, license_type, downloaded, item } = await ask(codeOf(1));
       const { id, name, tags, media, price } = item;

@@ -2,11 +2,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { pathToFileURL } from 'node:url';
 import { CODES } from './guard-server.mjs';
+import { res } from './response.mjs';
 
 let heard = 0;
-
-/** As much of a response as the guard uses. */
-const res = { locals: {}, hasHeader: () => false, getHeader() {}, setHeader() {} };
 
 /** @param {{ entry: string, service: string, isHeard?: boolean, isHeld?: boolean }} options */
 export default async function makeGuarded({ entry, service, isHeard = false, isHeld = false }) {

@@ -1,4 +1,4 @@
-// A subject: a list of 10,000 items, one of them broken, read from the service.
+// A subject: a list of items, read from the service: 10,000 of which one is broken, or of another size.
 import { KeyApi } from 'marketgate';
 import { Pool } from 'undici';
 import { z } from 'zod';
@@ -22,39 +22,47 @@ const itemSchema = z.looseObject({
   published_at: text,
 });
 
-const PATH = '/broken/api/items/all';
+/** Room and time for 100,000 items. */
+const LARGE = { maxResponseBytes: 256 * 1024 * 1024, timeout: 120_000 };
 
 const READERS = {
   /** The body, parsed: nothing is checked. */
-  parse(service) {
+  parse(service, path) {
     const pool = new Pool(service);
     return async () => {
-      const { body } = await pool.request({ method: 'GET', path: `${PATH}?api_key=bench` });
+      const { body } = await pool.request({
+        method: 'GET',
+        path: `${path}/api/items/all?api_key=bench`,
+      });
       return JSON.parse(await body.text()).items.filter((item) => item.id !== 'none');
     };
   },
-  zod(service) {
+  zod(service, path) {
     const pool = new Pool(service);
     return async () => {
-      const { body } = await pool.request({ method: 'GET', path: `${PATH}?api_key=bench` });
+      const { body } = await pool.request({
+        method: 'GET',
+        path: `${path}/api/items/all?api_key=bench`,
+      });
       const { items } = JSON.parse(await body.text());
       return items.filter((item) => itemSchema.safeParse(item).success);
     };
   },
-  marketgate(service) {
-    const options = { baseUrl: `${service}/broken`, apiKey: 'bench', cache: false };
-    const keyApi = new KeyApi(options);
+  marketgate(service, path) {
+    const options = { baseUrl: `${service}${path}`, apiKey: 'bench', ...LARGE };
+    const keyApi = new KeyApi({ ...options, cache: false });
     return () => keyApi.listItems();
   },
-  'marketgate-cache'(service) {
-    const keyApi = new KeyApi({ baseUrl: `${service}/broken`, apiKey: 'bench' });
+  'marketgate-cache'(service, path) {
+    const options = { baseUrl: `${service}${path}`, apiKey: 'bench', ...LARGE };
+    const keyApi = new KeyApi(options);
     return () => keyApi.listItems({ fresh: true });
   },
 };
 
-/** @param {{ reader: keyof READERS, service: string }} options */
-export default async function makeReader({ reader, service }) {
-  const read = READERS[reader](service);
+/** @param {{ reader: keyof READERS, service: string, size?: number }} options */
+export default async function makeReader({ reader, service, size }) {
+  const read = READERS[reader](service, `/${size ?? 'broken'}`);
   return {
     async answer() {
       const items = await read();

@@ -6,7 +6,7 @@ import { Keyv } from 'keyv';
 import { KeyApi } from 'marketgate';
 import { RedisCache } from 'marketgate/redis';
 import { codeOf, purchase } from '../fixtures/catalogue.mjs';
-import { fiftyAtATime } from './at-a-time.mjs';
+import { atATime } from './at-a-time.mjs';
 
 const CODES = 500;
 
@@ -88,7 +88,7 @@ export default async function makeReader({ reader, library, redis, service }) {
     if (found?.item.id !== 1042) throw new Error(`${reader}: not what was put there`);
   };
   return {
-    work: fiftyAtATime(once),
+    work: atATime(50, once),
     async answer() {
       const { purchase_code, license_type, item } = await find(codeOf(1));
       return { purchase_code, license_type, name: item.name };

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { codeOf } from '../fixtures/catalogue.mjs';
+import { startProcess } from '../harness/process.mjs';
+
+const [BY_HAND, REQUIRED] = ['undici and zod, by hand', 'undici and zod, require'];
+
+const limits = {
+  [BY_HAND]: BY_HAND,
+  marketgate: BY_HAND,
+  'undici alone': BY_HAND,
+  fetch: BY_HAND,
+  [REQUIRED]: REQUIRED,
+  'marketgate, require': REQUIRED,
+};
+const WALL = { name: 'wall', title: 'from its start to its answer, ms', limits };
+const CPU = { name: 'cpu', title: 'CPU until then, ms', limits };
+const RSS = { name: 'rss', title: 'resident memory then, MB', limits };
+
+export default {
+  name: 'fresh-process',
+  title: 'First answer of a fresh process',
+  about: `A process starts, loads what it needs, asks a service in another process about one purchase code
+and prints the answer: as a deployment, a serverless function or a script does. The limit is a process
+that loads undici and zod, defines the shape of a purchase, sends the request and parses the answer by
+hand. Nothing is warm, and Node's own start is in all figures.`,
+  rounds: 15,
+  variants: {
+    [BY_HAND]: 'undici-zod.mjs',
+    marketgate: 'marketgate.mjs',
+    'undici alone': 'undici.mjs',
+    fetch: 'fetch.mjs',
+    [REQUIRED]: 'undici-zod.cjs',
+    'marketgate, require': 'marketgate.cjs',
+  },
+  async open() {
+    const service = await startProcess('fixtures/service.mjs');
+    const url = await service.ask('url');
+    // The service's own first answer is nobody's.
+    await fetch(`${url}/api/account/details`).then((response) => response.text());
+    return { url, close: () => service.stop() };
+  },
+  async measure(program, { url }) {
+    const path = fileURLToPath(new URL(`../subjects/fresh/${program}`, import.meta.url));
+    const begun = performance.now();
+    const child = spawn(process.execPath, [path, url, codeOf(1)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_ENV: 'production' },
+    });
+    let wall;
+    child.stdout.once('data', () => {
+      wall = performance.now() - begun;
+    });
+    const sample = JSON.parse(await text(child.stdout));
+    return { wall, ...sample };
+  },
+  metrics: [WALL, CPU, RSS],
+  goals: [
+    { variant: 'marketgate', what: 'of marketgate' },
+    { variant: 'marketgate, require', what: 'of marketgate, require' },
+  ].flatMap(({ variant, what }) => [
+    { metric: WALL, variant, most: 1.3, what: `time ${what}, to undici and zod by hand` },
+    { metric: RSS, variant, most: 1.15, what: `memory ${what}, to undici and zod by hand` },
+  ]),
+};
