@@ -83,150 +83,100 @@ export interface App {
   readonly not?: Readonly<Partial<Record<(typeof NODES)[number], string>>>;
 }
 
-/** The newest of each: npm takes it for whatever Node it runs on. */
-const ANY = '*';
+/** Packages by their names; without a range the newest, which npm takes for whatever Node it runs on. */
+function packagesOf(names: string): Record<string, string> {
+  return Object.fromEntries(
+    names.split(' ').map((each) => {
+      const [, name = '', range] = /^(@?[^@]+)@?(.*)$/.exec(each) ?? [];
+      return [name, range || '*'];
+    }),
+  );
+}
 
-/** The servers of the guide "Other frameworks": the file, and the path if it is not `/download`. */
-const CHECKS: readonly Omit<App, 'program'>[] = [
-  {
-    name: 'Hono, `checkPurchase`',
-    args: ['hono.js'],
-    packages: { hono: ANY, '@hono/node-server': ANY },
-  },
-  {
-    name: 'Next route handlers, `checkPurchase`',
-    args: ['next'],
-    packages: { next: ANY, react: ANY, 'react-dom': ANY },
-  },
-  { name: 'tRPC, `checkPurchase`', args: ['trpc.js'], packages: { '@trpc/server': ANY } },
-  {
-    name: 'GraphQL Yoga, `checkPurchase`',
-    args: ['yoga.js', '/graphql?query={download}'],
-    packages: { 'graphql-yoga': ANY, graphql: ANY },
-  },
-  {
-    name: 'Socket.IO, `checkPurchase`',
-    args: ['socket-io.js'],
-    packages: { 'socket.io': ANY, 'socket.io-client': ANY },
-  },
-];
+const app = (name: string, program: string, packages: string, not?: App['not']): App => ({
+  ...{ name, program, packages: packagesOf(packages) },
+  ...(not && { not }),
+});
+
+/** A server of the guide "Other frameworks": its file, and the path if it is not `/download`. */
+const page = (name: string, packages: string, ...args: string[]): App => ({
+  ...app(`${name}, \`checkPurchase\``, 'page.mjs', packages),
+  args,
+});
+
+const NEST = ['core', 'common', 'platform-express', 'passport'];
 
 export const FRAMEWORKS: readonly App[] = [
-  { name: 'Express', program: 'express.mjs', packages: { express: '^5' } },
-  {
-    name: 'Fastify, middie',
-    program: 'fastify-middie.mjs',
-    packages: { fastify: ANY, '@fastify/middie': ANY },
-  },
-  {
-    name: 'Fastify, @fastify/express',
-    program: 'fastify-express.mjs',
-    packages: { fastify: ANY, '@fastify/express': ANY },
-  },
-  {
-    name: 'Fastify, @fastify/passport',
-    program: 'fastify-passport.mjs',
-    packages: {
-      ...{ '@fastify/passport': ANY, fastify: ANY, '@fastify/middie': ANY },
-      ...{ '@fastify/cookie': ANY, '@fastify/session': ANY },
-    },
-  },
-  { name: 'Connect', program: 'connect.mjs', packages: { connect: ANY } },
-  { name: 'polka', program: 'polka.mjs', packages: { polka: ANY } },
-  {
-    name: 'restify 11',
-    program: 'restify.mjs',
-    packages: { restify: '^11' },
-    not: { '24': 'restify itself does not load', '26': 'restify itself does not load' },
-  },
-  { name: 'restify 12', program: 'restify.mjs', packages: { restify: '^12' } },
-  {
-    name: 'Koa, koa-connect',
-    program: 'koa-connect.mjs',
-    packages: { koa: ANY, 'koa-connect': ANY },
-  },
-  {
-    name: 'Koa, koa-passport',
-    program: 'koa-passport.mjs',
-    packages: { 'koa-passport': ANY, koa: ANY, 'koa-connect': ANY, 'koa-session': ANY },
-  },
-  { name: 'next-connect', program: 'next-connect.mjs', packages: { 'next-connect': ANY } },
-  {
-    name: "Next's pages API",
-    program: 'next-pages.mjs',
-    packages: { next: ANY, react: ANY, 'react-dom': ANY, 'next-connect': ANY },
-  },
-  ...['11', '12'].map((version) => ({
-    name: `NestJS ${version}`,
-    program: 'nest.mjs',
-    packages: {
-      ...{ '@nestjs/core': `^${version}`, '@nestjs/common': `^${version}` },
-      ...{ '@nestjs/platform-express': `^${version}`, '@nestjs/passport': `^${version}` },
-      ...{ 'reflect-metadata': ANY, rxjs: ANY },
-    },
-  })),
-  {
-    name: 'Socket.IO, `io.engine.use`',
-    program: 'socket-io.mjs',
-    packages: { 'socket.io': ANY, 'socket.io-client': ANY },
-  },
-  ...CHECKS.map((check) => ({ ...check, program: 'page.mjs' })),
+  app('Express', 'express.mjs', 'express@^5'),
+  app('Fastify, middie', 'fastify-middie.mjs', 'fastify @fastify/middie'),
+  app('Fastify, @fastify/express', 'fastify-express.mjs', 'fastify @fastify/express'),
+  app(
+    'Fastify, @fastify/passport',
+    'fastify-passport.mjs',
+    '@fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session',
+  ),
+  app('Connect', 'connect.mjs', 'connect'),
+  app('polka', 'polka.mjs', 'polka'),
+  app('restify 11', 'restify.mjs', 'restify@^11', {
+    ...{ '24': 'restify itself does not load', '26': 'restify itself does not load' },
+  }),
+  app('restify 12', 'restify.mjs', 'restify@^12'),
+  app('Koa, koa-connect', 'koa-connect.mjs', 'koa koa-connect'),
+  app('Koa, koa-passport', 'koa-passport.mjs', 'koa-passport koa koa-connect koa-session'),
+  app('next-connect', 'next-connect.mjs', 'next-connect'),
+  app("Next's pages API", 'next-pages.mjs', 'next react react-dom next-connect'),
+  ...['11', '12'].map((version) => {
+    const nest = NEST.map((part) => `@nestjs/${part}@^${version}`).join(' ');
+    return app(`NestJS ${version}`, 'nest.mjs', `${nest} reflect-metadata rxjs`);
+  }),
+  app('Socket.IO, `io.engine.use`', 'socket-io.mjs', 'socket.io socket.io-client'),
+  page('Hono', 'hono @hono/node-server', 'hono.js'),
+  page('Next route handlers', 'next react react-dom', 'next'),
+  page('tRPC', '@trpc/server', 'trpc.js'),
+  page('GraphQL Yoga', 'graphql-yoga graphql', 'yoga.js', '/graphql?query={download}'),
+  page('Socket.IO', 'socket.io socket.io-client', 'socket-io.js'),
 ];
 
 /** Where login attempts and the login are in a session. */
 export const SESSIONS: readonly App[] = [
-  {
-    name: 'express-session',
-    program: 'session-express.mjs',
-    packages: { 'express-session': ANY },
-  },
-  { name: 'iron-session', program: 'session-iron.mjs', packages: { 'iron-session': ANY } },
-  {
-    name: 'cookie-session, refused where passport keeps the login in it',
-    program: 'session-cookie.mjs',
-    packages: { 'cookie-session': ANY },
-  },
+  app('express-session', 'session-express.mjs', 'express-session'),
+  app('iron-session', 'session-iron.mjs', 'iron-session'),
+  app(
+    'cookie-session, refused where passport keeps the login in it',
+    'session-cookie.mjs',
+    'cookie-session',
+  ),
 ];
 
-/** What tests are written with, as the guide says. */
+/** A tool of tests, as the guide says. */
+const tool = (name: string, version: string, not?: App['not']): App =>
+  app(`${name} ${version}, option \`fetch\``, `../guide/${name}.js`, `${name}@^${version}`, not);
+
+/** What tests are written with. */
 export const TOOLS: readonly App[] = [
-  ...['2', '3'].map((version) => ({
-    name: `msw ${version}, option \`fetch\``,
-    program: '../guide/msw.js',
-    packages: { msw: `^${version}` },
-    ...(version === '3' && { not: { '20': 'msw 3 needs Node 22' } }),
-  })),
-  ...['14', '15'].map((version) => ({
-    name: `nock ${version}, option \`fetch\``,
-    program: '../guide/nock.js',
-    packages: { nock: `^${version}` },
-    ...(version === '15' && { not: { '20': 'nock 15 needs Node 22' } }),
-  })),
-  {
-    name: 'HTTP_PROXY, by Node and by undici',
-    program: 'proxy.mjs',
-    packages: { undici: '^7' },
-  },
+  tool('msw', '2'),
+  tool('msw', '3', { '20': 'msw 3 needs Node 22' }),
+  tool('nock', '14'),
+  tool('nock', '15', { '20': 'nock 15 needs Node 22' }),
+  app('HTTP_PROXY, by Node and by undici', 'proxy.mjs', 'undici@^7'),
+];
+
+const OTEL = [
+  ...['instrumentation-undici', 'instrumentation-http', 'instrumentation', 'api'],
+  ...['sdk-trace-base', 'sdk-trace-node'],
 ];
 
 /** What records requests, with the recipes of the guide that leave no secret in it. */
 export const RECORDERS: readonly App[] = [
-  { name: 'pino-http', program: 'observed-pino.mjs', packages: { 'pino-http': ANY } },
-  ...['9', '10', '11'].map((version) => ({
-    name: `Sentry ${version}`,
-    program: 'observed-sentry.mjs',
-    packages: { '@sentry/node': `^${version}` },
-  })),
-  {
-    name: 'OpenTelemetry, undici and http',
-    program: 'observed-otel.mjs',
-    packages: {
-      ...{ '@opentelemetry/instrumentation-undici': ANY },
-      ...{ '@opentelemetry/instrumentation-http': ANY, '@opentelemetry/instrumentation': ANY },
-      ...{ '@opentelemetry/api': ANY, '@opentelemetry/sdk-trace-base': ANY },
-      ...{ '@opentelemetry/sdk-trace-node': ANY },
-    },
-  },
+  app('pino-http', 'observed-pino.mjs', 'pino-http'),
+  ...['9', '10', '11'].map((version) =>
+    app(`Sentry ${version}`, 'observed-sentry.mjs', `@sentry/node@^${version}`),
+  ),
+  app(
+    'OpenTelemetry, undici and http',
+    'observed-otel.mjs',
+    OTEL.map((part) => `@opentelemetry/${part}`).join(' '),
+  ),
 ];
 
 /** A bundler. */
@@ -239,78 +189,46 @@ export interface Bundle {
   readonly start?: string;
 }
 
+const bundle = (name: string, packages: string, build: string, start?: string): Bundle => ({
+  ...{ name, packages: packagesOf(packages), build },
+  ...(start && { start }),
+});
+
 const ESBUILD = 'esbuild apps/express.mjs --bundle --platform=node --log-level=error';
-const REQUIRE =
-  '--banner:js=\'import{createRequire}from"node:module";const require=createRequire(import.meta.url);\'';
+const ESM = `${ESBUILD} --format=esm '--banner:js=import{createRequire}from"node:module";const require=createRequire(import.meta.url);'`;
+const SPLIT = '--splitting --outdir=out --out-extension:.js=.mjs';
+const PLUGINS = '@rollup/plugin-commonjs @rollup/plugin-json @rollup/plugin-node-resolve';
 
 export const BUNDLES: readonly Bundle[] = [
-  {
-    name: 'esbuild, CommonJS',
-    packages: { esbuild: ANY },
-    build: `${ESBUILD} --outfile=out/app.cjs`,
-    start: 'app.cjs',
-  },
-  {
-    name: 'esbuild, minified',
-    packages: { esbuild: ANY },
-    build: `${ESBUILD} --minify --outfile=out/app.cjs`,
-    start: 'app.cjs',
-  },
-  {
-    name: 'esbuild, ES module',
-    packages: { esbuild: ANY },
-    build: `${ESBUILD} --format=esm ${REQUIRE} --outfile=out/app.mjs`,
-    start: 'app.mjs',
-  },
-  {
-    name: 'esbuild, --splitting',
-    packages: { esbuild: ANY },
-    build: `${ESBUILD} --format=esm --splitting ${REQUIRE} --outdir=out --out-extension:.js=.mjs`,
-    start: 'express.mjs',
-  },
-  {
-    name: 'rollup',
-    packages: {
-      ...{ rollup: ANY, '@rollup/plugin-commonjs': ANY },
-      ...{ '@rollup/plugin-json': ANY, '@rollup/plugin-node-resolve': ANY },
-    },
-    build: 'rollup --config rollup.config.mjs --silent',
-    start: 'app.mjs',
-  },
-  {
-    name: 'webpack',
-    packages: { webpack: ANY, 'webpack-cli': ANY },
-    build: 'webpack --config webpack.config.cjs',
-    start: 'app.cjs',
-  },
-  {
-    name: 'ncc',
-    packages: { '@vercel/ncc': ANY },
-    build: 'ncc build apps/express.mjs --out out',
-    start: 'index.mjs',
-  },
-  {
-    name: 'a single executable (SEA)',
-    packages: { postject: ANY, esbuild: ANY },
-    build: [
+  bundle('esbuild, CommonJS', 'esbuild', `${ESBUILD} --outfile=out/app.cjs`, 'app.cjs'),
+  bundle('esbuild, minified', 'esbuild', `${ESBUILD} --minify --outfile=out/app.cjs`, 'app.cjs'),
+  bundle('esbuild, ES module', 'esbuild', `${ESM} --outfile=out/app.mjs`, 'app.mjs'),
+  bundle('esbuild, --splitting', 'esbuild', `${ESM} ${SPLIT}`, 'express.mjs'),
+  bundle('rollup', `rollup ${PLUGINS}`, 'rollup --config rollup.config.mjs --silent', 'app.mjs'),
+  bundle('webpack', 'webpack webpack-cli', 'webpack --config webpack.config.cjs', 'app.cjs'),
+  bundle('ncc', '@vercel/ncc', 'ncc build apps/express.mjs --out out', 'index.mjs'),
+  bundle(
+    'a single executable (SEA)',
+    'postject esbuild',
+    [
       `${ESBUILD} --outfile=out/app.cjs`,
       '"$NODE" --experimental-sea-config sea.json',
       'cp "$NODE" out/app',
       'postject out/app NODE_SEA_BLOB app.blob --sentinel-fuse NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2',
     ].join('\n'),
-  },
+  ),
 ];
 
 export const RUNTIMES = [
   {
-    packages: { bun: ANY },
+    packages: packagesOf('bun'),
     // npm runs no scripts here, and this one puts the program in its place.
     install: 'node_modules/bun/install.js',
     command: ['bun'],
     page: 'bun.js',
   },
   {
-    packages: { deno: ANY },
+    packages: packagesOf('deno'),
     install: undefined,
     command: ['deno', 'run', '-A'],
     page: 'deno.js',
@@ -327,14 +245,12 @@ export interface Failover {
 const NO_RECOVERY = 'its cluster client does not find the new master by itself: use version 6';
 
 export const FAILOVERS: readonly Failover[] = [
-  {
-    kind: 'redis',
-    version: '^4',
-    not: { cluster: NO_RECOVERY, sentinel: 'it has no createSentinel' },
-  },
-  { kind: 'redis', version: '^5', not: { cluster: NO_RECOVERY } },
-  { kind: 'redis', version: '^6' },
+  ...[
+    { version: '^4', not: { cluster: NO_RECOVERY, sentinel: 'it has no createSentinel' } },
+    { version: '^5', not: { cluster: NO_RECOVERY } },
+    { version: '^6' },
+  ].map((each) => ({ kind: 'redis' as const, ...each })),
   { kind: 'ioredis', version: '^5' },
   { kind: 'ioredis', version: '^6' },
-  { kind: 'iovalkey', version: ANY },
+  { kind: 'iovalkey', version: '*' },
 ];

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mustRun, runProgram } from '../package/run-program.js';
@@ -39,10 +39,14 @@ export async function pack(workplace: string): Promise<string> {
   await mkdir(folder);
   const own = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'];
   await Promise.all(own.map((file) => cp(join(REPOSITORY, file), join(folder, file))));
-  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', join(folder, 'dist')], {
+  // In the repository, because the build loads what it has made, with its dependencies.
+  const built = join(REPOSITORY, 'test/.built/matrix');
+  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', built], {
     cwd: REPOSITORY,
     timeout: 600_000,
   });
+  await cp(built, join(folder, 'dist'), { recursive: true });
+  await rm(built, { recursive: true });
   await mustRun('npm', ['pack', '--ignore-scripts', '--pack-destination', workplace], {
     cwd: folder,
   });

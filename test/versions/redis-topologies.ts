@@ -6,17 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 
-/** Servers of Redis that take over for each other. */
-export interface Topology {
-  /** Ports that an app is told: all nodes of the cluster, or the sentinels. */
-  readonly ports: readonly number[];
-  /** Ends a master for good, and waits until another server is one. */
-  kill(): Promise<void>;
-  /** Stops a master until another server is one, and for a while after; then lets it go on. */
-  freeze(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const MASTER_NAME = 'shop';
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -64,9 +53,9 @@ class Server {
     }
   }
 
-  async isMaster(): Promise<boolean> {
+  async is(wanted: 'master' | 'slave'): Promise<boolean> {
     const role = await this.ask('ROLE');
-    return Array.isArray(role) && role[0] === 'master';
+    return Array.isArray(role) && role[0] === wanted;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -80,8 +69,8 @@ class Server {
   }
 }
 
-/** What clusters and sentinels have in common: data servers, one of which fails. */
-class Failing implements Topology {
+/** Servers of Redis that take over for each other: of a cluster, or data servers with sentinels. */
+class Topology {
   readonly #folder: string;
   readonly #servers: Server[];
   readonly #others: readonly Server[];
@@ -92,10 +81,12 @@ class Failing implements Topology {
     this.#others = others;
   }
 
+  /** Ports that an app is told: all nodes of the cluster, or the sentinels. */
   get ports(): readonly number[] {
     return (this.#others.length > 0 ? this.#others : this.#servers).map(({ port }) => port);
   }
 
+  /** Ends a master for good, and waits until another server is one. */
   async kill(): Promise<void> {
     const [master, replicas] = await this.#roles();
     await master.end();
@@ -103,12 +94,19 @@ class Failing implements Topology {
     this.#servers.splice(this.#servers.indexOf(master), 1);
   }
 
-  async freeze(): Promise<void> {
+  /**
+   * Stops a master until another server is one, and for a while after; then lets it go on, and waits until it is
+   * a replica. Gives when it went on and when it was one: what it acknowledged in between, it lost.
+   */
+  async freeze(): Promise<readonly [from: number, to: number]> {
     const [master, replicas] = await this.#roles();
     master.signal('SIGSTOP');
     await this.#oneOf(replicas);
     await sleep(FROZEN);
+    const from = Date.now();
     master.signal('SIGCONT');
+    while (!(await master.is('slave'))) await sleep(50);
+    return [from, Date.now()];
   }
 
   async stop(): Promise<void> {
@@ -134,20 +132,24 @@ class Failing implements Topology {
 
   async #oneOf(replicas: readonly Server[]): Promise<void> {
     for (;;) {
-      const areMasters = await Promise.all(replicas.map((replica) => replica.isMaster()));
+      const areMasters = await Promise.all(replicas.map((replica) => replica.is('master')));
       if (areMasters.includes(true)) return;
       await sleep(50);
     }
   }
 }
 
-/** Two masters and sentinels that watch one of them would be a cluster: here one master, two replicas. */
+/**
+ * A master and three replicas, so that each of two failovers leaves a master with a replica. As the Redis guide says, a
+ * master that has lost its replicas takes no writes: sentinels need about ten seconds to demote one that comes back.
+ */
 export async function startSentinels(): Promise<Topology> {
   const folder = await mkdtemp(join(tmpdir(), 'marketgate-sentinel-'));
-  const [master = 0, ...ports] = await freePorts(6);
+  const [master = 0, ...ports] = await freePorts(7);
   const data = ['--save', '', '--repl-diskless-sync-delay', '0'];
+  data.push('--min-replicas-to-write', '1', '--min-replicas-max-lag', '2');
   const servers = [await Server.start(folder, master, data)];
-  for (const port of ports.splice(0, 2)) {
+  for (const port of ports.splice(0, 3)) {
     servers.push(await Server.start(folder, port, [...data, '--replicaof', `127.0.0.1 ${master}`]));
   }
   const sentinels: Server[] = [];
@@ -162,7 +164,7 @@ export async function startSentinels(): Promise<Topology> {
     const include = ['--include', own, '--sentinel'];
     sentinels.push(await Server.start(folder, port, include));
   }
-  return new Failing(folder, servers, sentinels);
+  return new Topology(folder, servers, sentinels);
 }
 
 /** Three masters with a replica each. */
@@ -196,7 +198,7 @@ export async function startCluster(): Promise<Topology> {
       await sleep(100);
     }
   }
-  return new Failing(folder, servers);
+  return new Topology(folder, servers);
 }
 
 /** Ports in pairs, for the bus of a cluster is next to its node. */

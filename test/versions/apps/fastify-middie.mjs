@@ -1,5 +1,6 @@
 import middie from '@fastify/middie';
 import Fastify from 'fastify';
+import { serveFastify } from './fastify.mjs';
 import { runShop } from './shop.mjs';
 
 runShop(async ({ guard, itemOf, broken, authenticate, loadUser, userOf, problemOf }) => {
@@ -14,12 +15,5 @@ runShop(async ({ guard, itemOf, broken, authenticate, loadUser, userOf, problemO
   app.get('/broken', async () => '');
   app.get('/login', async () => '');
   app.get('/callback', async ({ raw }) => userOf(raw));
-  app.setErrorHandler((error, _request, reply) => {
-    const problem = problemOf(error);
-    if (problem === undefined) return reply.send(error);
-    if (problem.retryAfter) reply.header('Retry-After', problem.retryAfter);
-    return reply.code(problem.status).type('application/problem+json').send(problem);
-  });
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  return { port: app.server.address().port, close: () => app.close() };
+  return serveFastify(app, problemOf);
 });

@@ -4,6 +4,7 @@ import { Authenticator } from '@fastify/passport';
 import session from '@fastify/session';
 import Fastify from 'fastify';
 import { MarketplaceStrategy } from 'marketgate';
+import { serveFastify } from './fastify.mjs';
 import { runShop } from './shop.mjs';
 
 runShop(async ({ guard, itemOf, broken, loadUser, userOf, problemOf, loginApi, tokenStore }) => {
@@ -35,12 +36,5 @@ runShop(async ({ guard, itemOf, broken, loadUser, userOf, problemOf, loginApi, t
     });
     return userOf(request);
   });
-  app.setErrorHandler((error, _request, reply) => {
-    const problem = problemOf(error);
-    if (problem === undefined) return reply.send(error);
-    if (problem.retryAfter) reply.header('Retry-After', problem.retryAfter);
-    return reply.code(problem.status).type('application/problem+json').send(problem);
-  });
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  return { port: app.server.address().port, close: () => app.close() };
+  return serveFastify(app, problemOf);
 });
