@@ -16,6 +16,7 @@ const steps = [
   { name: 'lint', command: ['npx', '--no', '--', 'biome', 'check', '.'] },
   { name: 'unused', command: ['npx', '--no', '--', 'knip'] },
   { name: 'types', command: ['npm', 'run', 'types'] },
+  { name: 'walks', command: ['npm', 'run', 'walks'] },
   { name: 'tests', command: ['npm', 'test'], counted: true },
   { name: 'build', command: ['npm', 'run', 'build'] },
   {
@@ -70,19 +71,11 @@ for (const step of steps) {
   }
   const start = performance.now();
   const counts = run(step);
-  results.set(step.name, { ...counts, seconds: (performance.now() - start) / 1000 });
+  results.set(step.name, { ...counts, seconds: Math.round((performance.now() - start) / 1000) });
 }
 
-console.log('\nstep      passed  failed  skipped  seconds');
-let passed = 0;
-let failed = 0;
-for (const [name, result] of results) {
-  passed += result.passed;
-  failed += result.failed;
-  const cells = [result.passed, result.failed, result.skipped, result.seconds.toFixed(1)];
-  const widths = [6, 8, 9, 9];
-  const row = cells.map((cell, index) => String(cell).padStart(widths[index])).join('');
-  console.log(`${name.padEnd(10)}${row}${result.note ? `  ${result.note}` : ''}`);
-}
-process.exitCode = failed > 0 ? 1 : 0;
-console.log(`\n${passed} passed, ${failed} failed`);
+console.table(Object.fromEntries(results));
+const all = [...results.values()];
+const sum = (name) => all.reduce((total, result) => total + result[name], 0);
+process.exitCode = sum('failed') > 0 ? 1 : 0;
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`);

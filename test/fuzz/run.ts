@@ -64,17 +64,12 @@ for (let round = 0; total < wantedCases && !isOver() && failed.size < targets.le
   }
 }
 
-const widest = Math.max(...targets.map(({ name }) => name.length));
-console.log(`\n${'target'.padEnd(widest)}      cases  seconds  cases/s`);
-for (const { name, what } of targets) {
-  const { cases, seconds } = rows.get(name) ?? { cases: 0, seconds: 0 };
-  const cells = [
-    String(cases).padStart(9),
-    seconds.toFixed(1).padStart(7),
-    String(Math.round(cases / Math.max(seconds, 0.001))).padStart(7),
-  ];
-  console.log(`${name.padEnd(widest)}  ${cells.join('  ')}  ${what}`);
-}
+console.table(
+  targets.map(({ name, what }) => {
+    const { cases, seconds } = rows.get(name) ?? { cases: 0, seconds: 0 };
+    return { name, cases, 'cases/s': Math.round(cases / Math.max(seconds, 0.001)), what };
+  }),
+);
 const seconds = (performance.now() - begun) / 1000;
 console.log(
   `\n${total} cases in ${seconds.toFixed(0)} s (${Math.round(total / seconds)} a second), seed ${firstSeed}, ${failures.length} failed`,

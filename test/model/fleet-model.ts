@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isMarketgateError, KeyApi, type SharedCache } from 'marketgate';
+import { isMarketgateError, KeyApi, type SharedCache, type SharedRow } from 'marketgate';
 import { json, page, type Reply, ServiceInMemory } from '../support/service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from '../support/wire.js';
 
@@ -8,14 +8,57 @@ import { account, item, KEY, purchase, refusal, success } from '../support/wire.
  * cache, and a random sequence of lookups, refunds, outages, invalidations, faults and clock steps.
  */
 
-/** The link of one process to the shared cache, which can be cut or refuse writes. */
-export interface Link extends SharedCache {
-  /** Cuts it, or makes it refuse what a full or read-only server refuses. */
-  setState(state: LinkState): void;
-}
-
 /** `full`: deletes, but does not write. */
 export type LinkState = 'up' | 'cut' | 'read-only' | 'full';
+
+/** The way of one process to the shared cache, which can be cut or refuse what a full or read-only server refuses. */
+export class Link implements SharedCache {
+  readonly #shared: Required<SharedCache>;
+  readonly #tellsAlways: boolean;
+  #state: LinkState = 'up';
+  #listener: ((key: string | undefined) => void) | undefined;
+
+  /** @param tellsAlways - whether each new state counts as a reconnect, not only the end of a cut. */
+  constructor(shared: SharedCache, tellsAlways: boolean) {
+    this.#shared = shared as Required<SharedCache>;
+    this.#tellsAlways = tellsAlways;
+  }
+
+  setState(state: LinkState): void {
+    const isBack = this.#tellsAlways || this.#state === 'cut';
+    this.#state = state;
+    if (isBack) this.reconnect();
+  }
+
+  reconnect(): void {
+    if (this.#state !== 'cut') this.#listener?.(undefined);
+  }
+
+  get: SharedCache['get'] = (key) => this.#when('read', () => this.#shared.get(key));
+  set: SharedCache['set'] = (...given) => this.#when('write', () => this.#shared.set(...given));
+  delete: SharedCache['delete'] = (key) => this.#when('delete', () => this.#shared.delete(key));
+  read = (key: string): Promise<SharedRow> => this.#when('read', () => this.#shared.read(key));
+  write = (...given: Parameters<Required<SharedCache>['write']>): Promise<boolean> =>
+    this.#when('write', () => this.#shared.write(...given));
+  lock = (key: string, ttl: number) => this.#when('write', () => this.#shared.lock(key, ttl));
+  publish = (key: string | undefined) => this.#when('read', () => this.#shared.publish(key));
+
+  async subscribe(listener: (key: string | undefined) => void): Promise<() => Promise<void>> {
+    this.#listener = listener;
+    return this.#shared.subscribe((key) => {
+      if (this.#state !== 'cut') listener(key);
+    });
+  }
+
+  async #when<T>(needs: 'read' | 'delete' | 'write', run: () => Promise<T>): Promise<T> {
+    const isAllowed =
+      this.#state === 'up' ||
+      (this.#state === 'read-only' && needs === 'read') ||
+      (this.#state === 'full' && needs !== 'write');
+    if (!isAllowed) throw new Error(`the link is ${this.#state}`);
+    return run();
+  }
+}
 
 /** What the processes share. */
 export interface Backend {

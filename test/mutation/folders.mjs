@@ -29,6 +29,10 @@ const FOLDERS = {
     include: ['test/unit/stores/redis-*.test.ts', 'test/system/redis/*.test.ts'],
     exclude: ['test/system/redis/outage.test.ts'],
   },
+  cache: {
+    include: ['test/unit/cache/**/*.test.ts'],
+    exclude: ['test/unit/cache/model.test.ts'],
+  },
   clients: {
     mutate: ['src/clients/**/*.ts', 'src/model/**/*.ts'],
     include: [

@@ -24,7 +24,7 @@ export class Browser {
 
   /** Asks once, without following. */
   async get(url: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#request(url, { headers });
+    return this.request(url, { headers });
   }
 
   /** Sends a form and follows redirects. */
@@ -71,7 +71,7 @@ export class Browser {
     let next = url;
     let request = init;
     for (let i = 0; i < LONGEST_CHAIN; i++) {
-      const response = await this.#request(next, request);
+      const response = await this.request(next, request);
       const location = response.headers.get('location');
       const target = location === null ? undefined : new URL(location, next);
       if (target === undefined || stopBefore(target)) {
@@ -89,7 +89,8 @@ export class Browser {
     throw new Error(`more than ${LONGEST_CHAIN} redirects, last to ${new URL(next).pathname}`);
   }
 
-  async #request(url: string, init: RequestInit): Promise<Response> {
+  /** Sends one request, with the cookies. */
+  async request(url: string, init: RequestInit): Promise<Response> {
     this.history.push(url);
     const headers = new Headers({ accept: 'text/html', ...(init.headers as object) });
     const cookies = this.cookies(url);

@@ -1,5 +1,3 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import {
   type Browser,
   type BrowserContext,
@@ -7,6 +5,7 @@ import {
   chromium,
 } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { isProgram, onPath } from './programs.js';
 
 const FIXED = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
@@ -36,22 +35,11 @@ const ARGS = [
   '--host-resolver-rules=MAP evil.example 127.0.0.1',
 ];
 
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
-
 function findChromium(): string | undefined {
-  const { CHROMIUM_PATH, PATH = '' } = process.env;
+  const { CHROMIUM_PATH } = process.env;
   // Who names one wants that one: falling back to another in silence would hide a typing error.
   if (CHROMIUM_PATH) return isProgram(CHROMIUM_PATH) ? CHROMIUM_PATH : undefined;
-  const folders = PATH.split(delimiter).filter(Boolean);
-  const onPath = ON_PATH.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [...FIXED, ...onPath].find(isProgram);
+  return [...FIXED, ...ON_PATH.flatMap(onPath)].find(isProgram);
 }
 
 /** Where Chromium is on this machine; `undefined` when there is none. */

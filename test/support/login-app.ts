@@ -1,6 +1,7 @@
-import type express5 from 'express';
 import type { Express as ExpressApp, NextFunction, Request, Response } from 'express';
+import express5 from 'express';
 import session from 'express-session';
+import express4 from 'express4';
 import {
   errorHandler,
   LoginApi,
@@ -10,9 +11,9 @@ import {
   requireLogin,
   returnTo,
 } from 'marketgate';
-import { createSandbox, type Sandbox } from 'marketgate/sandbox';
+import { createSandbox } from 'marketgate/sandbox';
 import { Passport } from 'passport';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { onTestFinished, vi } from 'vitest';
 import { Browser } from './browser.js';
 import { newContext } from './chromium.js';
@@ -25,12 +26,18 @@ export const MIRA = { id: '3001', name: 'Mira Solheim' };
 export const TOMAS = { id: '3002', name: 'Tomás Aguilar Ibáñez' };
 export const MINUTE = 60_000;
 
-export interface Person {
+interface Person {
   id: string;
   name: string;
 }
 
 export type Mode = 'session' | 'cookie';
+
+/** Every way to keep who is logged in and every Express, but not each with each. */
+export const MODES: [Mode, typeof express5][] = [
+  ['session', express5],
+  ['cookie', express4],
+];
 
 /** What is given to {@link open}; a test can change it afterwards, too. */
 export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
@@ -39,14 +46,10 @@ export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   javaScriptEnabled?: boolean;
   /** Whether "/worker" registers a service worker that passes every request on. */
   serviceWorker?: boolean;
-  /** Whether the app never sees a cookie, as from a browser that blocks them on this site. */
-  cookiesBlocked?: boolean;
   /** What the callback does. Default: go to where the visitor wanted to go. */
   afterLogin?: (req: Request, res: Response) => void;
   /** Keeps a browser waiting on its way to the service. */
   beforeService?: () => Promise<void> | undefined;
-  /** Keeps a callback waiting, as a slow network would. They are counted from 1. */
-  beforeCallback?: (n: number) => Promise<void> | undefined;
 }
 
 /** A request as the app saw it, with what the browser said it is for. */
@@ -54,25 +57,6 @@ export interface Seen {
   readonly url: string;
   readonly purpose: string | undefined;
   status: number;
-}
-
-export interface Opened {
-  readonly options: Options;
-  /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
-  readonly origin: string;
-  readonly sandbox: Sandbox;
-  readonly context: BrowserContext;
-  readonly page: Page;
-  /** Requests for the callback that had an auth_key. */
-  readonly callbacks: Seen[];
-  /** Requests for the start of the login. */
-  readonly starts: Seen[];
-  /** What the browser loaded ahead of a click, wherever it is. */
-  readonly ahead: Seen[];
-  /** How many auth_keys were spent. */
-  exchanges(): number;
-  /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
-  strangersCallback(): Promise<string>;
 }
 
 export const isAnswered = ({ status }: Seen): boolean => status > 0;
@@ -125,7 +109,7 @@ navigator.serviceWorker.addEventListener('controllerchange', () => { document.ti
 navigator.serviceWorker.register('/worker.js');
 </script>`;
 
-export async function open(options: Options): Promise<Opened> {
+export async function open(options: Options) {
   const { mode, express, confirm, javaScriptEnabled = true } = options;
   const sandbox = createSandbox();
   const { authUrl, appId, appSecret } = await sandbox.listen();
@@ -162,7 +146,6 @@ export async function open(options: Options): Promise<Opened> {
   const starts: Seen[] = [];
   const ahead: Seen[] = [];
   app.use((req, res, next) => {
-    if (options.cookiesBlocked) delete req.headers.cookie;
     const list = req.path === '/login' ? starts : req.query.auth_key ? callbacks : undefined;
     const seen: Seen = {
       url: `${req.protocol}://${req.headers.host}${req.originalUrl}`,
@@ -175,8 +158,7 @@ export async function open(options: Options): Promise<Opened> {
     res.once('close', () => {
       seen.status = res.headersSent ? res.statusCode : 0;
     });
-    const wait = list === callbacks && options.beforeCallback?.(callbacks.length);
-    Promise.resolve(wait).then(() => next(), next);
+    next();
   });
   const keep = addLogin(app, passport, mode);
   // Not only GET: some apps take a form.
@@ -219,14 +201,18 @@ export async function open(options: Options): Promise<Opened> {
   const context = await newContext({ javaScriptEnabled });
   return {
     options,
+    /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */
     origin,
     sandbox,
     context,
     page: await context.newPage(),
+    /** Requests for the callback that had an auth_key, and for the start of the login. */
     callbacks,
     starts,
+    /** What the browser loaded ahead of a click, wherever it is. */
     ahead,
     exchanges: () => sandbox.requests.filter(({ path }) => path === '/api/authorize').length,
+    /** A callback of somebody else's login, which has not been opened: as sent in a chat. */
     strangersCallback: () => new Browser().logInUpToCallback(`${origin}/login`, TOMAS.id),
   };
 }
@@ -261,10 +247,6 @@ export async function takeCallback(page: Page): Promise<string> {
 
 /** Waits for what the app sees. */
 export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 8000, interval: 20 });
-
-/** Waits for the end of a login, which is in the app. */
-export const inApp = (page: Page, { origin }: Opened) =>
-  page.waitForURL((url) => url.origin === origin);
 
 /** Something to wait for until it is opened. */
 export function gate(): { open: () => void; opened: Promise<void> } {

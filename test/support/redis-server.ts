@@ -1,49 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
+import { isProgram, onPath } from './programs.js';
 
-/** A redis-server of the tests, on a loopback port, without persistence unless it is asked for. */
-export interface RedisServer {
-  readonly url: string;
-  readonly port: number;
-  /** Ends it for good. Not needed for a shared one. */
-  stop(): Promise<void>;
-  /** Cuts all connections, refuses new ones and loses all data: SIGKILL, for a cluster the like of it. */
-  kill(): Promise<void>;
-  /** Ends it as an operator does: it writes what it must write first. */
-  shutDown(): Promise<void>;
-  /** Starts it again after {@link kill} or {@link shutDown}, on the same port; empty without persistence. */
-  restart(): Promise<void>;
-  /** SIGSTOP: it accepts connections and commands, and answers nothing. */
-  freeze(): void;
-  thaw(): void;
-  flush(): Promise<void>;
-  configSet(name: string, value: string): Promise<void>;
-  /** Sends any command, on a separate connection. */
-  command(...words: string[]): Promise<unknown>;
-  /** Lets time pass for all keys at once: each expires that many milliseconds earlier. */
-  pass(milliseconds: number): Promise<void>;
-}
-
-const PROGRAM = (process.env.PATH ?? '')
-  .split(delimiter)
-  .filter(Boolean)
-  .map((folder) => join(folder, 'redis-server'))
-  .find(isProgram);
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const PROGRAM = onPath('redis-server').find(isProgram);
 
 /** For `describe.skipIf`. Says how to get a server, so that a skip is not silent. */
 export function redisIsMissing(): boolean {
@@ -60,7 +25,7 @@ export async function anyRedis(): Promise<{ url: string; stop(): Promise<void> }
   return { url: url || (await sharedRedis()).url, stop: async () => {} };
 }
 
-const shared = new Map<boolean, Promise<OwnServer>>();
+const shared = new Map<boolean, Promise<RedisServer>>();
 
 /**
  * The server that all tests of this worker share, in its initial state and empty. It starts with its
@@ -81,11 +46,11 @@ export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer
 export const startRedis = (fsync?: 'always' | 'everysec'): Promise<RedisServer> =>
   start(false, fsync);
 
-async function start(cluster: boolean, fsync?: string): Promise<OwnServer> {
+async function start(cluster: boolean, fsync?: string): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
-    const server = new OwnServer(port, cluster ? busPort : undefined, fsync);
+    const server = new RedisServer(port, cluster ? busPort : undefined, fsync);
     try {
       await server.restart();
       return server;
@@ -101,7 +66,8 @@ const PASS = `for _, key in ipairs(redis.call('KEYS', '*')) do
   if life >= 0 then redis.call('PEXPIRE', key, life - ARGV[1]) end
 end`;
 
-class OwnServer implements RedisServer {
+/** A redis-server of the tests, on a loopback port, without persistence unless it is asked for. */
+export class RedisServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'marketgate-redis-'));
   readonly #socket = join(this.#folder, 'socket');
   #process: ChildProcess | undefined;
@@ -119,6 +85,7 @@ class OwnServer implements RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
+  /** Starts it again after {@link kill} or {@link shutDown}, on the same port; empty without persistence. */
   async restart(): Promise<void> {
     if (this.#control) await this.configSet('port', `${this.port}`);
     else await this.#start();
@@ -165,6 +132,7 @@ class OwnServer implements RedisServer {
     }
   }
 
+  /** Cuts all connections, refuses new ones and loses all data: SIGKILL, for a cluster the like of it. */
   async kill(): Promise<void> {
     if (this.busPort === undefined) return this.#end();
     // For its clients the same, without the two seconds of a start.
@@ -173,6 +141,7 @@ class OwnServer implements RedisServer {
     await this.flush();
   }
 
+  /** Ends it as an operator does: it writes what it must write first. */
   shutDown(): Promise<void> {
     return this.#end('SIGTERM');
   }
@@ -188,6 +157,7 @@ class OwnServer implements RedisServer {
     await once(child, 'exit');
   }
 
+  /** Ends it for good. Not needed for a shared one. */
   async stop(): Promise<void> {
     await this.#end();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -202,6 +172,7 @@ class OwnServer implements RedisServer {
     await this.flush();
   }
 
+  /** SIGSTOP: it accepts connections and commands, and answers nothing. */
   freeze(): void {
     this.#process?.kill('SIGSTOP');
   }
@@ -218,10 +189,12 @@ class OwnServer implements RedisServer {
     await this.command('CONFIG', 'SET', name, value);
   }
 
+  /** Sends any command, on a separate connection. */
   async command(name: string, ...args: string[]): Promise<unknown> {
     return this.#control?.call(name, ...args);
   }
 
+  /** Lets time pass for all keys at once: each expires that many milliseconds earlier. */
   async pass(milliseconds: number): Promise<void> {
     await this.command('EVAL', PASS, '0', `${milliseconds}`);
   }

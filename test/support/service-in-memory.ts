@@ -27,43 +27,23 @@ export const page = (status = 200, headers = {}): WireAnswer =>
   text('<!DOCTYPE html><html><body>Maintenance</body></html>', status, headers);
 export const reset = (): Error => Object.assign(new Error('cut'), { code: 'ECONNRESET' });
 
-/** One request as the service sees it. */
-export class ServiceRequest {
-  readonly #options: Dispatcher.DispatchOptions;
-  /** Whether the client took it back. */
-  isAborted = false;
-
-  constructor(options: Dispatcher.DispatchOptions) {
-    this.#options = options;
-  }
-
-  get method(): string {
-    return this.#options.method;
-  }
-
-  get path(): string {
-    return this.#options.path.split('?')[0] ?? '';
-  }
-
-  get query(): URLSearchParams {
-    return new URLSearchParams(this.#options.path.split('?')[1]);
-  }
-
-  get body(): string {
-    return String(this.#options.body ?? '');
-  }
-
-  get headers(): Readonly<Record<string, string>> {
-    return this.#options.headers as Record<string, string>;
-  }
-
-  /** A parameter, wherever it was sent. */
-  parameter(name: string): string | null {
-    const { body } = this;
-    const sent = body.startsWith('{') ? JSON.parse(body) : body;
-    return this.query.get(name) ?? new URLSearchParams(sent).get(name);
-  }
+function requestOf({ method, path: target, headers, body: sent }: Dispatcher.DispatchOptions) {
+  const [path = '', search] = target.split('?');
+  const query = new URLSearchParams(search);
+  const body = String(sent ?? '');
+  return {
+    ...{ method: method as string, path, query, body, headers: headers as Record<string, string> },
+    /** Whether the client took it back. */
+    isAborted: false,
+    /** A parameter, wherever it was sent. */
+    parameter: (name: string): string | null =>
+      query.get(name) ??
+      new URLSearchParams(body.startsWith('{') ? JSON.parse(body) : body).get(name),
+  };
 }
+
+/** One request as the service sees it. */
+export type ServiceRequest = ReturnType<typeof requestOf>;
 
 // As undici itself reports requests: the sweep for secrets listens there.
 const created = channel('undici:request:create');
@@ -95,7 +75,7 @@ export class ServiceInMemory extends Dispatcher {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): boolean {
-    const request = new ServiceRequest(options);
+    const request = requestOf(options);
     if (this.#isSwept && created.hasSubscribers) {
       created.publish({ request: { path: options.path, body: Buffer.from(request.body) } });
     }

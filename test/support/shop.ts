@@ -1,37 +1,20 @@
 import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import { KeyApi, type KeyApiOptions, LoginApi } from 'marketgate';
-import {
-  createSandbox,
-  type Sandbox,
-  type SandboxCode,
-  type SandboxOptions,
-} from 'marketgate/sandbox';
+import { createSandbox, type SandboxCode, type SandboxOptions } from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
 import { listen } from './listen.js';
 
-/** A sandbox that listens, and its clients. */
-export interface Shop {
-  readonly sandbox: Sandbox;
-  readonly keyApi: KeyApi;
-  readonly loginApi: LoginApi;
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  /** The first seeded code of a kind. */
-  code(kind: SandboxCode['kind']): string;
-  /** How often the service was asked for a path. */
-  asked(path: string): number;
-  /** Serves an app to which the sandbox sends logins back. Returns its origin. */
-  serve(app: RequestListener, host?: string): Promise<string>;
-}
-
 export const VALIDATION = '/api/purchases/validation';
+
+/** A sandbox that listens, and its clients. */
+export type Shop = Awaited<ReturnType<typeof openShop>>;
 
 /** Opens a sandbox with a KeyApi on it, closed with the test. */
 export async function openShop(
   options: Partial<KeyApiOptions> = {},
   sandboxOptions: SandboxOptions = {},
-): Promise<Shop> {
+) {
   const sandbox = createSandbox(sandboxOptions);
   const { baseUrl, apiKey, authUrl, appId, appSecret } = await sandbox.listen(0);
   onTestFinished(() => sandbox.close());
@@ -45,13 +28,16 @@ export async function openShop(
     loginApi,
     baseUrl,
     apiKey,
-    code(kind) {
+    /** The first seeded code of a kind. */
+    code(kind: SandboxCode['kind']): string {
       const found = sandbox.codes.find((candidate) => candidate.kind === kind);
       if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
       return found.code;
     },
-    asked: (path) => sandbox.requests.filter((request) => request.path === path).length,
-    async serve(app, host = '127.0.0.1') {
+    /** How often the service was asked for a path. */
+    asked: (path: string) => sandbox.requests.filter((request) => request.path === path).length,
+    /** Serves an app to which the sandbox sends logins back. Returns its origin. */
+    async serve(app: RequestListener, host = '127.0.0.1') {
       const origin = (await listen(app)).replace('127.0.0.1', host);
       sandbox.redirectUrl = `${origin}/callback`;
       return origin;

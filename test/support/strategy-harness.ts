@@ -62,24 +62,14 @@ export async function drive(
   return recorded;
 }
 
-/** A response that keeps what was set on it. */
-export interface FakeResponse {
-  /** The cookies by name; `undefined` where one was cleared. */
-  readonly cookies: Record<string, string | undefined>;
-  readonly attributes: Record<string, object>;
-  readonly headers: Record<string, string>;
-  body: string | undefined;
-}
-
 /** A browser with cookies, for strategies that keep their attempts in one. */
-export function cookieBrowser(secure = false): {
-  cookies: Record<string, string | undefined>;
-  request(query?: object, more?: object): { req: object; res: FakeResponse };
-} {
+export function cookieBrowser(secure = false) {
+  /** By name; `undefined` where one was cleared. */
   const cookies: Record<string, string | undefined> = {};
   return {
     cookies,
-    request(query = {}, more = {}) {
+    /** A request, and a response that keeps what was set on it. */
+    request(query: object = {}, more: object = {}) {
       const res = {
         cookies,
         attributes: {} as Record<string, object>,
@@ -123,10 +113,7 @@ export function requestOf(query: object = {}, more: object = {}): object {
 }
 
 /** A LoginApi that answers without a service. */
-export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>> = {}): {
-  loginApi: LoginApi;
-  exchanged: string[];
-} {
+export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>> = {}) {
   const exchanged: string[] = [];
   const token: AccessToken = { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
   const loginApi = {
@@ -153,17 +140,6 @@ export interface OpenLogin extends Partial<MarketplaceStrategyOptions> {
   secure?: boolean;
 }
 
-/** What came of one request. */
-export interface Visited {
-  readonly recorded: Recorded[];
-  readonly outcome: Recorded | undefined;
-  readonly req: object;
-  readonly res: FakeResponse & { statusCode: number };
-  /** What `returnTo(req)` gives. */
-  readonly to: string | undefined;
-  readonly isFresh: boolean;
-}
-
 /** A strategy with a fake LoginApi, and a browser that visits it. */
 export function openLogin({ where = 'session', api, verify, secure, ...options }: OpenLogin = {}) {
   const { loginApi, exchanged } = fakeLoginApi(api);
@@ -177,15 +153,16 @@ export function openLogin({ where = 'session', api, verify, secure, ...options }
   );
   const browser = cookieBrowser(secure);
   const session: Record<string, unknown> = {};
-  async function visit(query = {}, more: object = {}, authOptions = {}): Promise<Visited> {
+  /** What came of one request, and what `returnTo` and `isFreshLogin` say of it. */
+  async function visit(query = {}, more: object = {}, authOptions = {}) {
     const { req, res } = browser.request(query, {
       ...(where === 'session' && { session }),
       ...more,
     });
     const recorded = await drive(strategy, req, authOptions);
     const [outcome] = recorded;
-    const to = returnTo(req);
-    return { recorded, outcome, req, res: res as Visited['res'], to, isFresh: isFreshLogin(req) };
+    const said = { to: returnTo(req), isFresh: isFreshLogin(req) };
+    return { recorded, outcome, req, res, ...said };
   }
   return {
     strategy,

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { listen } from './listen.js';
 
 /** A request as the upstream saw it. */
 export interface SeenRequest {
@@ -15,33 +15,19 @@ export interface SeenRequest {
 
 export type Answerer = (request: SeenRequest, res: ServerResponse, n: number) => unknown;
 
-export interface Upstream {
-  readonly url: string;
-  readonly requests: SeenRequest[];
-  /** How often a path was asked for. */
-  count(path: string): number;
-  close(): Promise<void>;
-}
-
-async function bodyOf(req: IncomingMessage): Promise<string> {
-  let body = '';
-  for await (const chunk of req) body += chunk;
-  return body;
-}
-
 /**
  * A service whose every answer the test writes, for what the sandbox would never say. Closed with the
  * test. `n` counts the requests from 0.
  */
-export async function startUpstream(answer: Answerer): Promise<Upstream> {
+export async function startUpstream(answer: Answerer) {
   const requests: SeenRequest[] = [];
-  const server = createServer((req, res) => {
-    void bodyOf(req).then((body) => {
-      const url = new URL(req.url ?? '/', 'http://upstream.invalid');
+  const url = await listen((req, res) => {
+    void text(req).then((body) => {
+      const { pathname, searchParams } = new URL(req.url ?? '/', 'http://upstream.invalid');
       const seen: SeenRequest = {
         method: req.method ?? '',
-        path: url.pathname,
-        query: url.searchParams,
+        path: pathname,
+        query: searchParams,
         headers: req.headers,
         body,
         port: req.socket.remotePort,
@@ -50,18 +36,11 @@ export async function startUpstream(answer: Answerer): Promise<Upstream> {
       answer(seen, res, requests.length - 1);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  onTestFinished(close);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     requests,
-    count: (path) => requests.filter((request) => request.path === path).length,
-    close,
+    /** How often a path was asked for. */
+    count: (path: string): number => requests.filter((request) => request.path === path).length,
   };
 }
 

@@ -4,7 +4,7 @@
  * same kind has loaded and compiled everything. `npm run walks`; `npm run walks -- --functions` names the functions too.
  */
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { relative } from 'node:path';
@@ -65,14 +65,6 @@ async function walk(name: keyof typeof LIMITS, run: () => Promise<unknown>): Pro
   return files.size <= LIMITS[name];
 }
 
-async function listen(app: RequestListener): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  servers.push(server);
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-const servers: ReturnType<typeof createServer>[] = [];
-
 const sandbox = createSandbox();
 const { baseUrl, authUrl, apiKey, appId, appSecret } = await sandbox.listen(0);
 const keyApi = new KeyApi({ baseUrl, apiKey });
@@ -92,7 +84,9 @@ app.get('/login', passport.authenticate('marketplace'));
 app.get('/callback', passport.authenticate('marketplace'), (req, res) =>
   res.redirect(returnTo(req) ?? '/'),
 );
-const origin = await listen(app);
+const server = createServer(app).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 sandbox.redirectUrl = `${origin}/callback`;
 
 const codes = sandbox.data.purchases.map((purchase) => purchase.purchase_code);
@@ -115,6 +109,6 @@ const results = [
 
 await inspector.post('Profiler.stopPreciseCoverage');
 inspector.disconnect();
-for (const server of servers) server.close();
+server.close();
 await Promise.all([keyApi.close(), loginApi.close(), sandbox.close()]);
 process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -6,36 +6,19 @@ import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
   formsOf,
   type KnownSecret,
+  repetitionsOf,
+  SENTINEL as SECRET,
   secretsIn,
 } from '../../support/secrets/support/secret-forms.js';
 
-/** The secrets of every target. Words that are nothing else, so that finding one means a leak. */
-export const SECRET = {
-  apiKey: '7e1f9a0c4b6d82357e90c1d4f8a3b65209ce71f4d83a6b5e0c92f71ad4863b5e',
-  appSecret: 'S3cr3t/of+the~app=with%every kind&of"character\\in.it',
-  authKey: 'one-time-auth-key-e4c19b7702d8',
-  accessToken: 'access-token-b82d40f6a913c5e7',
-  code: '9d3b7c52-1e64-4a08-b7f9-c0d52e8a6143',
-} as const;
+export { SECRET };
 
 /** The secrets that a target's code has been given: of others it cannot know that they are any. */
 export const secretsOf = (...names: (keyof typeof SECRET)[]): readonly KnownSecret[] =>
   names.map((name) => formsOf(SECRET[name]));
 
 /** What a service could repeat of what it was sent, in the ways that programs write such things. */
-export const ECHOES: readonly string[] = Object.values(SECRET).flatMap((secret) => {
-  const base64 = Buffer.from(secret).toString('base64');
-  const inQuery = encodeURIComponent(secret);
-  return [
-    ...[secret, secret.toUpperCase(), inQuery, base64, Buffer.from(secret).toString('base64url')],
-    ...[Buffer.from(secret).toString('hex'), JSON.stringify(secret), `api_key=${inQuery}&x=1`],
-    ...[
-      `Unknown key "${secret}".`,
-      `${'a1'.repeat(2030)} ${secret}`,
-      `${'no '.repeat(60)}${secret}`,
-    ],
-  ];
-});
+export const ECHOES: readonly string[] = Object.values(SECRET).flatMap(repetitionsOf);
 
 const LONGEST = 20_000;
 

@@ -1,5 +1,21 @@
 import fc from 'fast-check';
-import type { Target } from './target.js';
+
+/** Something that is given hostile input, and what must hold whatever it gets. */
+export interface Target {
+  /** Short, as `npm run fuzz -- --target` takes it. */
+  readonly name: string;
+  /** What is fuzzed, in words. */
+  readonly what: string;
+  /** Made anew for each batch, so that none shares a client with another. */
+  readonly property: () => fc.IAsyncProperty<unknown[]>;
+}
+
+/** A target of a property, whose arguments are of no interest to who runs it. */
+export const target = <Args extends unknown[]>(
+  name: string,
+  what: string,
+  property: () => fc.IAsyncProperty<Args>,
+): Target => ({ name, what, property: property as unknown as Target['property'] });
 
 /** What a batch of one target came to. */
 export interface Batch {
@@ -20,25 +36,21 @@ export async function runBatch(
     const details = await fc.check(property(), {
       seed,
       numRuns: cases,
+      includeErrorInReport: true,
       ...(path !== undefined && { path }),
       // Shrinking may take long; what it has found by then is small enough to read.
       interruptAfterTimeLimit: 10 * 60_000,
     });
     // Rejections that nobody handles are told of in a later turn.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    if (details.failed) return { cases: details.numRuns, failure: reportOf(details) };
+    if (details.failed)
+      return {
+        cases: details.numRuns,
+        failure: fc.defaultReportMessage(details)?.slice(0, 3000) ?? '',
+      };
     if (unhandled.length === 0) return { cases: details.numRuns };
     return { cases: details.numRuns, failure: `unhandled rejection: ${String(unhandled[0])}` };
   } finally {
     process.off('unhandledRejection', onUnhandled);
   }
-}
-
-function reportOf(details: fc.RunDetails<unknown[]>): string {
-  const stack = details.errorInstance instanceof Error ? (details.errorInstance.stack ?? '') : '';
-  return [
-    `seed ${details.seed}, path "${details.counterexamplePath ?? ''}"`,
-    `counterexample: ${fc.stringify(details.counterexample).slice(0, 1500)}`,
-    stack.slice(0, 1500),
-  ].join('\n');
 }

@@ -33,37 +33,30 @@ export interface Place {
   readonly within?: { readonly parent: JsonTree; readonly index: number };
 }
 
+const placeIn = <K extends PropertyKey>(
+  holder: Record<K, JsonTree>,
+  key: K,
+  within?: Place['within'],
+): Place => ({
+  get: () => holder[key] ?? raw('null'),
+  set: (tree) => {
+    holder[key] = tree;
+  },
+  ...(within && { within }),
+});
+
 /** Every place of a tree, the root first. */
 export function placesOf(root: { tree: JsonTree }): Place[] {
-  const places: Place[] = [
-    {
-      get: () => root.tree,
-      set: (tree) => {
-        root.tree = tree;
-      },
-    },
-  ];
+  const places = [placeIn(root, 'tree')];
   for (const place of places) {
     const tree = place.get();
     if (tree.kind === 'list') {
-      tree.items.forEach((_, index) => {
-        places.push({
-          get: () => tree.items[index] ?? raw('null'),
-          set: (item) => {
-            tree.items[index] = item;
-          },
-          within: { parent: tree, index },
-        });
-      });
+      for (const index of tree.items.keys()) {
+        places.push(placeIn(tree.items, index, { parent: tree, index }));
+      }
     } else if (tree.kind === 'object') {
       for (const [index, entry] of tree.entries.entries()) {
-        places.push({
-          get: () => entry[1],
-          set: (value) => {
-            entry[1] = value;
-          },
-          within: { parent: tree, index },
-        });
+        places.push(placeIn(entry, 1, { parent: tree, index }));
       }
     }
   }

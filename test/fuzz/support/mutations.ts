@@ -130,3 +130,19 @@ export function mutated(
       return textOf(root.tree);
     });
 }
+
+/** Changes a text somewhere. */
+export const edit = fc.record({
+  ...{ at: fc.nat(600), with: fc.string({ maxLength: 3 }), cut: fc.nat(3) },
+});
+export const edited = (
+  text: string,
+  { at, with: put, cut }: typeof edit extends fc.Arbitrary<infer E> ? E : never,
+) => text.slice(0, at % text.length) + put + text.slice((at % text.length) + cut);
+
+/** The bytes that a text of base64 parts stands for: its last characters hold bits without meaning. */
+export const plain = (text: string): string =>
+  text
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString('latin1'))
+    .join('.');

@@ -1,63 +1,39 @@
 import fc from 'fast-check';
 import type { WireAnswer } from '../../support/service-in-memory.js';
 
-/** What happens to the bytes of a body on its way, most often nothing. */
-type Damage = (bytes: Buffer) => Buffer;
-
-const ahead =
-  (text: string): Damage =>
-  (bytes) =>
-    Buffer.concat([Buffer.from(text), bytes]);
-
 const PREFIXES = [
   ...['\uFEFF', ' ', '\n\n', '\r\n\t ', '\uFEFF\n', '\n\uFEFF', '\uFEFF\uFEFF'],
   ...['<br />\n<b>Warning</b>: x in <b>/srv/a.php</b>\n', 'x', '[]', '{}', 'null', '\0', ")]}',\n"],
   ...['<!doctype html><html><body>', '\u00a0', '\u2028', '\u200b'],
 ];
 
-const damage: fc.Arbitrary<Damage> = fc.oneof(
-  { weight: 30, arbitrary: fc.constant<Damage>((bytes) => bytes) },
-  { weight: 5, arbitrary: fc.constantFrom(...PREFIXES).map(ahead) },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom(' ', '\n', '\uFEFF', 'x', '{}', '<!-- 3 ms -->', '\0').map(
-      (tail): Damage =>
-        (bytes) =>
-          Buffer.concat([bytes, Buffer.from(tail)]),
-    ),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.nat(4000).map(
-      (n): Damage =>
-        (bytes) =>
-          bytes.subarray(0, n % (bytes.length + 1)),
-    ),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(fc.nat(4000), fc.nat(255)).map(
-      ([n, value]): Damage =>
-        (bytes) => {
-          const copy = Buffer.from(bytes);
-          if (copy.length > 0) copy[n % copy.length] = value;
-          return copy;
-        },
-    ),
-  },
-  { weight: 1, arbitrary: fc.constant<Damage>(() => Buffer.alloc(0)) },
-  {
-    weight: 1,
-    arbitrary: fc.uint8Array({ maxLength: 40 }).map(
-      (b): Damage =>
-        () =>
-          Buffer.from(b),
-    ),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constant<Damage>((bytes) => Buffer.from(bytes.toString(), 'utf16le')),
-  },
+const SUFFIXES = [' ', '\n', '\uFEFF', 'x', '{}', '<!-- 3 ms -->', '\0'];
+
+/** What happens to the bytes of a body on its way. */
+const way = <T>(weight: number, of: fc.Arbitrary<T>, damage: (bytes: Buffer, by: T) => Buffer) => ({
+  weight,
+  arbitrary: of.map((by) => (bytes: Buffer) => damage(bytes, by)),
+});
+const always = fc.constant(undefined);
+
+/** Most often nothing. */
+const damage = fc.oneof(
+  way(30, always, (bytes) => bytes),
+  way(5, fc.constantFrom(...PREFIXES), (bytes, ahead) =>
+    Buffer.concat([Buffer.from(ahead), bytes]),
+  ),
+  way(2, fc.constantFrom(...SUFFIXES), (bytes, behind) =>
+    Buffer.concat([bytes, Buffer.from(behind)]),
+  ),
+  way(3, fc.nat(4000), (bytes, n) => bytes.subarray(0, n % (bytes.length + 1))),
+  way(2, fc.tuple(fc.nat(4000), fc.nat(255)), (bytes, [n, value]) => {
+    const copy = Buffer.from(bytes);
+    if (copy.length > 0) copy[n % copy.length] = value;
+    return copy;
+  }),
+  way(1, always, () => Buffer.alloc(0)),
+  way(1, fc.uint8Array({ maxLength: 40 }), (_bytes, other) => Buffer.from(other)),
+  way(1, always, (bytes) => Buffer.from(bytes.toString(), 'utf16le')),
 );
 
 const status = fc.oneof(
@@ -72,7 +48,7 @@ const status = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 200, max: 999 }) },
 );
 
-export const RETRY_AFTER = fc.oneof(
+const RETRY_AFTER = fc.oneof(
   fc.constantFrom('0', '1', '5', '120', '3600', '86400', '999999999999', '99999999999999999999'),
   fc.constantFrom('-1', '1.5', '1e3', ' 7 ', '+3', '0x10', 'soon', '', ' ', 'NaN', 'Infinity', '٣'),
   fc

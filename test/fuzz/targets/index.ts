@@ -1,9 +1,8 @@
+import type { Target } from '../support/fuzz.js';
 import { realAnswers } from '../support/real-answers.js';
-import type { Target } from '../support/target.js';
-import { codesAndIds } from './codes-and-ids.js';
+import { codes } from './codes.js';
 import { keyApiAnswers } from './key-api-answers.js';
 import { loginApiAnswers } from './login-api-answers.js';
-import { retryAfterTargets } from './retry-after.js';
 import { storeRows } from './store-rows.js';
 import { strategyTargets } from './strategy.js';
 
@@ -13,9 +12,8 @@ export async function allTargets(): Promise<Target[]> {
   return [
     ...keyApiAnswers(real),
     ...loginApiAnswers(real),
-    ...retryAfterTargets(),
-    ...codesAndIds(real),
+    ...codes(real),
     ...strategyTargets(),
-    ...storeRows(real),
+    ...storeRows(),
   ];
 }

@@ -16,10 +16,10 @@ import {
   secretsOf,
   settled,
 } from '../support/checks.js';
+import { type Target, target } from '../support/fuzz.js';
 import { mutated } from '../support/mutations.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { answering, ServiceInMemory } from '../support/service-in-memory.js';
-import { type Target, target } from '../support/target.js';
 import { wireAnswer } from '../support/wire-answer.js';
 
 const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> = {

@@ -1,62 +1,26 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import Keyv from 'keyv';
-import { type AccessToken, EncryptedTokenStore, KeyApi, type TokenStore } from 'marketgate';
+import { type AccessToken, EncryptedTokenStore, type TokenStore } from 'marketgate';
 import { KeyvTokenStore } from 'marketgate/keyv';
-import { RedisCache, RedisTokenStore } from 'marketgate/redis';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { RedisTokenStore } from 'marketgate/redis';
 import { checkError, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
-import { mutated } from '../support/mutations.js';
-import type { RealAnswers } from '../support/real-answers.js';
-import { answering, ServiceInMemory } from '../support/service-in-memory.js';
-import { type Target, target } from '../support/target.js';
+import { type Target, target } from '../support/fuzz.js';
+import { edit, edited, mutated, plain } from '../support/mutations.js';
 
-const SECRETS = secretsOf('apiKey', 'code', 'accessToken');
+const SECRETS = secretsOf('accessToken');
 const NOW = 1_800_000_000_000;
 const clock = () => NOW;
 const TOKEN: AccessToken = { value: SECRET.accessToken, issuedAt: NOW, expiresAt: NOW + 3_600_000 };
 const USER = 'mira';
 const KEYS = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)];
 
-/** What was shared, and under which names it was looked for. */
-class Recorder extends MemorySharedCache {
-  readonly looked = new Set<string>();
-
-  override read(key: string): ReturnType<MemorySharedCache['read']> {
-    this.looked.add(key);
-    return super.read(key);
-  }
-}
-
-interface SharedEntry {
-  readonly value: string;
-  readonly order: number;
-  readonly expiresAt: number;
-}
-
-/**
- * As much of a node-redis client as these stores use, with one row that the test writes, and one of the
- * shared cache under all names but some.
- */
-function redisWith(
-  row: unknown,
-  sharedAt: (key: string) => SharedEntry | undefined = () => undefined,
-): ConstructorParameters<typeof RedisTokenStore>[0]['client'] {
+/** As much of a node-redis client as the store uses, with one row that the test writes. */
+function redisWith(row: unknown): ConstructorParameters<typeof RedisTokenStore>[0]['client'] {
   const nothing = async () => null;
-  const time = [String(NOW / 1000), '9'];
-  const run = async (_script: string, { keys: [key = ''] }: { keys: string[] }) => {
-    const shared = sharedAt(key);
-    return shared === undefined
-      ? [null, -2, ...time]
-      : [`${shared.order}:${shared.value}`, shared.expiresAt - NOW, ...time];
-  };
   const client = {
-    isOpen: true,
-    isReady: true,
-    get: async () => row,
-    set: async () => 'OK',
-    del: async () => 1,
-    ...{ eval: run, publish: nothing, subscribe: nothing, pTTL: nothing, connect: nothing },
+    ...{ isOpen: true, isReady: true, get: async () => row, set: async () => 'OK', del: nothing },
+    ...{ eval: nothing, publish: nothing, subscribe: nothing, pTTL: nothing, connect: nothing },
     ...{ duplicate: () => client, on: () => client, once: () => client },
   };
   return client as never;
@@ -99,21 +63,11 @@ async function checkRow(store: TokenStore, expected: AccessToken | undefined): P
   checkPrototypes();
 }
 
-/** Change a text somewhere; `undefined` leaves it. */
-const edit = fc.option(
-  fc.record({ at: fc.nat(600), with: fc.string({ maxLength: 2 }), cut: fc.nat(3) }),
-  { nil: undefined, freq: 8 },
-);
-type Edit = { at: number; with: string; cut: number } | undefined;
-const edited = (text: string, change: Edit): string =>
-  change === undefined
-    ? text
-    : text.slice(0, change.at % text.length) +
-      change.with +
-      text.slice((change.at % text.length) + change.cut);
+/** An edit; `undefined` changes nothing. */
+const change = fc.option(edit, { nil: undefined, freq: 8 });
 
-/** Rows of stores and of the shared cache that were corrupted, or written by somebody else. */
-export const storeRows = (answers: RealAnswers): Target[] => [
+/** Rows of stores that were corrupted, or written by somebody else. */
+export const storeRows = (): Target[] => [
   target('stores:redis-row', 'a row of RedisTokenStore', () =>
     fc.asyncProperty(rows, async (row) => {
       await checkRow(new RedisTokenStore({ client: redisWith(row), clock }), tokenIn(row));
@@ -134,7 +88,7 @@ export const storeRows = (answers: RealAnswers): Target[] => [
   ),
   target('stores:encrypted-row', 'a row of EncryptedTokenStore', () =>
     fc.asyncProperty(
-      edit,
+      change,
       fc.constantFrom(USER, 'noah'),
       fc.nat(2),
       async (change, owner, later) => {
@@ -149,7 +103,7 @@ export const storeRows = (answers: RealAnswers): Target[] => [
         );
         await store.set(owner, TOKEN);
         const row = inner.get(owner) as AccessToken;
-        const value = edited(row.value, change);
+        const value = change ? edited(row.value, change) : row.value;
         inner.set(USER, { ...row, value, expiresAt: row.expiresAt + later });
         const result = await settled(store.get(USER));
         assert.ok('value' in result, 'a corrupt row is no row, not a failure');
@@ -163,59 +117,4 @@ export const storeRows = (answers: RealAnswers): Target[] => [
       },
     ),
   ),
-  target('cache:shared-row', 'a row of the shared cache', () =>
-    fc.asyncProperty(edit, fc.boolean(), fc.boolean(), async (change, isMoved, isRedis) => {
-      const shared = new Recorder(clock);
-      const body = JSON.stringify(answers.purchase[0]);
-      const yes = (code: string): unknown => JSON.parse(body.replace(SECRET.code, code));
-      const refusal = () => ({ status: 'error', msg: 'Invalid purchase code' });
-      const askedBy = (says: (code: string) => unknown, cache: object, code: string) => {
-        const dispatcher = new ServiceInMemory(({ path }) =>
-          answering(path.startsWith('/api/account') ? answers.account[0] : says(code)),
-        );
-        const keyApi = new KeyApi({
-          baseUrl: 'https://market.example',
-          apiKey: SECRET.apiKey,
-          dispatcher,
-          clock,
-          retries: 0,
-          cache: { max: 4, maxInvalid: 4, ...cache },
-        });
-        return { keyApi, answer: settled(keyApi.validatePurchase(code)) };
-      };
-      const first = askedBy(yes, { shared }, isMoved ? 'another-code-1' : SECRET.code);
-      await first.answer;
-      const [[beginning, generation] = [''], [name, row] = ['']] = shared.rows;
-      assert.ok(row !== undefined, 'the answer was not shared');
-      const value = edited(row.value, change);
-      // What else is looked for there is as it was.
-      const rowAt = (key: string): SharedEntry | undefined => {
-        if (key.endsWith(beginning)) return generation;
-        const isElsewhere = shared.looked.has(key.slice(key.lastIndexOf(':') + 1));
-        return isElsewhere && !key.endsWith(name) ? undefined : { ...row, value };
-      };
-      const corrupt = isRedis
-        ? new RedisCache({ client: redisWith(undefined, rowAt) })
-        : Object.assign(new MemorySharedCache(clock), {
-            read: async (key: string) => {
-              const { value, order, expiresAt } = rowAt(key) ?? { order: 0, expiresAt: NOW };
-              return { value, order, ttl: expiresAt - NOW, now: NOW * 1000 + 9 };
-            },
-          });
-      const second = askedBy(refusal, { shared: corrupt }, SECRET.code);
-      const result = await second.answer;
-      assert.ok('value' in result, 'a corrupt row is no row, not a failure');
-      const isGood = !isMoved && plain(value) === plain(row.value);
-      if (result.value !== null) assert.ok(isGood, 'who can write there granted a purchase');
-      else assert.ok(value !== row.value || isMoved, 'a good row was not read');
-      await Promise.all([first.keyApi.close(), second.keyApi.close()]);
-    }),
-  ),
 ];
-
-/** The bytes that a text of base64 parts stands for: its last characters hold bits without meaning. */
-const plain = (text: string): string =>
-  text
-    .split('.')
-    .map((part) => Buffer.from(part, 'base64url').toString('latin1'))
-    .join('.');

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import express5 from 'express';
 import express4 from 'express4';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { faultsInBothLooks } from '../../support/axe.js';
 import { Browser } from '../../support/browser.js';
@@ -11,17 +10,14 @@ import {
   accept,
   choose,
   eventually,
-  gate,
   heading,
-  inApp,
   isAnswered,
   logIn,
   MINUTE,
   MIRA,
-  type Mode,
+  MODES,
   type Options,
   open,
-  type Person,
   path,
   show,
   TOMAS,
@@ -29,12 +25,7 @@ import {
   who,
 } from '../../support/login-app.js';
 
-/** Every version and every way to keep who is logged in, but not each with each. */
-const pairs: [Mode, typeof express5][] = [
-  ['session', express5],
-  ['cookie', express4],
-];
-const otherPairs: [Mode, typeof express5][] = [
+const otherModes: typeof MODES = [
   ['session', express4],
   ['cookie', express5],
 ];
@@ -73,57 +64,7 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
     },
   );
 
-  describe.each(pairs)('%s: the same person in two tabs', (mode, express) => {
-    /** Two logins under way, both at the marketplace's last question. */
-    async function twoTabs(more: Partial<Options> = {}) {
-      const opened = await open({ mode, express, ...more });
-      const { origin, context, page: first } = opened;
-      const second = await context.newPage();
-      await first.goto(`${origin}/account?first`);
-      await second.goto(`${origin}/account?second`);
-      for (const tab of [first, second]) {
-        await choose(tab, MIRA);
-        await tab.locator('button[value=accept]').waitFor();
-      }
-      return { ...opened, first, second };
-    }
-
-    it('one after the other: the first goes on, and the second is led on', async () => {
-      const opened = await twoTabs();
-      const { first, second } = opened;
-      await accept(first);
-      await inApp(first, opened);
-      // Where the login leads that was started last: nothing that the service sends back tells the
-      // tabs apart.
-      expect([path(first), await who(first)]).toEqual(['/account?second', MIRA.name]);
-      await accept(second);
-      await inApp(second, opened);
-      // What other tabs had begun ends with the login, so that no stranger's callback finds an attempt.
-      expect([path(second), await who(second)]).toEqual(['/', MIRA.name]);
-    });
-
-    // One auth_key per app and user is alive: the second tab's makes the first tab's invalid.
-    it('a tab whose key died meanwhile fails, and the other still logs in', async () => {
-      const gates = [gate(), gate()];
-      const opened = await twoTabs({ beforeCallback: (n) => gates[n - 1]?.opened });
-      const { origin, first, second, callbacks } = opened;
-      const clicks = [accept(first)];
-      await eventually(() => expect(callbacks).toHaveLength(1));
-      clicks.push(accept(second));
-      await eventually(() => expect(callbacks).toHaveLength(2));
-      gates[0]?.open();
-      await inApp(first, opened);
-      expect([await heading(first), await who(first)]).toEqual(['Not logged in', 'nobody']);
-      gates[1]?.open();
-      await inApp(second, opened);
-      expect(await who(second)).toBe(MIRA.name);
-      await Promise.all(clicks);
-      await first.goto(`${origin}/account`);
-      expect(await who(first)).toBe(MIRA.name);
-    });
-  });
-
-  it.each(otherPairs)(
+  it.each(otherModes)(
     '%s: going back, opening the callback again, reloading it',
     async (mode, express) => {
       const opened = await open({ mode, express });
@@ -147,7 +88,7 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
     },
   );
 
-  it.each(pairs)(
+  it.each(MODES)(
     '%s: what is loaded ahead spends nothing, and starts no login',
     async (mode, express) => {
       const { origin, page, ahead, exchanges } = await open({ mode, express });
@@ -177,62 +118,6 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       expect(exchanges()).toBe(1);
     },
   );
-
-  it.each(otherPairs)(
-    '%s, cookies blocked: says so, and goes round in no circle',
-    async (mode, express) => {
-      const opened = await open({ mode, express, cookiesBlocked: true });
-      const { origin, page, callbacks, exchanges } = opened;
-      await logIn(page, `${origin}/account`);
-      await inApp(page, opened);
-      expect(await page.locator('#why').textContent()).toContain('allow cookies for this site');
-      // Consented by now: the whole way is redirects, and ends.
-      expect((await page.goto(`${origin}/account`))?.status()).toBe(403);
-      expect([callbacks.map(({ status }) => status), exchanges()]).toEqual([[403, 403], 0]);
-      opened.options.cookiesBlocked = false;
-      await page.goto(`${origin}/account`);
-      expect([path(page), await who(page)]).toEqual(['/account', MIRA.name]);
-    },
-  );
-
-  describe.each(pairs)('%s: a callback that a stranger sent', (mode, express) => {
-    it('to who has a login under way, with confirm: asks in the stranger’s name', async () => {
-      const opened = await open({ mode, express, confirm: true });
-      const { origin, page, context, exchanges, strangersCallback } = opened;
-      const asked = async (tab: Page, { name }: Person) =>
-        expect(await heading(tab)).toContain(`Continue as ${name}`);
-      await page.goto(`${origin}/account`);
-      await choose(page, MIRA);
-      await page.locator('button[value=accept]').waitFor();
-      const mail = await context.newPage();
-      await mail.goto(await strangersCallback());
-      await asked(mail, TOMAS);
-      // By keyboard.
-      for (const key of ['Tab', 'Tab', 'Space']) await mail.keyboard.press(key);
-      await mail.waitForURL(/answer=cancel/);
-      expect(await mail.locator('#why').textContent()).toContain('nobody was logged in');
-      expect(await who(mail)).toBe('nobody');
-      // The login under way is over as well, for its attempt is; a new one succeeds.
-      await accept(page);
-      await inApp(page, opened);
-      expect(await heading(page)).toBe('Not logged in');
-      await page.goto(`${origin}/account`);
-      await asked(page, MIRA);
-      await page.getByRole('button', { name: 'Continue' }).click();
-      await page.waitForURL(`${origin}/account`);
-      expect(await who(page)).toBe(MIRA.name);
-      // Who is logged in, and has another login under way, is asked as well.
-      const callback = await strangersCallback();
-      await page.request.get(`${origin}/login`, { maxRedirects: 0 });
-      await mail.goto(callback);
-      await asked(mail, TOMAS);
-      expect(exchanges()).toBe(3);
-      await mail.getByRole('button', { name: 'Not me' }).click();
-      await mail.waitForURL(/answer=cancel/);
-      await page.goto(`${origin}/account`);
-      expect(await who(page)).toBe(MIRA.name);
-    });
-  });
 
   describe('"Continue as NAME?"', () => {
     async function asked(options: Options, person = MIRA) {

@@ -1,19 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApp } from '../../../examples/downloads/app.js';
 import { LicenceStore } from '../../../examples/downloads/licences.js';
 import { Browser, type Visit } from '../../support/browser.js';
+import { newPath } from '../../support/new-path.js';
 import { openShop } from '../../support/shop.js';
 
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 
 async function open() {
   const shop = await openShop();
-  const folder = await mkdtemp(join(tmpdir(), 'marketgate-downloads-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, 'licences.json');
+  const file = newPath('licences.json');
   const { keyApi, loginApi, sandbox } = shop;
   const app = createApp({
     ...{ keyApi, loginApi, clock: sandbox.clock, secret: 'for-the-tests-only' },

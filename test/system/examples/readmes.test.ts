@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { runExample } from './run-example.js';
@@ -88,7 +89,8 @@ describe.skipIf(!CURL)('the curl commands of the README of', () => {
       .join('\n')
       .replace(/http:\/\/[\w.]+:3000/g, origin)
       .replace(/http:\/\/[\w.]+:9464/, metrics);
-    const answers = (await shell(script)).split(/\n?---\n/).slice(0, -1);
+    const { stdout } = await promisify(execFile)('sh', ['-eu', '-c', script]);
+    const answers = stdout.split(/\n?---\n/).slice(0, -1);
     expect(answers).toEqual(expected.printed.map((printed) => expect.stringMatching(printed)));
     if (expected.login) {
       const [start, end] = expected.login;
@@ -96,20 +98,3 @@ describe.skipIf(!CURL)('the curl commands of the README of', () => {
     }
   });
 });
-
-it.each([
-  ['storefront', /The shop is at (\S+)/],
-  ['downloads', /Your files are at ([^\s;]+)/],
-])('%s starts, with its style sheet', async (example, ready) => {
-  const origin = await runExample(`${example}/server.ts`, { PORT: '0' }).prints(ready);
-  for (const path of ['', 'assets/style.css']) {
-    expect((await fetch(`${origin}${path}`)).status).toBe(200);
-  }
-});
-
-const shell = (command: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    execFile('sh', ['-eu', '-c', command], (error, stdout) =>
-      error ? reject(error) : resolve(stdout),
-    );
-  });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,21 +7,6 @@ import { inject, onTestFinished } from 'vitest';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Longer than an example waits for requests in progress when it ends. */
 const PATIENCE = 7000;
-
-/** An example in a separate process. */
-export interface RunningExample {
-  readonly child: ChildProcess;
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | string | null>;
-  /** What it printed to both streams. */
-  output(): string;
-  /** What it printed to stderr. */
-  errors(): string;
-  /** The first match of what it prints: the first group, or all of it. */
-  prints(pattern: RegExp): Promise<string>;
-  /** Ends it in good order; kills it when that takes too long. */
-  end(): Promise<void>;
-}
 
 type Env = Readonly<Record<string, string>>;
 
@@ -46,7 +31,10 @@ function untilTestEnds(running: RunningExample): RunningExample {
   return running;
 }
 
-function start(args: readonly string[], cwd: string, env: Env): RunningExample {
+/** An example in a separate process. */
+export type RunningExample = ReturnType<typeof start>;
+
+function start(args: readonly string[], cwd: string, env: Env) {
   // Of this process only what a shell would have: no NODE_ENV=test, no MARKETPLACE_… of a developer.
   const { PATH = '', HOME = '', TMPDIR } = process.env;
   const child = spawn(process.execPath, args, {
@@ -65,10 +53,12 @@ function start(args: readonly string[], cwd: string, env: Env): RunningExample {
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   return {
     child,
+    /** Its exit code, or the signal that ended it. */
     ended,
-    output: () => texts.all,
+    /** What it printed to stderr. */
     errors: () => texts.err,
-    async prints(pattern) {
+    /** The first match of what it prints: the first group, or all of it. */
+    async prints(pattern: RegExp): Promise<string> {
       for (;;) {
         const found = pattern.exec(texts.all);
         if (found) return found[1] ?? found[0];
@@ -76,7 +66,8 @@ function start(args: readonly string[], cwd: string, env: Env): RunningExample {
         await Promise.race([once(child, 'printed'), ended]);
       }
     },
-    async end() {
+    /** Ends it in good order; kills it when that takes too long. */
+    async end(): Promise<void> {
       child.kill('SIGTERM');
       const tooLong = setTimeout(() => child.kill('SIGKILL'), PATIENCE);
       await ended;

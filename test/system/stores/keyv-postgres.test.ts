@@ -7,9 +7,9 @@ import { describeTokenStore } from 'marketgate/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { HandClock, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
-import { type Postgres, startPostgres } from './postgres.js';
+import { startPostgres } from './postgres.js';
 
-let postgres: Postgres;
+let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let keyv: Keyv;
 
 beforeAll(async () => {

@@ -1,18 +1,8 @@
 import { PGlite } from '@electric-sql/pglite';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 
-/** A PostgreSQL on a loopback port, in this process and in memory. */
-export interface Postgres {
-  readonly uri: string;
-  readonly db: PGlite;
-  /** Cuts all connections and takes no new ones. */
-  stop(): Promise<void>;
-  /** Stops, and gives back the memory. */
-  close(): Promise<void>;
-}
-
-/** Starts one: real SQL over a real socket, and no server to install. */
-export async function startPostgres(): Promise<Postgres> {
+/** A PostgreSQL on a loopback port, in this process and in memory: real SQL, and no server to install. */
+export async function startPostgres() {
   const db = await PGlite.create();
   const server = new PGLiteSocketServer({ db, host: '127.0.0.1', port: 0, maxConnections: 20 });
   await server.start();
@@ -24,8 +14,10 @@ export async function startPostgres(): Promise<Postgres> {
   return {
     uri: `postgresql://postgres:postgres@${server.getServerConn()}/postgres`,
     db,
+    /** Cuts all connections and takes no new ones. */
     stop,
-    close: async () => {
+    /** Stops, and gives back the memory. */
+    close: async (): Promise<void> => {
       await stop();
       await db.close();
     },

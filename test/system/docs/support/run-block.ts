@@ -4,28 +4,11 @@ import { dirname, join } from 'node:path';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
 import { ROOT } from './pages.js';
 
-const LONGEST = 60_000;
 /** Puts a program on a free port. */
 export const PRELOAD = join(ROOT, 'test/system/docs/support/preload.cjs');
 
-/** A running program of a page, and its sandbox. */
-export interface Running {
-  readonly sandbox: Sandbox;
-  /** Where the program listens; rejects when it ends before. */
-  readonly origin: () => Promise<string>;
-  /** All that it has printed, once it has ended by itself with exit code 0. */
-  readonly printed: () => Promise<string>;
-  /** What it has printed so far. */
-  readonly output: () => string;
-  /** Asks the program. */
-  readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>;
-  /** The file that runs. */
-  readonly file: string;
-  /** Its variables, without those of the sandbox. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The seeded code of a kind. */
-  readonly code: (kind: SandboxCode['kind']) => string;
-}
+/** A running program of a page, and its sandbox; `file` is what runs. */
+export type Running = ReturnType<typeof runningOf> & { readonly file: string };
 
 /** How a program is run, with the variables of the sandbox. */
 export interface RunOptions {
@@ -58,6 +41,9 @@ export async function runBlock(
   const variables = await variablesOf(sandbox);
   const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
     cwd: dirname(file),
+    // Ahead of the test's own limit, which would not show what it has printed.
+    timeout: 55_000,
+    killSignal: 'SIGKILL',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       ...withoutVitest(process.env),
@@ -71,7 +57,7 @@ export async function runBlock(
   try {
     await check({ ...runningOf(child, sandbox, env), file });
   } finally {
-    if (child.exitCode === null) {
+    if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
@@ -80,11 +66,7 @@ export async function runBlock(
   }
 }
 
-function runningOf(
-  child: ChildProcess,
-  sandbox: Sandbox,
-  env: Readonly<Record<string, string>>,
-): Omit<Running, 'file'> {
+function runningOf(child: ChildProcess, sandbox: Sandbox, env: Readonly<Record<string, string>>) {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
@@ -101,44 +83,34 @@ function runningOf(
     });
   });
   const origin = () =>
-    inTime(
-      Promise.race([
-        listening,
-        ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}:\n${output}`))),
-      ]),
-      () => `it does not listen:\n${output}`,
-    );
+    Promise.race([
+      listening,
+      ended.then(([code]) => Promise.reject(new Error(`it ended with ${code}:\n${output}`))),
+    ]);
   return {
     sandbox,
+    /** Its variables, without those of the sandbox. */
     env,
+    /** Where the program listens; rejects when it ends before. */
     origin,
+    /** What it has printed so far. */
     output: () => output,
-    async printed() {
-      const [code] = await inTime(ended, () => `it does not end:\n${output}`);
+    /** All that it has printed, once it has ended by itself with exit code 0. */
+    async printed(): Promise<string> {
+      const [code] = await ended;
       if (code !== 0) throw new Error(`it ended with ${code}:\n${output}`);
       return output;
     },
-    async get(path, headers = {}) {
+    async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
     },
-    code(kind) {
+    /** The seeded code of a kind. */
+    code(kind: SandboxCode['kind']): string {
       const found = sandbox.codes.find((each) => each.kind === kind);
       if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
       return found.code;
     },
   };
-}
-
-async function inTime<T>(promise: Promise<T>, words: () => string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(words())), LONGEST);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Without vitest's variables, which would make tools believe that the program is a test. */

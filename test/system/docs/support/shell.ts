@@ -6,14 +6,8 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { PRELOAD, runBlock } from './run-block.js';
 
-/** A command of a page, and what stands behind it: `# 402 purchase_required`. */
-export interface Command {
-  readonly line: string;
-  readonly expected: string;
-}
-
-/** The commands of a block, a line each. */
-export const commandsOf = (block: string): Command[] =>
+/** The commands of a block, a line each, and what stands behind them: `# 402 purchase_required`. */
+export const commandsOf = (block: string) =>
   block
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -24,7 +18,7 @@ export const commandsOf = (block: string): Command[] =>
 
 /** A shell in which `npx marketgate` is the built package. */
 const npx = () => {
-  const cli = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.js');
+  const cli = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.cjs');
   return `npx() { if [ "$1" = marketgate ]; then shift; exec "${process.execPath}" --require "${PRELOAD}" "${cli}" "$@"; fi; command npx "$@"; }`;
 };
 

@@ -29,9 +29,8 @@ export class Bench {
     const [redis, service] = await Promise.all([sharedRedis(), CountingService.start()]);
     const { port } = redis;
     const proxies = await Promise.all(Array.from({ length: count }, () => TcpProxy.start(port)));
-    const given = { apiKey: 'key-of-the-shop', guessLimit: 5, limits: {}, ...options };
     const fleet = await TestFleet.start(
-      { ...given, serviceUrl: service.url },
+      { ...options, serviceUrl: service.url },
       Array.from({ length: processes }, (_, n) => (proxies[n % count] ?? redis).url),
       skews,
     );

@@ -1,19 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import {
-  EncryptedTokenStore,
-  errorHandler,
-  KeyApi,
-  requirePurchase,
-  type TokenStore,
-} from 'marketgate';
-import {
-  RedisCache,
-  RedisGuessLimit,
-  type RedisStoreOptions,
-  RedisTokenStore,
-} from 'marketgate/redis';
+import { errorHandler, KeyApi, requirePurchase } from 'marketgate';
+import { RedisCache, RedisGuessLimit, type RedisStoreOptions } from 'marketgate/redis';
 import { Agent } from 'undici';
 import { CLIENTS } from '../../../support/redis-server.js';
 import type { MemberSettings } from './commands.js';
@@ -21,11 +10,8 @@ import type { MemberSettings } from './commands.js';
 /** What a process of the fleet is made of: as an app would put it together. */
 export interface Member {
   readonly keyApi: KeyApi;
-  readonly tokens: TokenStore;
   /** Its own Express app: a route behind the guard, whose visitors are told apart by a header. */
   readonly url: string;
-  /** Takes the place of the clock, from then on. */
-  setNow(now: number): void;
   close(): Promise<void>;
 }
 
@@ -46,22 +32,17 @@ class LongLocks extends RedisCache {
 export async function createMember(settings: MemberSettings): Promise<Member> {
   const { client, close } = await CLIENTS[settings.client](settings.redisUrl);
   const timeout = settings.isPatient ? 60_000 : undefined;
-  let now: number | undefined;
   // Many connections, or the requests of a crowd would wait for each other and not for Redis.
   const dispatcher = new Agent({ connections: 64 });
   const keyApi = new KeyApi({
     baseUrl: settings.serviceUrl,
-    apiKey: settings.apiKey,
-    clock: () => now ?? Date.now() + (settings.skew ?? 0),
+    apiKey: 'key-of-the-shop',
+    clock: () => Date.now() + (settings.skew ?? 0),
     retries: 0,
     timeout,
     dispatcher,
-    cache: {
-      shared: new LongLocks({ client, timeout }, settings.lockFactor ?? 1),
-      ...settings.limits,
-    },
+    cache: { shared: new LongLocks({ client, timeout }, settings.lockFactor ?? 1) },
   });
-  const plain = new RedisTokenStore({ client, timeout });
   const app = express();
   app.get(
     '/guarded',
@@ -69,8 +50,7 @@ export async function createMember(settings: MemberSettings): Promise<Member> {
       guessLimit: new RedisGuessLimit({
         client,
         timeout,
-        limit: settings.guessLimit,
-        windowMs: 60_000,
+        limit: 5,
         keyGenerator: (req) => req.get('x-visitor') ?? '',
       }),
     }),
@@ -81,13 +61,7 @@ export async function createMember(settings: MemberSettings): Promise<Member> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     keyApi,
-    tokens: settings.tokenKey
-      ? new EncryptedTokenStore(plain, { keys: [settings.tokenKey] })
-      : plain,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/guarded`,
-    setNow(time) {
-      now = time;
-    },
     async close() {
       await keyApi.close();
       await dispatcher.destroy();

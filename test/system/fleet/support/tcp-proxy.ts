@@ -6,8 +6,6 @@ export class TcpProxy {
   readonly #sockets = new Set<Socket>();
   #target: number;
   #isOpen = true;
-  /** Milliseconds by which each answer is late. */
-  delay = 0;
 
   private constructor(target: number) {
     this.#target = target;
@@ -64,11 +62,6 @@ export class TcpProxy {
         other.destroy();
       });
     }
-    from.on('data', (chunk) => to.write(chunk));
-    to.on('data', (chunk) => {
-      if (this.delay === 0) from.write(chunk);
-      // All by the same time, so they stay in their order.
-      else setTimeout(() => from.write(chunk), this.delay);
-    });
+    from.pipe(to).pipe(from);
   }
 }

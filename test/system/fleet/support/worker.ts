@@ -1,7 +1,5 @@
-import { type AccessToken, isMarketgateError } from 'marketgate';
 import { Pool } from 'undici';
-import type { Handlers, Order, Reply, TokenAnswer } from './commands.js';
-import { Load } from './load.js';
+import type { Handlers, Order, Reply } from './commands.js';
 import { createMember, type Member } from './member.js';
 import { noOutcomes, note, wordsFor } from './outcomes.js';
 
@@ -28,30 +26,21 @@ let handlers: Partial<Handlers> = {
 };
 
 function handlersOf(member: Member): Partial<Handlers> {
-  const { keyApi, tokens, url, setNow } = member;
+  const { keyApi, url } = member;
   const crowd = new Pool(new URL(url).origin, { connections: 250 });
-  const load = new Load(keyApi, tokens);
 
   const askClient = async (code: string, fresh = false): Promise<'yes' | 'no'> =>
     (await keyApi.validatePurchase(code, { fresh })) === null ? 'no' : 'yes';
-  const visit = async (code: string, visitor: string): Promise<number> => {
-    const { statusCode, body } = await crowd.request({
-      method: 'GET',
-      path: '/guarded',
-      headers: { 'x-purchase-code': code, 'x-visitor': visitor },
-    });
-    await body.dump();
-    return statusCode;
-  };
   const askGuard = async (code: string): Promise<'yes' | 'no'> => {
-    const status = await visit(code, code);
-    if (status >= 500 || status === 429) throw new Error(`status ${status}`);
-    return status === 200 ? 'yes' : 'no';
+    const headers = { 'x-purchase-code': code, 'x-visitor': code };
+    const { statusCode, body } = await crowd.request({ method: 'GET', path: '/guarded', headers });
+    await body.dump();
+    if (statusCode >= 500 || statusCode === 429) throw new Error(`status ${statusCode}`);
+    return statusCode === 200 ? 'yes' : 'no';
   };
 
   return {
     async end() {
-      await load.stop();
       await crowd.destroy();
       await member.close();
     },
@@ -63,15 +52,12 @@ function handlersOf(member: Member): Partial<Handlers> {
       );
       return outcomes;
     },
-    async traffic({ now, codes }) {
-      setNow(now);
-      const outcomes = noOutcomes();
+    async traffic({ codes }) {
       const waiting = codes.values();
       const one = async (): Promise<void> => {
-        for (const code of waiting) await note(outcomes, () => askClient(code));
+        for (const code of waiting) await askClient(code);
       };
       await Promise.all(Array.from({ length: AT_ONCE }, one));
-      return outcomes;
     },
     async peek({ code }) {
       const known = keyApi.peekPurchase(code);
@@ -86,27 +72,8 @@ function handlersOf(member: Member): Partial<Handlers> {
     async forgotten({ code }) {
       while (keyApi.peekPurchase(code) !== undefined) await nextLook();
     },
-    visit: ({ code, visitor }) => visit(code, visitor),
-    async startLoad({ name, hot, user }) {
-      load.start(name, hot, user);
-    },
-    load: async () => load.outcomes,
-    stopLoad: () => load.stop(),
-    async setToken({ user, value }) {
-      const issuedAt = Date.now();
-      const token = { value, issuedAt, expiresAt: issuedAt + 3_600_000 };
-      return answerOf(tokens.set(user, token).then(() => undefined));
-    },
-    getToken: ({ user }) => answerOf(tokens.get(user)),
-    claim: async ({ name }) => (await tokens.claim?.(name, 60_000)) ?? false,
   };
 }
-
-const answerOf = (call: Promise<AccessToken | undefined>): Promise<TokenAnswer> =>
-  call.then(
-    (token) => (token ? { value: token.value } : {}),
-    (error: unknown) => ({ error: isMarketgateError(error) ? error.code : wordsFor(error) }),
-  );
 
 const nextLook = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 

@@ -13,9 +13,9 @@ import {
 } from 'marketgate';
 import { fakeResponse } from '../../support/fake-response.js';
 import { checkError, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
+import { type Target, target } from '../support/fuzz.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { answering, ServiceInMemory } from '../support/service-in-memory.js';
-import { type Target, target } from '../support/target.js';
 
 const SECRETS = secretsOf('apiKey', 'code');
 const NOW = 1_800_000_000_000;
@@ -82,18 +82,14 @@ function codeByContract(value: unknown): string | 'absent' | 'refused' | 'open' 
   return /^[A-Za-z0-9-]{8,128}$/.test(plain) ? plain : 'refused';
 }
 
-/** What the guard does with whatever comes as a code, and what the clients do with any id. */
-export const codesAndIds = (real: RealAnswers): Target[] => {
+/** What the guard does with whatever comes as a code. */
+export const codes = (real: RealAnswers): Target[] => {
   const purchase = answering(real.purchase[0]);
-  const { item } = real.item[0] as { item: object };
   const no = answering({ status: 'error', msg: 'Invalid purchase code' });
   const shop = (): { keyApi: KeyApi; service: ServiceInMemory } => {
     const service = new ServiceInMemory((request) => {
       const { path } = request;
       if (path.startsWith('/api/account')) return answering(real.account[0]);
-      if (path.startsWith('/api/items/item')) {
-        return answering({ item: { ...item, id: Number(request.parameter('item_id')) } });
-      }
       return request.parameter('purchase_code') === SECRET.code ? purchase : no;
     });
     const keyApi = new KeyApi({
@@ -138,36 +134,6 @@ export const codesAndIds = (real: RealAnswers): Target[] => {
           assert.equal(asked, 0, 'the service was asked');
         checkPrototypes();
       }),
-    ),
-    target('key-api:item-ids', 'what is passed as an item id', () =>
-      fc.asyncProperty(
-        fc.oneof(
-          fc.anything(),
-          fc.double(),
-          fc.integer(),
-          fc.maxSafeNat().map(String),
-          fc.stringMatching(/^[0-9+\-.eExX ]{0,18}$/),
-        ),
-        async (id) => {
-          const { keyApi, service } = shop();
-          const result = await settled(keyApi.getItem(id as number));
-          const isWhole = (value: unknown): boolean =>
-            Number.isSafeInteger(value) && (value as number) >= 0;
-          const isId =
-            typeof id === 'string' ? /^\d{1,16}$/.test(id) && isWhole(Number(id)) : isWhole(id);
-          if (isId) {
-            assert.ok('value' in result);
-            const [asked] = service.requests;
-            const sent = asked?.query.get('item_id');
-            // Not `equal`: -0 is sent as 0.
-            assert.ok(Number(sent) === Number(id), 'another id was asked for');
-          } else {
-            assert.ok('error' in result, 'no id, and yet an answer');
-            assert.equal(checkError(result.error, SECRETS).code, 'item_id_invalid');
-            assert.equal(service.requests.length, 0, 'the service was asked');
-          }
-        },
-      ),
     ),
   ];
 };
