@@ -61,7 +61,13 @@ export function contextOf(req: IncomingMessage, res: ServerResponse): Marketplac
 /** Adds request headers to `Vary`. */
 export function varyOn(res: ServerResponse, headers: readonly string[]): void {
   if (headers.length === 0 || res.headersSent) return;
-  const vary = [res.getHeader('Vary') ?? []].flat().map(String).join(', ');
+  const given = res.getHeader('Vary');
+  // Each guarded request comes here, and few apps have set it before.
+  if (given === undefined) {
+    res.setHeader('Vary', headers.join(', '));
+    return;
+  }
+  const vary = [given].flat().map(String).join(', ');
   const known = vary.toLowerCase().split(/\s*,\s*/);
   const more = headers.filter((name) => !known.includes(name.toLowerCase()));
   if (known.includes('*') || more.length === 0) return;
