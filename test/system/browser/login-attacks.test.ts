@@ -147,7 +147,9 @@ async function attacked(options: Options, where: Where, attack: Attack) {
     await eventually(() => expect(callbacks.some(isAnswered)).toBe(true));
     service.open();
     const tab = await last;
-    await tab.waitForLoadState('networkidle');
+    // Where the callback becomes a page, that page is seen to its end.
+    if (attack.end === undefined || attack.isClicked)
+      await tab.waitForURL(({ origin: at }) => at === origin);
     return tab;
   }
   /** Who is logged in, as a page of the app says. */
