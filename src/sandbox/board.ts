@@ -58,16 +58,12 @@ export const offOr = <T>(
 });
 
 /** A number from 0 to `most`; `initial` (0 by default) is where it starts. */
-export const amount = (
-  about: string,
-  unit: string,
-  { initial = 0, most = Number.MAX_VALUE } = {},
-): Switch<number> => ({
+export const amount = (about: string, unit: string, most: number, initial = 0): Switch<number> => ({
   about,
   unit,
   initial,
   schema: z.number().min(0).max(most),
-  expected: most === Number.MAX_VALUE ? `a number of ${unit}` : `a number from 0 to ${most}`,
+  expected: `a number from 0 to ${most}`,
 });
 
 /**

@@ -20,8 +20,8 @@ export function createClock(base: () => number, onChange: () => void = () => {})
   let offset = 0;
   const now = () => base() + offset;
   const move = (to: number, method?: string) => {
-    if (!Number.isFinite(to)) {
-      throw new TypeError(`clock.${method}: expected a finite number of milliseconds`);
+    if (Number.isNaN(new Date(base() + to).getTime())) {
+      throw new TypeError(`clock.${method}: expected milliseconds within the range of dates`);
     }
     offset = to;
     onChange();

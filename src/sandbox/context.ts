@@ -18,7 +18,7 @@ export interface SandboxOptions {
   clock?: () => number;
   /** Differences from the specification to start with. Default: none. */
   dialect?: Partial<SandboxDialect>;
-  /** The redirect URL of the first app. Default: the seed's, or `/callback` where the browser came from. */
+  /** The redirect URL of the first app. Default: the seed's; without one, the login page asks for it. */
   redirectUrl?: string;
   /**
    * Names under which the console page can be opened, besides localhost, IP addresses and names without a

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { amount, boardOf, offOr, oneOf, onOff, type SettingsOf } from './board.js';
 
+/** In minutes. */
+const TEN_YEARS = 5_256_000;
+
 /** The switches of {@link SandboxDialect}. */
 export const DIALECT = {
   /** Key API. `'http'` (default): errors 401 and 404. `'ok'`: every documented error with HTTP 200. */
@@ -35,8 +38,8 @@ export const DIALECT = {
    */
   rateLimit: offOr(
     'Requests a minute and address (on: 60), then 429',
-    z.number().min(0),
-    ' or a number of requests per minute',
+    z.int().min(0),
+    ' or a whole number of requests per minute',
     true,
     5,
   ),
@@ -56,7 +59,7 @@ export const DIALECT = {
   /** Login API. `'get'`: the exchange reads its fields from the query only, and GET is accepted. */
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
   /** Login API. How many minutes a new access_token lives; 60 by default (spec, Limits). */
-  tokenMinutes: amount('How long a new access_token lives', 'minutes', { initial: 60 }),
+  tokenMinutes: amount('How long a new access_token lives', 'minutes', TEN_YEARS, 60),
   /**
    * Login API. Authorising again while a token lives returns the same token, its life not extended; an
    * expired token that was replaced reads "invalid", not "expired".

@@ -20,9 +20,12 @@ const redirectFault = {
 /** Where a redirect fault leads, and with which status. */
 export interface RedirectFault extends z.infer<z.ZodObject<typeof redirectFault>> {}
 
+/** More cannot be said as a date. */
+const seconds = z.int().min(0).max(1e12);
+
 const rateLimitFault = {
   /** Seconds; default 30. */
-  retryAfter: z.number().min(0).optional(),
+  retryAfter: seconds.optional(),
   /** `'seconds'` (default), or `'http-date'`: a date by the sandbox's clock. */
   form: z.enum(['seconds', 'http-date']).optional(),
 };
@@ -45,14 +48,20 @@ const times: Switch<number | undefined> = {
   about: 'How many requests they hit before they end; empty is no limit',
   unit: 'requests',
   initial: undefined,
-  schema: z.number().min(1),
-  expected: 'a number of requests, at least 1',
+  schema: z.int().min(1),
+  expected: 'a whole number of requests, at least 1',
 };
+
+/** A timer of Node.js that is longer fires at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** It is made in memory. */
+const LARGEST_BOMB = 2 ** 30;
 
 /** The switches of {@link SandboxFaults}. */
 export const FAULTS = {
   /** Milliseconds of real time before anything happens. 0 by default. */
-  latency: amount('Waits before anything happens', 'milliseconds'),
+  latency: amount('Waits before anything happens', 'milliseconds', LONGEST_TIMER),
   /** Never answers. */
   hang: onOff('Never answers'),
   /** Redirects to another host: `true`, a location, or a {@link RedirectFault}. */
@@ -66,14 +75,14 @@ export const FAULTS = {
   /** 429 with `Retry-After`: `true` (30 seconds), a number of seconds, or a {@link RateLimitFault}. */
   rateLimit: offOr(
     'Answers 429 with Retry-After',
-    z.union([z.number().min(0), z.strictObject(rateLimitFault)]),
-    ', a number of seconds or { retryAfter, form }',
+    z.union([seconds, z.strictObject(rateLimitFault)]),
+    ', a whole number of seconds or { retryAfter, form }',
     true,
     { form: 'http-date' },
     1,
   ),
   /** Share of requests, 0 to 1, answered 500. Spread evenly, not by chance: 0.5 fails every second one. */
-  errorRate: amount('Share of requests answered 500, spread evenly', '0 to 1', { most: 1 }),
+  errorRate: amount('Share of requests answered 500, spread evenly', '0 to 1', 1),
   /** An HTML page with HTTP 200. */
   html: onOff('An HTML page with HTTP 200'),
   /** Another content type: `true` is text/html. */
@@ -83,11 +92,20 @@ export const FAULTS = {
   /** Warning text ahead of the JSON. */
   warnings: onOff('Warning text ahead of the JSON'),
   /** The right answer followed by blanks, up to this many bytes in all. 0 by default: off. */
-  oversize: amount('Fills the answer up with blanks to this size', 'bytes'),
+  oversize: {
+    ...amount('Fills the answer up with blanks to this size', 'bytes', Number.MAX_SAFE_INTEGER),
+    schema: z.int().min(0),
+    expected: 'a whole number of bytes',
+  },
   /** A complete HTTP answer whose body is cut in the middle. */
   truncated: onOff('Cuts the body in the middle, in a complete answer'),
   /** A small gzip answer that unpacks to this many bytes; `true` is 64 MiB. */
-  gzipBomb: offOr('Small gzip, large body', z.number().min(1), ' or a number of bytes', true),
+  gzipBomb: offOr(
+    'Small gzip, large body',
+    z.int().min(1).max(LARGEST_BOMB),
+    ` or a whole number of bytes from 1 to ${LARGEST_BOMB}`,
+    true,
+  ),
   /** A body that never ends: as fast as it is read (`true`), or one byte every 50 ms (`'slow'`). */
   endless: oneOf('A body that never ends; or one byte at a time', false, true, 'slow'),
   /** The connection is reset in the middle of the body. */
@@ -166,7 +184,9 @@ export function faultsBeforeAnswer(faults: SandboxFaults, clock: SandboxClock): 
   return (req, res, next) => {
     const settings: Readonly<FaultSettings> = { ...faults };
     const { only, times, ...each } = settings;
-    const isAnyOn = Object.values(each).some((value) => value !== false && value !== 0);
+    const isAnyOn = Object.entries(each).some(
+      ([name, value]) => value !== FAULTS[name as keyof typeof each].initial,
+    );
     const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
     if (!isAnyOn || !isHit) return next();
     if (times === 1) faults.clear();

@@ -94,7 +94,16 @@ describe('the console', () => {
   });
 
   it.each([
-    ['clock', { advance: 'soon' }, 'clock.advance: expected a finite number of milliseconds'],
+    [
+      'clock',
+      { advance: 'soon' },
+      'clock.advance: expected milliseconds within the range of dates',
+    ],
+    [
+      'clock',
+      { advance: '1e300' },
+      'clock.advance: expected milliseconds within the range of dates',
+    ],
     ['refund', { purchase_code: 'x' }, 'purchase_code: there is none with this value'],
     ['purchases', { item_id: '1' }, 'item_id: there is none with this value'],
     ['rotate', { workspace: 'x' }, 'workspace: there is none with this value'],

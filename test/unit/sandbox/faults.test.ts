@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect } from 'vitest';
-import type { SandboxFaults } from '../../../src/sandbox/index.js';
+import { createSandbox, type SandboxFaults } from '../../../src/sandbox/index.js';
 import { exchange, it, newAuthKey, type Running, start } from './support.js';
 
 const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
@@ -35,6 +35,7 @@ describe('each fault', () => {
 
   it.each<[Partial<SandboxFaults>, number, Record<string, string>]>([
     [{ rateLimit: true }, 429, { 'retry-after': '30' }],
+    [{ rateLimit: 0 }, 429, { 'retry-after': '0' }],
     [{ rateLimit: 7 }, 429, { 'retry-after': '7' }],
     [{ rateLimit: { retryAfter: 90 } }, 429, { 'retry-after': '90' }],
     [
@@ -171,6 +172,14 @@ it.each([
   ['errorRate', 1.5],
   ['only', 'everything'],
   ['times', 0],
+  ['times', 1.5],
+  ['latency', 2 ** 31],
+  ['rateLimit', 0.5],
+  ['rateLimit', { retryAfter: 0.5 }],
+  ['rateLimit', { retryAfter: 1e15, form: 'http-date' }],
+  ['oversize', 0.5],
+  ['gzipBomb', 1.5],
+  ['gzipBomb', 1e12],
   ['endless', 'fast'],
   ['oversize', Number.NaN],
   // There is no such switch.
@@ -179,5 +188,16 @@ it.each([
   const { sandbox } = await start();
   const named = { name: 'TypeError', message: expect.stringContaining(`faults.${name}`) };
   const set = () => Object.assign(sandbox.faults, { [name]: value });
+  expect(set).toThrow(expect.objectContaining(named));
+});
+
+it.each([
+  ['rateLimit', 0.5],
+  ['rateLimit', Number.NaN],
+  // No date is that late.
+  ['tokenMinutes', 1e15],
+])('dialect.%s = %j is wrong, and named', async (name, value) => {
+  const set = () => createSandbox({ dialect: { [name]: value } });
+  const named = { name: 'TypeError', message: expect.stringContaining(`dialect.${name}`) };
   expect(set).toThrow(expect.objectContaining(named));
 });
