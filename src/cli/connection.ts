@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
+import { isLoopback } from '../http/client-options.js';
 import { networkFailure } from '../http/failure.js';
 
 /** `warning`: it works, but needs attention. `skipped`: it is not set up, or an earlier check failed. */
@@ -81,7 +82,7 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
     },
     [`${prefix}https`]: () => {
       if (url.startsWith('https:')) return ['ok', 'requests are encrypted'];
-      return /^http:\/\/(localhost|[\w-.]+\.localhost|127\.|\[::1\])/i.test(url)
+      return isLoopback(new URL(url).hostname)
         ? ['skipped', 'plain http that stays on this machine']
         : ['warning', 'plain http: the secrets can be read on the way'];
     },

@@ -12,7 +12,7 @@ import {
   Problem,
   type Status,
 } from './connection.js';
-import { colorsOf, type Io, printable } from './io.js';
+import { colorsOf, type Io, printable, printableJson } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
@@ -53,7 +53,7 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   }
   await Promise.all(clients.map((client) => client.close()));
   const isOk = findings.every(({ status }) => status !== 'wrong');
-  if (json) io.out(JSON.stringify({ ok: isOk, findings }, null, 2));
+  if (json) io.out(printableJson({ ok: isOk, findings }));
   return isOk ? 0 : 1;
 }
 
@@ -164,7 +164,8 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
     } catch (error) {
       throw new Problem(`${url.host}: ${redisProblem(error)}`);
     } finally {
-      client.destroy();
+      // node-redis 4 has only `disconnect`.
+      if (client.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
     }
   },
 });

@@ -72,13 +72,24 @@ export function colorsOf({ color }: Io) {
   };
 }
 
-/** Aligns the columns of some rows; the last column is not padded. */
+/** Aligns the columns of some rows of plain text; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number): number =>
     Math.max(...rows.map((row) => (column < row.length - 1 ? (row[column]?.length ?? 0) : 0)));
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widthOf(column))));
+  const lines = rows.map((row) =>
+    row.map((cell, column) => printable(cell).padEnd(widthOf(column))),
+  );
   return lines.map((cells) => cells.join('  ').trimEnd()).join('\n');
 }
 
-/** Replaces control characters, with which text of the service could move a terminal's cursor. */
+/** Replaces control characters, with which text from elsewhere could move a terminal's cursor. */
 export const printable = (line: string): string => line.replace(/[\p{Cc}\p{Cf}]/gu, ' ');
+
+/** A value as indented JSON. `JSON.stringify` leaves some control characters as they are. */
+export const printableJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );

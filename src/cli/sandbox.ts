@@ -10,6 +10,7 @@ import {
   colorsOf,
   type Io,
   printable,
+  printableJson,
   type RunOptions,
   readFile,
   table,
@@ -54,9 +55,13 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
     .action(async (flags: Flags) => {
       // Called first, so that Ctrl+C also works during the start.
       const stopped = untilStopped();
-      const started = await startSandbox(flags, options);
-      await stopped;
-      await started.close();
+      const sandbox = await makeSandbox(flags, options);
+      try {
+        await startSandbox(sandbox, flags, options);
+        await stopped;
+      } finally {
+        await sandbox.close();
+      }
     });
 
   const control = (name: string, about: string): Command =>
@@ -93,27 +98,38 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
 /** Every switch that a sandbox has. Imports the switches only, not the whole sandbox. */
 const allSwitches = async () => (await import('../sandbox/switches.js')).SWITCHES;
 
-/** Starts a sandbox and prints its settings and codes. The caller closes it. */
-async function startSandbox(flags: Flags, { io, environment }: RunOptions): Promise<Sandbox> {
-  const { port, host, state, redirectUrl, consoleHost: consoleHosts } = flags;
+/** Makes a sandbox with the data and the switches of the flags. */
+async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
+  const { state, redirectUrl = DEFAULT_REDIRECT, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
     state,
-    redirectUrl,
+    redirectUrl: flags.redirectUrl,
     consoleHosts,
     seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
     onRequest: ({ at, method, path, params, status, msg, durationMs }) => {
       const time = new Date(at).toTimeString().slice(0, 8);
       const code = params.purchase_code?.replace('[redacted]', '').trim();
       const answer = [status || 'no answer', msg && `"${msg}"`, `${Math.round(durationMs)} ms`];
-      io.out([time, method, path, code, ...answer].filter(Boolean).join(' '));
+      io.out(printable([time, method, path, code, ...answer].filter(Boolean).join(' ')));
     },
   });
-  // Not as an option: a redirect URL of the state or the seed comes first.
-  sandbox.redirectUrl ??= DEFAULT_REDIRECT;
+  // Not as an option: the redirect URLs of the state or the seed come first.
+  for (const { app_id, redirect_url } of sandbox.data.apps) {
+    if (redirect_url === undefined) sandbox.data.setRedirectUrl(app_id, redirectUrl);
+  }
   setSwitches(sandbox.dialect, 'dialect.', flags.dialect);
   setSwitches(sandbox.faults, 'faults.', flags.fault);
+  return sandbox;
+}
+
+/** Lets a sandbox listen, and prints its settings and codes. The caller closes it, also after an error. */
+async function startSandbox(
+  sandbox: Sandbox,
+  { port, host, saveEnv: envFile }: Flags,
+  { io, environment }: RunOptions,
+): Promise<void> {
   const listening = await sandbox.listen(Number(port || Number.NaN), host).catch(({ code }) => {
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
     const advice = 'choose another with --port, or 0 for any';
@@ -122,7 +138,7 @@ async function startSandbox(flags: Flags, { io, environment }: RunOptions): Prom
   const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
   printStart(sandbox, listening.baseUrl, values, io);
-  if (flags.saveEnv !== undefined) saveEnv(flags.saveEnv, values, io);
+  if (envFile !== undefined) saveEnv(envFile, values, io);
   if (host !== 'localhost' && host !== '::1' && !/^127\.[\d.]+$/.test(host)) {
     const danger = 'can log in there as anybody, read its keys and change its data';
     io.err(`Warning: the sandbox listens on ${host}. Anybody who reaches this machine ${danger}.`);
@@ -131,7 +147,6 @@ async function startSandbox(flags: Flags, { io, environment }: RunOptions): Prom
     const danger = 'its codes and keys are public, and it lets anybody in';
     io.err(`Warning: NODE_ENV is production. The sandbox is for development: ${danger}.`);
   }
-  return sandbox;
 }
 
 type Variables = readonly (readonly [name: string, value: string])[];
@@ -231,6 +246,6 @@ async function changeRunning({ url, json }: Control, changes: object, io: Io): P
   const on = states.filter(([, { value, initial }]) => text(value) !== text(initial));
   const rows = on.map(([name, { value, about }]) => [name, text(value), about]);
   const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
-  if (json) io.out(JSON.stringify(values, null, 2));
+  if (json) io.out(printableJson(values));
   else io.out(rows.length > 0 ? table(rows) : colorsOf(io).dim('No switch is on.'));
 }

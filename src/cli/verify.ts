@@ -3,7 +3,7 @@ import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import { colorsOf, type Io, printable, table, UsageError } from './io.js';
+import { colorsOf, type Io, printableJson, table, UsageError } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
 /**
@@ -31,12 +31,12 @@ export async function verify(
     const purchase = await keyApi.validatePurchase(code);
     // Without the code, because output is often logged.
     const shown = purchase && { ...purchase, purchase_code: undefined };
-    if (json) io.out(JSON.stringify({ valid: purchase !== null, purchase: shown }, null, 2));
+    if (json) io.out(printableJson({ valid: purchase !== null, purchase: shown }));
     else io.out(purchase === null ? refusal(io) : facts(purchase, io));
     return purchase === null ? 1 : 0;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
-    if (json) io.out(JSON.stringify({ valid: null, error: error.toJSON() }, null, 2));
+    if (json) io.out(printableJson({ valid: null, error: error.toJSON() }));
     else io.err(`Could not find out (${error.code}): ${error.message}`);
     return 2;
   } finally {
@@ -56,7 +56,7 @@ function facts(purchase: Purchase, io: Io): string {
     date,
     support: supportOf(purchase),
     downloaded: downloaded === undefined ? undefined : downloaded ? 'yes' : 'no',
-  }).flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]));
+  }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
   return `${colorsOf(io).green('Valid.')}\n${table(rows)}`;
 }
 

@@ -118,7 +118,8 @@ function serviceUrl(owner: string, name: string, value: unknown, allowInsecure: 
   return { origin: url.origin, basePath };
 }
 
-const isLoopback = (hostname: string): boolean =>
+/** @param hostname as in a URL: an IPv6 address in brackets. */
+export const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' ||
   hostname.endsWith('.localhost') ||
   hostname === '[::1]' ||

@@ -73,6 +73,20 @@ describe('marketgate verify', () => {
     },
   );
 
+  it('prints no control characters of the service, in words and as JSON', async () => {
+    const { environment, sandbox } = await service();
+    const { purchase_code } = sandbox.data.addPurchase({
+      item_id: 1042,
+      license_type: 'Regular\x1b[2J\x9b2J\u202e',
+    });
+    for (const flags of [[], ['--json']]) {
+      const { code, out } = await cli(['verify', purchase_code, ...flags], environment);
+      expect(code).toBe(0);
+      expect(out).toContain('Regular');
+      expect(out).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+    }
+  });
+
   it('does not say no when it could not find out, in words and as JSON', async () => {
     const { environment, code } = await service();
     const stopped = { ...environment, MARKETPLACE_BASE_URL: await refusing() };

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { TestAuthority } from './certificates.js';
 import { listen, refusing } from './servers.js';
 import { diagnose } from './support.js';
@@ -14,8 +14,9 @@ describe('doctor asks Redis', () => {
   };
 
   /** Answers each command as Redis does that has this password. */
-  const lookalike = (password: string) =>
+  const lookalike = (password: string, onConnection = (_: Socket): unknown => undefined) =>
     tcp((socket) => {
+      onConnection(socket);
       let isIn = password === '';
       socket.on('data', (chunk) => {
         for (const command of String(chunk).split(/(?=\*\d+\r\n)/)) {
@@ -36,6 +37,28 @@ describe('doctor asks Redis', () => {
     expect((await redis(`redis://127.0.0.1:${await lookalike('')}`)).status).toBe('ok');
     const port = await lookalike('p@ss');
     expect((await redis(`redis://ada:p%40ss@127.0.0.1:${port}/2`)).status).toBe('ok');
+  });
+
+  it('with node-redis 4, whose clients have no destroy(), and hangs up', async () => {
+    const { createClient } = await import('redis');
+    vi.doMock('redis', () => ({
+      createClient(options: Parameters<typeof createClient>[0]) {
+        const client = createClient(options);
+        const disconnect = client.destroy.bind(client);
+        return Object.assign(client, { destroy: undefined, disconnect: async () => disconnect() });
+      },
+    }));
+    onTestFinished(() => vi.doUnmock('redis'));
+    const sockets: Socket[] = [];
+    const port = await lookalike('', (socket) => sockets.push(socket));
+    expect(await redis(`redis://127.0.0.1:${port}`)).toMatchObject({
+      status: 'ok',
+      detail: `127.0.0.1:${port} answers`,
+    });
+    expect(sockets).toHaveLength(1);
+    await expect.poll(() => sockets[0]?.readyState).not.toBe('open');
+    const gone = await redis(await refusing().then((url) => url.replace('http:', 'redis:')));
+    expect(gone.detail).toContain('the connection was refused');
   });
 
   it('that requires a password, or refuses it; which is not repeated', async () => {

@@ -1,5 +1,6 @@
 import { createServer as createHttpsServer } from 'node:https';
 import { describe, expect, it } from 'vitest';
+import { connectionChecks } from '../../../src/cli/connection.js';
 import { TestAuthority } from './certificates.js';
 import { http, https, listen, refusing } from './servers.js';
 import { cli, diagnose, service } from './support.js';
@@ -64,6 +65,20 @@ describe('marketgate doctor', () => {
     const silently = { ...production, MARKETPLACE_BASE_URL: hanging };
     const silent = await diagnose(silently, '--timeout', '200');
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
+  });
+
+  it.each([
+    ['http://localhost:3000', 'skipped'],
+    ['http://app.localhost', 'skipped'],
+    ['http://127.8.9.1', 'skipped'],
+    ['http://[::1]:80', 'skipped'],
+    ['http://localhost.evil.example', 'warning'],
+    ['http://127.0.0.1.evil.example', 'warning'],
+    ['http://market.example', 'warning'],
+    ['https://market.example', 'ok'],
+  ])('knows where the requests to %s can be read: %s', async (url, status) => {
+    const [found] = (await connectionChecks(url, 100).https?.()) ?? [];
+    expect(found).toBe(status);
   });
 
   it('names the variables that are missing', async () => {

@@ -97,6 +97,59 @@ describe('marketgate sandbox', () => {
     expect(second.err).toContain('keeps other values of MARKETPLACE_API_KEY');
   });
 
+  it('stops when --save-env cannot be written', async () => {
+    const ran = await cli(['sandbox', '--port', '0', '--save-env', '/no/such/dir/.env']);
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain('--save-env: /no/such/dir/.env cannot be written (ENOENT)');
+    const { MARKETPLACE_BASE_URL: url = '' } = valuesOf(ran.out);
+    expect(url).toMatch(/^http/);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it('prints no control characters of a request', async () => {
+    const whileRunning = async (printed: string) => {
+      const { MARKETPLACE_BASE_URL: url = '' } = valuesOf(printed);
+      // What a form on another website can send.
+      const purchase_code = `${'a'.repeat(30)}\x1b[2J`;
+      const body = new URLSearchParams({ api_key: 'x', purchase_code });
+      await fetch(`${url}/api/purchases/validation`, { method: 'POST', body });
+    };
+    const { out } = await cli(['sandbox', '--port', '0'], {}, { whileRunning });
+    expect(out).toMatch(/ POST \/api\/purchases\/validation … \[2J 404 /);
+    expect(out).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
+  it('leads the logins of every app of a seed back to localhost:3000', async () => {
+    const path = newPath('seed.json');
+    const app = (app_id: string) => ({ app_id, app_secret: 's', name: `App ${app_id}` });
+    const there = 'https://there.example/callback';
+    const apps = [app('1'), app('2'), { ...app('3'), redirect_url: there }];
+    await writeFile(path, JSON.stringify({ apps }));
+    const goals = async (...flags: string[]) => {
+      const goals: unknown[] = [];
+      const whileRunning = async (printed: string) => {
+        const { MARKETPLACE_BASE_URL: url = '' } = valuesOf(printed);
+        for (const { app_id } of apps) {
+          const page = await fetch(`${url}/api/oauth?app_id=${app_id}`);
+          const policy = page.headers.get('content-security-policy') ?? '';
+          goals.push(/form-action 'self' (\S+)$/.exec(policy)?.[1]);
+        }
+      };
+      const ran = await cli(
+        ['sandbox', '--port', '0', '--seed', path, ...flags],
+        {},
+        { whileRunning },
+      );
+      expect(ran).toMatchObject({ code: 0, err: '' });
+      return goals;
+    };
+    const here = 'http://localhost:3000';
+    expect(await goals()).toEqual([here, here, 'https://there.example']);
+    const mine = 'http://localhost:5000';
+    const flags = ['--redirect-url', `${mine}/callback`];
+    expect(await goals(...flags)).toEqual([mine, mine, 'https://there.example']);
+  });
+
   it.each<[string, string[], NodeJS.ProcessEnv, RegExp[]]>([
     ['on loopback', [], {}, []],
     ['on loopback by name', ['--host', 'localhost'], { NODE_ENV: 'development' }, []],
@@ -194,5 +247,18 @@ describe('marketgate sandbox set, show, reset', () => {
     const other = await cli(['sandbox', 'show', '--url', page]);
     expect(other.code).toBe(1);
     expect(other.err).toContain('something else answers');
+  });
+
+  it.each([[], ['--json']])('prints no control characters of an answer %s', async (...flags) => {
+    const text = 'a\x1b[2J\x9b2J\u202eb';
+    const states = { [`faults.${text}`]: { value: text, initial: 0, about: text, expected: '' } };
+    const url = await http((_req, res) => {
+      res.setHeader('x-marketgate-sandbox', 'true').end(JSON.stringify(states));
+    });
+    const { code, out } = await cli(['sandbox', 'show', '--url', url, ...flags]);
+    expect(code).toBe(0);
+    expect(out).toContain('faults.a');
+    expect(out).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
+    if (flags.length > 0) expect(JSON.parse(out)).toEqual({ [`faults.${text}`]: text });
   });
 });
