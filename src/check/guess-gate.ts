@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { InFlight } from '../cache/in-flight.js';
 import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
@@ -19,8 +20,17 @@ export type Validate<T> = (options: {
   signal?: AbortSignal | undefined;
 }) => Promise<T | null>;
 
-type Reserve = (client: string) => Promise<Reservation>;
-type Reserved = Extract<Reservation, { isAllowed: true }>;
+type Refused = Extract<Reservation, { isAllowed: false }>;
+
+/** An attempt that counts, unless it is refunded. */
+interface Reserved extends Exclude<Reservation, Refused> {
+  /** When it stops to count. By the process's own timer, because clocks can be set back. */
+  readonly until: number;
+  /** Whether the service was asked. */
+  isAsked: boolean;
+}
+
+type Reserve = (client: string) => Promise<Reserved | Refused>;
 
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
@@ -49,9 +59,9 @@ class Attempts {
   /**
    * By client and code: attempts of visitors who left before the answer. They stay counted, because a client
    * that disconnects each time would otherwise never reach the limit. The next attempt with the same code takes
-   * over the reservation, so a reload is free.
+   * over the reservation while it counts, so a reload is free.
    */
-  readonly #abandoned = new Map<string, Reserved>();
+  readonly #abandoned = new LRUCache<string, Reserved>({ max: MAX_ABANDONED });
 
   attempt<T>(
     reserve: Reserve,
@@ -93,15 +103,14 @@ class Attempts {
       const onShared = (): void => {
         isShared = true;
       };
+      reserved.isAsked = true;
       const answer = await validate({ signal, onShared });
       // The process that made the request has counted it.
       isCounted = answer === null && !isShared;
       return answer;
     } catch (error) {
-      isCounted = signal.aborted;
+      isCounted = signal.aborted && reserved.isAsked;
       if (isCounted) this.#abandoned.set(key, reserved);
-      const [oldest = key] = this.#abandoned.keys();
-      if (this.#abandoned.size > MAX_ABANDONED) this.#abandoned.delete(oldest);
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
@@ -116,7 +125,7 @@ class Attempts {
     const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
     this.#clients.set(client, state);
     state.active++;
-    if (abandoned !== undefined) return abandoned;
+    if (abandoned !== undefined && performance.now() < abandoned.until) return abandoned;
     for (;;) {
       const reservation = await reserve(client);
       if (reservation.isAllowed) return reservation;
@@ -197,18 +206,18 @@ export function guessGate(
   attemptsOf.set(keyApi, attempts);
 
   const guard = new StoreGuard('guessLimit', settings);
-  const reserve = async (client: string): Promise<Reservation> => {
+  const reserve: Reserve = async (client) => {
+    const until = performance.now() + settings.windowMs;
     const counted = attempts.log.reserve(client, settings);
-    if (!counted.isAllowed || own === undefined) return counted;
+    if (!counted.isAllowed) return counted;
     // A limit that fails refuses no customer, because it protects a quota, not access.
-    const reservation = await guard
-      .call('reserve', () => own.reserve(client))
-      .catch(() => undefined);
+    const reservation =
+      own && (await guard.call('reserve', () => own.reserve(client)).catch(() => undefined));
     const refund = async (): Promise<void> => {
       await counted.refund();
       if (reservation?.isAllowed) await guard.call('refund', () => reservation.refund());
     };
-    if (reservation?.isAllowed !== false) return { isAllowed: true, refund };
+    if (reservation?.isAllowed !== false) return { isAllowed: true, refund, until, isAsked: false };
     await refund();
     return reservation;
   };

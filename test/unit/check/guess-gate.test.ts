@@ -1,6 +1,6 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
+import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
 
 /** Lets all promises go on that wait for nothing else. */
 const settle = () => new Promise(setImmediate);
@@ -39,6 +39,21 @@ function question<T = string | null>() {
 }
 const questions = (count: number) => Array.from({ length: count }, () => question());
 const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch((e: unknown) => e);
+
+/** A visitor who sends a code and leaves before the answer. */
+async function leave(gate: GuessGate, code: string): Promise<void> {
+  const leaving = new AbortController();
+  const validate: Validate<unknown> = ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+  const answer = outcome(gate.attempt('anna', code, validate, leaving.signal));
+  await settle();
+  leaving.abort(new Error('left'));
+  await answer;
+  await settle();
+}
+
 const TOO_MANY = expect.objectContaining({ code: 'too_many_attempts' });
 
 describe('the attempts of one client', () => {
@@ -132,28 +147,60 @@ describe('the attempts of one client', () => {
 
   it('are counted where the visitor left, but the same code goes on with its attempt', async () => {
     const { gate, reserve } = openGate(1);
-    const leave = async (code: string) => {
-      const leaving = new AbortController();
-      const answer = outcome(
-        gate.attempt(
-          'anna',
-          code,
-          ({ signal }) =>
-            new Promise((_resolve, reject) => {
-              signal?.addEventListener('abort', () => reject(signal.reason));
-            }),
-          leaving.signal,
-        ),
-      );
-      await settle();
-      leaving.abort(new Error('left'));
-      await answer;
-      await settle();
-    };
-    for (let reload = 0; reload < 3; reload++) await leave('a');
+    for (let reload = 0; reload < 3; reload++) await leave(gate, 'a');
     expect(reserve).toHaveBeenCalledTimes(1);
     expect(await outcome(gate.attempt('anna', 'b', vi.fn()))).toEqual(TOO_MANY);
     expect(await gate.attempt('anna', 'a', async () => 'purchase')).toBe('purchase');
+  });
+
+  it('of visitors who left count for one window: their codes make no burst later', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gate = guessGate('test', new MemoryGuessLimit(), {}) as GuessGate;
+    const codes = Array.from({ length: 20 }, (_, n) => `wrong-${n}`);
+    for (const code of codes.slice(0, 10)) await leave(gate, code);
+    vi.advanceTimersByTime(40_000);
+    // A reload takes over its attempt, and does not begin a new window.
+    for (const code of codes.slice(0, 10)) await leave(gate, code);
+    vi.advanceTimersByTime(20_000);
+    for (const code of codes.slice(10)) await leave(gate, code);
+    const { validate, answer } = question();
+    const answers = codes.map((code) => outcome(gate.attempt('anna', code, validate)));
+    await settle();
+    answer(null);
+    const tooMany = Array(10).fill(TOO_MANY);
+    expect(await Promise.all(answers)).toEqual([...tooMany, ...Array(10).fill(null)]);
+    expect(validate).toHaveBeenCalledTimes(10);
+  });
+
+  it('are given back where the visitor left before the service was asked', async () => {
+    const { attempt, gate, refund } = openGate(1);
+    const first = question();
+    const answer = attempt('a', first.validate);
+    await settle();
+    const leaving = new AbortController();
+    const { validate } = question();
+    const waiting = outcome(gate.attempt('anna', 'b', validate, leaving.signal));
+    await settle();
+    leaving.abort(new Error('left'));
+    expect(await waiting).toEqual(new Error('left'));
+    first.answer('purchase');
+    expect(await answer).toBe('purchase');
+    await settle();
+    expect(validate).not.toHaveBeenCalled();
+    expect(refund).toHaveBeenCalledTimes(2);
+  });
+
+  it('that were sent before stay counted where the visitor comes back and leaves at once', async () => {
+    const { gate, refund } = openGate(1);
+    await leave(gate, 'a');
+    const leaving = new AbortController();
+    const answer = outcome(gate.attempt('anna', 'a', vi.fn(), leaving.signal));
+    leaving.abort(new Error('left'));
+    await answer;
+    await settle();
+    expect(refund).not.toHaveBeenCalled();
+    expect(await outcome(gate.attempt('anna', 'b', vi.fn()))).toEqual(TOO_MANY);
   });
 });
 
