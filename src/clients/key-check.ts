@@ -12,6 +12,13 @@ const RECENT = 5000;
 export const isKeyRejected = (error: unknown): error is MarketgateError =>
   isMarketgateError(error) && error.code === 'api_key_rejected';
 
+interface Check {
+  readonly key: string;
+  readonly result: Promise<unknown>;
+  readonly at: number;
+  readonly until: number;
+}
+
 /**
  * Whether the service knows the api_key, remembered for some minutes. It must know the key before a negative
  * answer counts, because the service answers "Invalid purchase code" also to an unknown key.
@@ -19,7 +26,8 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 export class KeyCheck {
   readonly #clock: () => number;
   readonly #getAccount: (key: string) => Promise<unknown>;
-  #latest: { key: string; result: Promise<unknown>; at: number; until: number } | undefined;
+  #remembered: Check | undefined;
+  #inFlight: Check | undefined;
 
   /** @param getAccount requests account/details: only a known key gets an answer. */
   constructor(clock: () => number, getAccount: (key: string) => Promise<unknown>) {
@@ -35,25 +43,25 @@ export class KeyCheck {
    */
   confirm(key: string, isInvalidating = false): Promise<unknown> {
     const now = this.#clock();
-    const latest = this.#latest;
-    if (latest?.key === key && isBetween(latest.at, now, latest.until)) {
-      if (!isInvalidating || now - latest.at < RECENT) return latest.result;
+    // What is remembered counts also while it is checked again, because an outage says nothing about the key.
+    for (const check of [this.#remembered, this.#inFlight]) {
+      if (check?.key !== key || !isBetween(check.at, now, check.until)) continue;
+      if (!isInvalidating || now - check.at < RECENT) return check.result;
     }
     const result = this.#getAccount(key);
-    this.#latest = { key, result, at: now, until: Number.POSITIVE_INFINITY };
-    void this.note(key, result);
+    const check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
+    this.#inFlight = check;
+    void this.note(key, result).then(() => {
+      if (this.#inFlight === check) this.#inFlight = undefined;
+    });
     return result;
   }
 
   /** Remembers the result of a request of account/details. Never rejects. */
   async note(key: string, result: Promise<unknown>): Promise<void> {
     const error: unknown = await result.then(() => undefined, Object);
-    if (error === undefined || isKeyRejected(error)) {
-      const at = this.#clock();
-      this.#latest = { key, result, at, until: at + (error ? REJECTED_FOR : ACCEPTED_FOR) };
-    } else if (this.#latest?.result === result) {
-      // An outage says nothing about the key.
-      this.#latest = undefined;
-    }
+    if (error !== undefined && !isKeyRejected(error)) return;
+    const at = this.#clock();
+    this.#remembered = { key, result, at, until: at + (error ? REJECTED_FOR : ACCEPTED_FOR) };
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
-import { json, page } from '../../support/service-in-memory.js';
+import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
 import { CODE, KEY, success } from '../../support/wire.js';
 
 const SECOND = 1000;
@@ -158,6 +158,47 @@ describe('the check of the key', () => {
     service.override = undefined;
     expect(await lookup()).toBe('negative');
     expect(checks()).toBe(2);
+  });
+
+  it.each<[string, 'outage' | 'rejection', string]>([
+    ['fails leaves the check before it in force', 'outage', 'negative'],
+    ['is rejected replaces the check before it', 'rejection', 'api_key_rejected'],
+  ])('that is repeated before an answer is erased, and %s', async (_name, end, expected) => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    await keyApi.getAccount();
+    service.now += 10 * SECOND;
+    service.says = 'negative';
+    if (end === 'rejection') service.keys = new Set();
+    else service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
+    await rejection(keyApi.validatePurchase(CODE, { fresh: true }));
+    service.now += SECOND;
+    const other = keyApi.validatePurchase('a-wrong-code').then(
+      (found) => found ?? 'negative',
+      (error) => error.code,
+    );
+    expect(await other).toBe(expected);
+    expect(service.asked(ACCOUNT)).toBe(2);
+  });
+
+  it('is in force while it is repeated', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client();
+    await keyApi.validatePurchase(CODE);
+    await keyApi.getAccount();
+    service.now += 10 * SECOND;
+    service.says = 'negative';
+    let answer = (_reply: WireAnswer): void => {};
+    const held = new Promise<WireAnswer>((resolve) => {
+      answer = resolve;
+    });
+    service.override = ({ path }) => (path === ACCOUNT ? held : undefined);
+    const repeated = rejection(keyApi.validatePurchase(CODE, { fresh: true }));
+    await settle();
+    expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
+    answer(page(503));
+    expect((await repeated).code).toBe('service_unavailable');
   });
 
   it('in flight is joined however long it takes', async () => {
