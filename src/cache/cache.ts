@@ -128,16 +128,16 @@ export class Cache<T extends object> {
     return shared ? shared.isInvalidatedSince(this.#subject(key), order) : false;
   }
 
-  /** Reports that a cached answer was served. */
-  served(answer: Answer<T>): Answer<T> {
+  /**
+   * Reports that a cached answer was served.
+   * @param isFailed whether the service was asked first, and could not answer.
+   */
+  served<A extends Answer<T>>(answer: A, { onShared }: LookupOptions = {}, isFailed = false): A {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
-    this.#report({ source: isStale ? 'stale' : 'cache', outcome: outcomeOf(answer) });
+    const source = isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache';
+    this.#report({ source, outcome: outcomeOf(answer) });
+    onShared?.();
     return answer;
-  }
-
-  /** Reports that a stale positive answer was served because the service could not answer. */
-  servedStale(answer: Answer<T>): void {
-    this.#report({ source: 'stale-if-error', outcome: outcomeOf(answer) });
   }
 
   /** The answer: cached, of the shared tier, or of the service. */
@@ -146,19 +146,21 @@ export class Cache<T extends object> {
     signal?.throwIfAborted();
     const key = variant.toLowerCase();
     const cached = fresh ? undefined : this.peek(variant);
-    if (cached !== undefined) return cached.value;
+    if (cached !== undefined) {
+      options.onShared?.();
+      return cached.value;
+    }
     // A caller that passes `fresh` must not get an answer that was requested earlier.
     const joined = fresh ? undefined : this.#joinable(key, variant);
     const lookup = joined ?? this.#start(key, variant, fresh);
     try {
       const { value } = await lookup.join(signal);
-      if (lookup.source === 'shared') options.onShared?.();
+      if (lookup.source !== 'service') options.onShared?.();
       return value;
     } catch (error) {
       const stale = fresh || signal?.aborted ? undefined : this.staleIfError(key, error);
       if (stale === undefined) throw error;
-      this.servedStale(stale);
-      return stale.value;
+      return this.served(stale, options, true).value;
     }
   }
 

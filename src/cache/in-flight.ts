@@ -93,6 +93,6 @@ export interface LookupOptions {
   signal?: AbortSignal | undefined;
   /** Asks the service, whatever is cached. */
   fresh?: boolean | undefined;
-  /** Called when the answer came from another process. */
+  /** Called when the answer comes from a cache, this process's own or the shared one. */
   onShared?: (() => void) | undefined;
 }

@@ -14,7 +14,7 @@ import { StoreGuard } from '../stores/store-guard.js';
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
-/** Validates a code. Calls `onShared` when the answer comes from another process's request. */
+/** Validates a code. Calls `onShared` when the answer comes from a cache. */
 export type Validate<T> = (options: {
   onShared?: () => void;
   signal?: AbortSignal | undefined;
@@ -105,7 +105,7 @@ class Attempts {
       };
       reserved.isAsked = true;
       const answer = await validate({ signal, onShared });
-      // The process that made the request has counted it.
+      // A cached answer was counted when it was requested.
       isCounted = answer === null && !isShared;
       return answer;
     } catch (error) {

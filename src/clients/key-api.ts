@@ -56,7 +56,7 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
-  /** Called when the answer came from the shared cache. */
+  /** Called when the answer comes from a cache, this process's own or the shared one. */
   onShared?: (() => void) | undefined;
 }
 

@@ -33,10 +33,7 @@ export class ListedItems {
     const { fresh = false, signal } = options;
     const list = fresh ? undefined : this.#lists.fresh(ONLY);
     const listed = list && (await this.#find(id, list));
-    if (listed !== undefined) {
-      this.#items.served(listed);
-      return listed.value;
-    }
+    if (listed !== undefined) return this.#items.served(listed, options).value;
     try {
       const item = await this.#items.get(String(id), options);
       // The negative answer can be evicted before the list.
@@ -48,8 +45,7 @@ export class ListedItems {
       const last = fresh || signal?.aborted ? undefined : this.#lists.staleIfError(ONLY, error);
       const stale = last && (await this.#find(id, last));
       if (stale === undefined) throw error;
-      this.#items.servedStale(stale);
-      return stale.value;
+      return this.#items.served(stale, options, true).value;
     }
   }
 

@@ -1,5 +1,5 @@
 import type { CacheOptions } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
@@ -27,6 +27,37 @@ async function lookUpAt(age: number, says: Says, first: Says, cache: CacheOption
   await settle();
   return { gets, isServedAtOnce: peeked !== undefined, requests: service.asked() };
 }
+
+describe('onShared', () => {
+  it.each(KINDS)(
+    '%s: is called for an answer of the cache, and not for a request',
+    async (...kind) => {
+      const [, ask] = kind;
+      const { service, keyApi } = alone();
+      const onShared = vi.fn();
+      await ask(keyApi, { onShared });
+      await ask(keyApi, { onShared, fresh: true });
+      expect(onShared).not.toHaveBeenCalled();
+      await ask(keyApi, { onShared });
+      expect(onShared).toHaveBeenCalledTimes(1);
+      service.now += 2 * HOUR;
+      service.says = 'outage';
+      await ask(keyApi, { onShared });
+      expect(onShared).toHaveBeenCalledTimes(2);
+    },
+  );
+
+  it('is called for an item of the cached list', async () => {
+    const { service, keyApi } = alone();
+    const onShared = vi.fn();
+    await keyApi.listItems();
+    await keyApi.getItem(1043, { onShared });
+    service.now += 2 * HOUR;
+    service.says = 'outage';
+    await keyApi.getItem(1043, { onShared });
+    expect(onShared).toHaveBeenCalledTimes(2);
+  });
+});
 
 describe('the age of a positive answer', () => {
   it.each<[string, number, Says, Gets, number, CacheOptions?]>([

@@ -494,6 +494,20 @@ describe('a process that receives no messages', () => {
     expect(service.asked()).toBe(1);
   });
 
+  it('says of a cached repeat that it cost no request, while the shared cache cannot be asked', async () => {
+    const { service, shared } = fleet();
+    service.says = 'negative';
+    const [, [, subscribe]] = WAYS as [unknown, (typeof WAYS)[number]];
+    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    const onShared = vi.fn();
+    expect(await deaf.validatePurchase(CODE, { onShared })).toBeNull();
+    expect(onShared).not.toHaveBeenCalled();
+    shared.broken.add('read');
+    expect(await deaf.validatePurchase(CODE, { onShared })).toBeNull();
+    expect(service.asked()).toBe(1);
+    expect(onShared).toHaveBeenCalledTimes(1);
+  });
+
   it('serves them again without a look once messages arrive', async () => {
     const { service, shared } = fleet();
     let onListening: (isListening: boolean) => void = () => {};
