@@ -11,7 +11,7 @@ import { html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, noStore, varyOn } from './context.js';
 import { loginPathOption, sendToLogin } from './login.js';
-import { prefersHtml } from './plain-http.js';
+import { handleThrown, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -110,9 +110,9 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
         res.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
         res.end(JSON.stringify(problem));
       } else if (render !== undefined) {
-        (async () => render(problem, req as Request, res as Response))().catch((failure: unknown) =>
-          next(asError(failure)),
-        );
+        (async () => render(problem, req as Request, res as Response))()
+          .catch((failure: unknown) => next(asError(failure)))
+          .catch((thrown: unknown) => handleThrown(req, res, thrown));
       } else {
         res.setHeader('Content-Type', 'text/html; charset=utf-8');
         res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);

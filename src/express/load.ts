@@ -5,6 +5,7 @@ import { asError, MarketgateError } from '../errors.js';
 import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
+import { handleThrown } from './plain-http.js';
 
 /** Makes a middleware that adds to `req.marketplace`, or passes the error to `next`. */
 export function loader(
@@ -12,10 +13,12 @@ export function loader(
 ): Middleware {
   return (req, res, next) => {
     const context = contextOf(req, res);
-    (async () => load(req as Request, res as Response, context))().then(
-      () => next(),
-      (error: unknown) => next(asError(error)),
-    );
+    (async () => load(req as Request, res as Response, context))()
+      .then(
+        () => next(),
+        (error: unknown) => next(asError(error)),
+      )
+      .catch((error: unknown) => handleThrown(req, res, error));
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../stores/token-store.js';
 import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
 import { abortOnLeave, loader } from './load.js';
-import { isNavigation, pathOf, redirect } from './plain-http.js';
+import { handleThrown, isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { isLoggedIn, sessionOf } from './session.js';
 
@@ -104,16 +104,18 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
 
   return (req, res, next) => {
     contextOf(req, res);
-    check(req as Request).then(
-      () => {
-        keepPrivate(res, ['Cookie']);
-        next();
-      },
-      (error: unknown) => {
-        if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
-        else sendToLogin(error, loginPath, req, res, next);
-      },
-    );
+    check(req as Request)
+      .then(
+        () => {
+          keepPrivate(res, ['Cookie']);
+          next();
+        },
+        (error: unknown) => {
+          if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
+          else sendToLogin(error, loginPath, req, res, next);
+        },
+      )
+      .catch((error: unknown) => handleThrown(req, res, error));
   };
 }
 
@@ -210,6 +212,14 @@ export function sendToLogin(
   noStore(res);
   // On the login path itself, the redirect would loop.
   const isLoginPath = pathOf(req).split('?')[0] === loginPath?.split('?')[0];
-  if (loginPath === undefined || isLoginPath || !isNavigation(req)) next(error);
-  else saveReturnTo(req, res).then(() => redirect(res, loginPath), next);
+  if (loginPath === undefined || isLoginPath || !isNavigation(req)) {
+    next(error);
+    return;
+  }
+  saveReturnTo(req, res)
+    .then(
+      () => redirect(res, loginPath),
+      (failure: unknown) => next(asError(failure)),
+    )
+    .catch((thrown: unknown) => handleThrown(req, res, thrown));
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
+import { asError } from '../errors.js';
 
 // What Express adds to a request and its response, made from those of Node.js: the middleware and the
 // strategy also run without Express.
@@ -41,6 +42,30 @@ export function requiredResponse(req: Request): Response {
   throw new Error(
     'marketgate: this request has no response to answer with; set req.res = res before passport',
   );
+}
+
+/**
+ * Handles what an app's callback or `next` has thrown after an asynchronous step. As an unhandled rejection it
+ * would end the process. On Express it goes to the app's error handling. Elsewhere nothing else catches it, so
+ * it is logged, and the visitor gets a plain 500.
+ */
+export function handleThrown(req: object, res: ServerResponse | undefined, error: unknown): void {
+  const { next } = req as { next?: unknown };
+  if (typeof next === 'function') {
+    next(asError(error));
+    return;
+  }
+  console.error(error);
+  if (res === undefined || res.writableEnded) return;
+  if (res.headersSent) {
+    // An end would make the beginning look like all of the response.
+    res.destroy();
+    return;
+  }
+  // The response of a WebSocket upgrade has fewer methods.
+  for (const name of res.getHeaderNames?.() ?? []) res.removeHeader(name);
+  res.statusCode = 500;
+  res.end?.('Internal Server Error');
 }
 
 /** Whether the client uses https; Express's `req.secure` also knows trusted proxies. */

@@ -24,7 +24,7 @@ import {
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './load.js';
-import { queryOf } from './plain-http.js';
+import { handleThrown, queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -103,8 +103,13 @@ export function requirePurchase(
       // `onDenied` can call `next` and fail afterwards.
       let isPassedOn = false;
       const nextOnce = (error?: unknown): void => {
-        if (!isPassedOn) next(error);
+        if (isPassedOn) return;
         isPassedOn = true;
+        try {
+          next(error);
+        } catch (thrown) {
+          handleThrown(req, res, thrown);
+        }
       };
       (async () => onDenied(reason, req as Request, res as Response, nextOnce))().catch(
         (error: unknown) => nextOnce(asError(error)),
@@ -119,8 +124,11 @@ export function requirePurchase(
       return;
     }
     // A cached answer is handled synchronously, because a promise would double the cost of the guard.
-    if (isThenable(result)) result.then(decided, failed);
-    else decided(result);
+    if (!isThenable(result)) decided(result);
+    else {
+      const thrown = (error: unknown): void => handleThrown(req, res, error);
+      Promise.resolve(result).then(decided, failed).catch(thrown);
+    }
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { handleThrown, responseOf } from '../express/plain-http.js';
 import { callSession, type Session, saveSession, sessionOf } from '../express/session.js';
 
 /** Whether `req.session` can be assigned. Koa's is a getter and setter. */
@@ -33,14 +34,14 @@ export function adaptLogIn(req: Request): void {
     }
     const standInFor = (real: Session): Session =>
       Object.defineProperties(Object.assign(Object.create(real), real), {
-        regenerate: methodOf(async () => {
+        regenerate: methodOf(req, async () => {
           setSession(real);
           if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
           else for (const key of Object.keys(real)) delete real[key];
           session = sessionOf(req) ?? real;
           setSession(standInFor(session));
         }),
-        save: methodOf(() => saveSession(Object.assign(real, sessionOf(req)))),
+        save: methodOf(req, () => saveSession(Object.assign(real, sessionOf(req)))),
       });
     setSession(standInFor(session));
     return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
@@ -52,10 +53,11 @@ export function adaptLogIn(req: Request): void {
 }
 
 /** A method with a callback. It is not enumerable, or it would be saved with the session's data. */
-const methodOf = (run: () => Promise<void>): PropertyDescriptor => ({
+const methodOf = (req: Request, run: () => Promise<void>): PropertyDescriptor => ({
   enumerable: false,
   value: (done: (error?: unknown) => void) =>
     void run()
       .then(() => done())
-      .catch(done),
+      .catch(done)
+      .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown)),
 });

@@ -9,7 +9,7 @@ import {
   MarketgateError,
   type MarketgateErrorCode,
 } from '../errors.js';
-import { isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
+import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
 import { isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
@@ -114,6 +114,15 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
     responseOf(req)?.setHeader('Cache-Control', 'no-store');
+    // Passport's `error` calls the app's callback or `next`, which can throw.
+    const { error: passError } = this;
+    this.error = (error) => {
+      try {
+        passError.call(this, error);
+      } catch (thrown) {
+        handleThrown(req, responseOf(req), thrown);
+      }
+    };
     handle({ strategy: this, setup: this[SETUP], req, options })
       .then(([type, ...args]) => {
         report(type);
