@@ -71,10 +71,16 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   await saveSession(session);
 }
 
-/** Removes and gives the saved page. The caller saves the session, with the login attempt. */
-export function takeSavedReturnTo(req: IncomingMessage): string | undefined {
+/** Removes and gives the saved page. */
+export async function takeSavedReturnTo(req: IncomingMessage): Promise<string | undefined> {
   const session = sessionOf(req);
-  if (session !== undefined) return takeFromSession(session);
+  if (session !== undefined) {
+    if (!(KEY in session)) return undefined;
+    const path = takeFromSession(session);
+    // Some sessions (iron-session) are saved only by a call, and the login attempt can be in a cookie.
+    await saveSession(session);
+    return path;
+  }
   const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
   const res = responseOf(req as Request);
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);

@@ -265,14 +265,15 @@ function readAuthKey(query: Record<string, unknown>): string | Failure | undefin
 
 /** Begins a login attempt and sends the browser to the service. */
 async function start({ setup, req, options }: Visit): Promise<Outcome> {
-  // Passport itself finds out only after the exchange.
-  const isForPassport = '_sessionManager' in req && options.session !== false;
+  // Passport itself finds out only after the exchange. `passport.authorize` logs nobody in.
+  const isForPassport =
+    '_sessionManager' in req && options.session !== false && !options.assignProperty;
   if (isForPassport && sessionOf(req) !== undefined && !canRegenerate(req)) {
     throw new Error(
       'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session, or { session: false } on both routes and keep the login yourself',
     );
   }
-  const saved = takeSavedReturnTo(req);
+  const saved = await takeSavedReturnTo(req);
   const returnTo = safeReturnTo(options.returnTo) ?? saved;
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
@@ -384,11 +385,13 @@ async function complete(
 
 const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<MarketplaceProfile> =>
   new Promise<MarketplaceProfile>((resolve, reject) => {
-    strategy.userProfile(token.value, (error, profile) => {
+    const returned: unknown = strategy.userProfile(token.value, (error, profile) => {
       if (error) reject(error);
       else if (typeof profile?.id === 'string' && profile.id !== '') resolve(profile);
       else reject(new TypeError('MarketplaceStrategy: userProfile gave no profile with an id'));
     });
+    // An override can be an async function that fails before it calls its callback.
+    if (returned instanceof Promise) returned.catch(reject);
   }).catch(throwAsFailure);
 
 /** Ends a callback that exchanges nothing: a logged-in user goes on to the app, anybody else fails. */

@@ -97,6 +97,23 @@ describe('the page that a visitor was stopped on, in the session', () => {
   it.each(['//evil.example', 7, null])('%j is dropped', async (saved) => {
     expect(await logIn(saved)).toBeUndefined();
   });
+
+  it('is taken once, also if the attempts are in a cookie and the session saves only when told', async () => {
+    const { start, visit } = openLogin({ where: 'cookie' });
+    let stored: object = { 'marketgate:returnTo': '/account' };
+    const open = () => {
+      const data = { ...stored };
+      const save = async () => {
+        stored = { ...data };
+      };
+      return Object.defineProperty(data, 'save', { value: save });
+    };
+    await start({}, { session: open() });
+    expect(stored).toEqual({});
+    // That login is abandoned, and a plain one leads to no page.
+    await start({}, { session: open() });
+    expect((await visit({ auth_key: 'k1' }, { session: open() })).to).toBeUndefined();
+  });
 });
 
 describe('the page that a visitor was stopped on, after the login of another strategy', () => {

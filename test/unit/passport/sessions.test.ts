@@ -142,6 +142,17 @@ describe('with a session that cannot regenerate, as cookie-session', () => {
     );
     expect((await ask('/login')).response.status).toBe(302);
   });
+
+  it('and for passport.authorize, which logs nobody in, it works', async () => {
+    const { ask, exchanged } = await open(
+      sessionWith(() => ({})),
+      { assignProperty: 'account' },
+      { loginAttempts: { cookieSecret: longSecret() } },
+    );
+    expect((await ask('/login')).response.status).toBe(302);
+    expect((await ask('/callback?auth_key=k1')).body).toEqual({});
+    expect(exchanged).toEqual(['k1']);
+  });
 });
 
 describe('a session that does not answer', () => {

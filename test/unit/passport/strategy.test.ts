@@ -415,7 +415,7 @@ describe('a subclass', () => {
   });
 
   type Done = (error?: unknown, profile?: object) => void;
-  it.each<[string, (this: MarketplaceStrategy, token: string, done: Done) => void, string]>([
+  it.each<[string, (this: MarketplaceStrategy, token: string, done: Done) => unknown, string]>([
     ['gives no id', (_token, done) => done(null, {}), 'id'],
     ['fails', (_token, done) => done(new Error('failed')), 'failed'],
     [
@@ -427,6 +427,8 @@ describe('a subclass', () => {
       },
       'thrown',
     ],
+    ['rejects', async () => Promise.reject(new Error('rejected')), 'rejected'],
+    ['rejects with nothing', async () => Promise.reject(undefined), 'nothing'],
   ])('whose userProfile %s is an error', async (_name, userProfile, message) => {
     const outcome = await outcomeOf(Object.assign(make(MarketplaceStrategy), { userProfile }));
     expect(outcome).toEqual(['error', expect.any(Error)]);
