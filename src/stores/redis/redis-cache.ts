@@ -5,7 +5,7 @@ import { knownOptions } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import type { RedisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
-import { encodeInvalidation, Subscription } from './subscription.js';
+import { Subscription } from './subscription.js';
 
 const OWNER = 'RedisCache';
 
@@ -144,9 +144,8 @@ export class RedisCache implements SharedCache {
   }
 
   async publish(key: string | undefined): Promise<void> {
-    const message = encodeInvalidation(key);
     const channel = `${this.#redis.prefix}invalidate`;
-    await this.#redis.call('publish', (redis) => redis.publish(channel, message));
+    await this.#redis.call('publish', (redis) => redis.publish(channel, key ?? ''));
   }
 
   /** Each kind begins with its own word, so that no key makes one look like another. */

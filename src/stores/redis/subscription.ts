@@ -1,5 +1,4 @@
 import { pause, within } from '../../deadline.js';
-import { reportUnreadable } from '../../diagnostics.js';
 import type { RedisCommands } from './clients.js';
 
 /** Times in milliseconds. */
@@ -107,13 +106,8 @@ export class Subscription {
     }
   }
 
-  readonly #onMessage = (message: string): void => {
-    const invalidation = decodeInvalidation(message);
-    if (invalidation !== undefined) this.#invalidate(invalidation.key);
-    else {
-      reportUnreadable(this, 'RedisCache.subscribe', 'an invalidation, as this cache publishes it');
-    }
-  };
+  /** A message is the key, or empty for all keys. */
+  readonly #onMessage = (message: string): void => this.#invalidate(message || undefined);
 
   #invalidate(key: string | undefined): void {
     // In a microtask, so that an error of the listener does not end the connection.
@@ -121,25 +115,4 @@ export class Subscription {
       if (!this.#closing.signal.aborted) this.#onInvalidate(key);
     });
   }
-}
-
-/** The message that invalidates a key; `undefined` stands for all keys. */
-export const encodeInvalidation = (key: string | undefined): string =>
-  JSON.stringify({ v: 1, key });
-
-/**
- * The key in a message, or `undefined` for all keys. A message of an unknown version invalidates something, so
- * it stands for all keys. Anything else is no invalidation.
- */
-export function decodeInvalidation(message: string): { key: string | undefined } | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(message);
-  } catch {
-    return undefined;
-  }
-  const { v, key } = (parsed ?? {}) as { v?: unknown; key?: unknown };
-  if (typeof v !== 'number') return undefined;
-  if (v !== 1) return { key: undefined };
-  return key === undefined || typeof key === 'string' ? { key } : undefined;
 }

@@ -4,7 +4,6 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { guessGate } from '../../../src/check/guess-gate.js';
 import { NoAnswer } from '../../../src/deadline.js';
 import { redisCommands } from '../../../src/stores/redis/clients.js';
-import { decodeInvalidation } from '../../../src/stores/redis/subscription.js';
 import { storeCall } from '../../../src/stores/store-guard.js';
 import { rejection } from '../../support/errors.js';
 import { hearWarnings } from '../../support/warnings.js';
@@ -546,20 +545,5 @@ describe('what Redis is shown', () => {
       '1',
       { PX: HOUR, NX: true },
     );
-  });
-});
-
-describe('an invalidation', () => {
-  it.each([
-    ['{"v":1,"key":"a"}', { key: 'a' }],
-    ['{"v":1}', { key: undefined }],
-    ['{"v":2,"key":"a"}', { key: undefined }],
-    ['{"v":1,"key":5}', undefined],
-    ['{"v":"1","key":"a"}', undefined],
-    ['{"key":"a"}', undefined],
-    ['null', undefined],
-    ['a', undefined],
-  ])('%s', (message, said) => {
-    expect(decodeInvalidation(message)).toEqual(said);
   });
 });
