@@ -8,17 +8,17 @@ import { checkClaim } from './token-store.js';
 export interface MemoryTokenStoreOptions {
   /** The most tokens that are stored; the least recently used one is dropped first. Default 10,000. */
   max?: number | undefined;
-  /**
-   * The most claims that are stored, about 150 bytes each, next to the tokens. Default 100,000. Beyond it,
-   * expired claims are dropped first. If none has expired, the oldest is dropped, and its name can be claimed
-   * again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
-   */
-  maxClaims?: number | undefined;
   /** The present as epoch milliseconds. Default `Date.now`. For tests. */
   clock?: (() => number) | undefined;
 }
 
 const OWNER = 'MemoryTokenStore';
+
+/**
+ * The most claims, about 150 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
+ * claimed again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
+ */
+const MOST_CLAIMS = 100_000;
 
 /** The most entries of a `Map`. With a higher option, the failure would come during some request. */
 const MOST_ENTRIES = 2 ** 24;
@@ -29,16 +29,17 @@ const MOST_ENTRIES = 2 ** 24;
 export class MemoryTokenStore implements TokenStore {
   readonly #clock: () => number;
   readonly #tokens: LRUCache<string, AccessToken>;
-  readonly #maxClaims: number;
   /** When each claim expires, the oldest claim first. */
   readonly #claims = new Map<string, number>();
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: MemoryTokenStoreOptions = {}) {
-    const given = knownOptions(OWNER, options, ['max', 'maxClaims', 'clock']);
+    const given = knownOptions(OWNER, options, ['max', 'clock']);
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    this.#tokens = new LRUCache({ max: sizeOption('max', given.max, 10_000) });
-    this.#maxClaims = sizeOption('maxClaims', given.maxClaims, 100_000);
+    const max = countOption(OWNER, 'max', given.max, 10_000);
+    if (max === 0 || max > MOST_ENTRIES) {
+      throw wrongOption(OWNER, 'max', `must be from 1 to ${MOST_ENTRIES}`);
+    }
+    this.#tokens = new LRUCache({ max });
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {
@@ -66,19 +67,12 @@ export class MemoryTokenStore implements TokenStore {
     if ((this.#claims.get(name) ?? now) > now) return false;
     // Deleted first, so that the map stays in the order of the claims.
     this.#claims.delete(name);
-    if (this.#claims.size >= this.#maxClaims) {
-      for (const [each, expiry] of this.#claims) if (expiry <= now) this.#claims.delete(each);
+    // All claims of a strategy live equally long, so the oldest expires first.
+    for (const [oldest, expiry] of this.#claims) {
+      if (expiry > now && this.#claims.size < MOST_CLAIMS) break;
+      this.#claims.delete(oldest);
     }
-    const [oldest = ''] = this.#claims.keys();
-    if (this.#claims.size >= this.#maxClaims) this.#claims.delete(oldest);
     this.#claims.set(name, now + ttl);
     return true;
   }
-}
-
-function sizeOption(name: string, value: number | undefined, fallback: number): number {
-  const max = countOption(OWNER, name, value, fallback);
-  if (max === 0 || max > MOST_ENTRIES)
-    throw wrongOption(OWNER, name, `must be from 1 to ${MOST_ENTRIES}`);
-  return max;
 }
