@@ -30,17 +30,15 @@ const OWNER = 'EncryptedTokenStore';
  *
  * A row that does not open (another key, tampered with, another user's, not encrypted) counts as no
  * token, so that the user logs in again. It stays where it is, and is reported on `marketgate:drift`.
- * Claims go to the inner store as they are, if it has them.
+ * Claims go to the inner store as they are, if it has them. Each call rejects as the inner store does.
  */
 export class EncryptedTokenStore implements TokenStore {
   readonly #store: TokenStore;
   /** As `KeyObject`, which shows no bytes in `inspect` and JSON. */
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
 
-  /** The inner store's `claim`; absent when it has none. */
   declare readonly claim?: (name: string, ttl: number) => Promise<boolean>;
 
-  /** @throws TypeError that names the wrong option, and never shows a key. */
   constructor(store: TokenStore, options: EncryptedTokenStoreOptions) {
     this.#store = checkTokenStore(OWNER, store, 'store');
     this.#keys = readKeys(knownOptions(OWNER, options, ['keys']).keys);
@@ -50,7 +48,6 @@ export class EncryptedTokenStore implements TokenStore {
     if (SELF_LIMITED.has(store)) SELF_LIMITED.add(this);
   }
 
-  /** Rejects as the inner store does. */
   async get(userId: string): Promise<AccessToken | undefined> {
     const row: unknown = await this.#store.get(userId);
     if (row === undefined || row === null) return undefined;
@@ -61,11 +58,7 @@ export class EncryptedTokenStore implements TokenStore {
     return undefined;
   }
 
-  /**
-   * Rejects as the inner store does.
-   *
-   * @throws TypeError when `token` is none.
-   */
+  /** @throws TypeError when `token` is none. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(OWNER, token);
     const { issuedAt, expiresAt } = token;
@@ -73,7 +66,6 @@ export class EncryptedTokenStore implements TokenStore {
     await this.#store.set(userId, { value, issuedAt, expiresAt });
   }
 
-  /** Rejects as the inner store does. */
   async delete(userId: string): Promise<void> {
     await this.#store.delete(userId);
   }

@@ -58,14 +58,11 @@ export const TOTAL_FACTOR = 3;
 
 /** {@link GuessLimitOptions}, checked and complete. */
 export class GuessLimitSettings {
-  /** As given. */
   readonly limit: number;
-  /** As given. */
   readonly windowMs: number;
   /** The client key of a request. */
   readonly keyGenerator: (req: Request) => string;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(owner: string, options: GuessLimitOptions) {
     const given = knownOptions(owner, options, ['limit', 'windowMs', 'keyGenerator']);
     this.limit = positiveOption(owner, 'limit', given.limit, 10, 'codes');
@@ -182,12 +179,10 @@ export class AttemptLog {
 export class MemoryGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly #log = new AttemptLog();
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: GuessLimitOptions = {}) {
     super('MemoryGuessLimit', options);
   }
 
-  /** Takes one attempt of a client, if there is one left. */
   async reserve(client: string): Promise<Reservation> {
     return this.#log.reserve(client, this);
   }

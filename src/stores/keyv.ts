@@ -58,7 +58,6 @@ const GARBLED = Symbol('a row that is no JSON');
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
 export class KeyvTokenStore extends RowTokenStore implements TokenStore {
-  /** @throws TypeError that names the wrong option. */
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
     super(OWNER, { prefix, clock }, new KeyvRows(checkKeyv(keyv)));

@@ -10,16 +10,14 @@ export interface RedisStoreOptions {
   /** What the keys begin with. Default: `marketgate:` and the kind of store, as in `marketgate:token:`. */
   prefix?: string | undefined;
   /**
-   * The deadline of one call, in milliseconds. Default 1,500 for tokens and holders, which nothing can replace, and
-   * 50 for the others, because visitors wait for it.
+   * The deadline of one call, in milliseconds; then it rejects with `store_unavailable`. Default 1,500 for tokens and
+   * holders, which nothing can replace: their calls wait for a lost connection, until the first has waited in vain.
+   * Default 50 for the others, because visitors wait for them, and without a connection they fail at once.
    */
   timeout?: number | undefined;
 }
 
-/**
- * The kinds of stores. Nothing can replace tokens and holders, so their calls have more time, and wait for a connection
- * that was lost until the first call has waited in vain.
- */
+/** The kinds of stores, and whether their calls wait for a lost connection. */
 const KINDS = {
   token: { timeout: 1500, waits: true },
   holder: { timeout: 1500, waits: true },
@@ -46,7 +44,6 @@ export class RedisConnection {
   #isDown = false;
   #becomesReady: Promise<void> | undefined;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
     const { waits, timeout: standard } = KINDS[kind];
     const timeout = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');

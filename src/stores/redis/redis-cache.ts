@@ -37,7 +37,6 @@ const FIRST_CONNECTION = 1000;
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: RedisStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
     this.#redis = new RedisConnection(OWNER, 'cache', given);

@@ -52,7 +52,6 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly #redis: RedisConnection;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: RedisGuessLimitOptions) {
     const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);

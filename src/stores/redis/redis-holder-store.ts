@@ -36,8 +36,7 @@ const HOLDERS = `return redis.call('SMEMBERS', KEYS[1])`;
  * A {@link HolderStore} in Redis, for a fleet: single server, cluster or sentinel. Each code is a set of holders
  * under the HMAC of the code, and does not expire. Holders are stored in clear text.
  *
- * - `take` is one atomic step. While Redis cannot be asked, every call rejects with `store_unavailable`, within
- *   `timeout`. Until then, they wait for a lost connection. Once a call has waited in vain, others fail at once.
+ * - `take` is one atomic step.
  * - Redis needs persistence (`appendonly yes`), or a restart frees all codes, and a `maxmemory-policy` that does
  *   not evict keys without expiry: `noeviction`, or one of `volatile-…`.
  * - A failover to a replica can lose the last moments of takes and releases.
@@ -46,7 +45,6 @@ export class RedisHolderStore implements HolderStore {
   readonly #redis: RedisConnection;
   readonly #secret: string;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: RedisHolderStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
     this.#secret = secretOption(OWNER, 'secret', given.secret);

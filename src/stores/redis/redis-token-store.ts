@@ -17,8 +17,6 @@ const OWNER = 'RedisTokenStore';
  *   `marketgate:drift`, and stays where it is, because a newer version can have written it.
  * - `claim` is atomic: exactly one process of the fleet gets `true`. A master that hangs until a replica has
  *   taken over can still acknowledge a few calls, which Redis then loses; so a claim can be granted twice.
- * - While Redis cannot be asked, every call rejects with `store_unavailable`, within `timeout`. Until
- *   then, they wait for a lost connection. Once a call has waited in vain, others fail at once.
  * - Redis needs the `maxmemory-policy` `noeviction`. With another, it can evict a claim before it expires, or a
  *   token, which logs the user out.
  *
@@ -28,7 +26,6 @@ const OWNER = 'RedisTokenStore';
 export class RedisTokenStore extends RowTokenStore implements TokenStore {
   readonly #redis: RedisConnection;
 
-  /** @throws TypeError that names the wrong option. */
   constructor(options: RedisTokenStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout', 'clock']);
     const redis = new RedisConnection(OWNER, 'token', given);
