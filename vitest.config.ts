@@ -33,11 +33,13 @@ export default defineConfig({
           include: ['test/system/**/*.test.ts'],
           globalSetup: ['./test/support/built-package.ts'],
           sequence: { groupOrder: 1 },
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
         },
       },
     ],
+    // Only a test that hangs should meet these: a busy machine can be many times slower.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 40_000, interval: 20 } },
     // All cores: vitest would leave one idle.
     maxWorkers: availableParallelism(),
     // The files of one worker share what they import, and one Redis and one Chromium.

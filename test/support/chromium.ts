@@ -90,6 +90,6 @@ export async function newContext(options: BrowserContextOptions = {}): Promise<B
   const context = await (await openChromium()).newContext(options);
   onTestFinished(() => context.close());
   // Nothing takes longer than this on one machine; without it vitest would cut off a wait that fails.
-  context.setDefaultTimeout(8000);
+  context.setDefaultTimeout(40_000);
   return context;
 }

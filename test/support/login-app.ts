@@ -246,7 +246,8 @@ export async function takeCallback(page: Page): Promise<string> {
 }
 
 /** Waits for what the app sees. */
-export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 8000, interval: 20 });
+export const eventually = (check: () => void) =>
+  vi.waitFor(check, { timeout: 40_000, interval: 20 });
 
 /** Something to wait for until it is opened. */
 export function gate(): { open: () => void; opened: Promise<void> } {

@@ -219,7 +219,7 @@ async function freePort(): Promise<number> {
 function quiet(): void {}
 
 /** For `vi.waitFor`: what comes at once, on a machine however busy. */
-export const SOON = { timeout: 15_000, interval: 10 };
+export const SOON = { timeout: 40_000, interval: 10 };
 
 // The libraries wait longer and longer before they reconnect; what is tested does not depend on it.
 const soon = () => 20;

@@ -26,7 +26,7 @@ const folders = new Map(
 /** A Redis that is not there skips, and says so. */
 const skipped = ({ needsRedis }: Check): boolean => needsRedis === true && redisIsMissing();
 
-describe.concurrent('the program', { timeout: 60_000 }, () => {
+describe.concurrent('the program', { timeout: 120_000 }, () => {
   for (const { page, file, name } of programs) {
     const folder = folders.get(page) ?? '';
     const given = checks[name];

@@ -141,7 +141,7 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
   it('shop: media play, and the pages fit, without a fault that axe finds', async () => {
     const { page, shop, blocked } = await visitShop();
     const isPositive = (expression: string) =>
-      expect.poll(() => page.evaluate(expression), { timeout: 8000 }).toBeGreaterThan(0);
+      expect.poll(() => page.evaluate(expression)).toBeGreaterThan(0);
     await isPositive('document.querySelector(".grid img").naturalWidth');
     await page.goto('/items/1049');
     await isPositive('document.querySelector("video").duration');

@@ -169,7 +169,7 @@ describe('the secrets in play are known', () => {
     await fetch(`${origin}/?auth_key=${code(4)}`);
     await vi.waitFor(() => {
       for (const n of [1, 2, 3, 4]) expect(heard(code(n))).toBe(1);
-    });
+    }, 40_000);
   });
 });
 

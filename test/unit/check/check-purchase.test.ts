@@ -97,7 +97,7 @@ describe('checkPurchase', () => {
       const { signal } = leaving;
       const options = { client: 'anna', signal, guessLimit };
       const decision = checkPurchase({ validatePurchase }, CODE, options);
-      await vi.waitFor(() => expect(validatePurchase).toHaveBeenCalled());
+      await vi.waitFor(() => expect(validatePurchase).toHaveBeenCalled(), { timeout: 40_000 });
       leaving.abort(new MarketgateError('service_unavailable', 'left'));
       await expect(decision).rejects.toThrow('left');
       // Aborted before it begins, it sends nothing.

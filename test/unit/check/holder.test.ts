@@ -226,7 +226,7 @@ describe('a holder who comes again', () => {
       return isHeld;
     };
     const late = visit(store, 'anna');
-    await vi.waitFor(() => expect(answers).toHaveLength(1));
+    await vi.waitFor(() => expect(answers).toHaveLength(1), { timeout: 40_000 });
     await store.release(CODE);
     answers[0]?.();
     expect(codeOf(await late)).toBe('valid');

@@ -115,7 +115,7 @@ describe('drift that was coerced', () => {
     try {
       expect(await keyApi.listItems()).toHaveLength(1);
       expect(await keyApi.listItems()).toHaveLength(1);
-      await vi.waitFor(() => expect(thrown).toHaveLength(1));
+      await vi.waitFor(() => expect(thrown).toHaveLength(1), { timeout: 40_000 });
     } finally {
       unsubscribe('marketgate:drift', broken);
       process.removeAllListeners('uncaughtException');

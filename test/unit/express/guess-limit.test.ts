@@ -60,7 +60,7 @@ describe('failed attempts', () => {
     onTestFinished(() => other.close());
     for (const code of [guess(1), guess(2)]) await other.validatePurchase(code);
     // The two answers and their generation.
-    await vi.waitFor(() => expect(shared.rows.size).toBe(3));
+    await vi.waitFor(() => expect(shared.rows.size).toBe(3), { timeout: 40_000 });
     const app = express();
     app.get(
       '/',

@@ -115,7 +115,7 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
       const res = fakeResponse();
       const req = { method: 'GET', url: path, headers: { accept: BROWSER } };
       app(req as never, res);
-      await vi.waitFor(() => expect(saved).toHaveLength(1));
+      await vi.waitFor(() => expect(saved).toHaveLength(1), { timeout: 40_000 });
       res.end('timeout');
       saved.pop()?.();
       await new Promise(setImmediate);

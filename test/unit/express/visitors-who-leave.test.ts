@@ -7,7 +7,7 @@ import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
 import { listen } from '../../support/listen.js';
 import { CODE, guess } from '../../support/wire.js';
 
-const SOON = { timeout: 10_000, interval: 5 };
+const SOON = { timeout: 40_000, interval: 5 };
 
 /** A shop before a service in memory, and visitors who can hang up. */
 async function openShop(make: typeof express = express, limit = 3) {

@@ -22,7 +22,8 @@ describe('the connection', () => {
       waiting++;
       res.on('close', () => waiting--);
     });
-    const reached = (n: number) => vi.waitFor(() => expect(waiting).toBe(n), { interval: 2 });
+    const reached = (n: number) =>
+      vi.waitFor(() => expect(waiting).toBe(n), { interval: 2, timeout: 40_000 });
     return { upstream, reached };
   }
 

@@ -181,11 +181,14 @@ describe.each(WAYS)('through %s', (way, options) => {
     const leaving = new AbortController();
     const keyApi = open(upstream.url);
     const call = keyApi.getAccount({ signal: leaving.signal });
-    await vi.waitFor(() => expect(upstream.requests).toHaveLength(1), { interval: 2 });
+    await vi.waitFor(() => expect(upstream.requests).toHaveLength(1), {
+      interval: 2,
+      timeout: 40_000,
+    });
     const reason = new Error('the visitor left');
     leaving.abort(reason);
     await expect(call).rejects.toBe(reason);
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { interval: 2 });
+    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { interval: 2, timeout: 40_000 });
     await expect(keyApi.getAccount({ signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
     expect(upstream.requests).toHaveLength(1);
   });
@@ -204,9 +207,15 @@ describe.each(WAYS)('through %s', (way, options) => {
       loginApi.exchange('auth-key-1'),
       loginApi.getUser('a-token'),
     ].map(rejection);
-    await vi.waitFor(() => expect(upstream.requests).toHaveLength(4), { interval: 2 });
+    await vi.waitFor(() => expect(upstream.requests).toHaveLength(4), {
+      interval: 2,
+      timeout: 40_000,
+    });
     await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(4), { interval: 2 });
+    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(4), {
+      interval: 2,
+      timeout: 40_000,
+    });
     const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
     for (const call of [...calls, ...later]) {
       expect(await call).toMatchObject({

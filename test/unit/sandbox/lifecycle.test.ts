@@ -40,7 +40,10 @@ describe('listen and close', () => {
       sandbox.faults.clear();
       Object.assign(sandbox.faults, faults);
       ended.push(expect(ask()).rejects.toThrow());
-      await vi.waitFor(() => expect(sandbox.requests).toHaveLength(ended.length), { interval: 1 });
+      await vi.waitFor(() => expect(sandbox.requests).toHaveLength(ended.length), {
+        interval: 1,
+        timeout: 40_000,
+      });
     }
     const idle = connect(Number(new URL(baseUrl).port), '127.0.0.1');
     idle.once('error', () => undefined);

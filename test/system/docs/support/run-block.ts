@@ -42,7 +42,7 @@ export async function runBlock(
   const child = spawn(process.execPath, ['--require', PRELOAD, ...args, file], {
     cwd: dirname(file),
     // Ahead of the test's own limit, which would not show what it has printed.
-    timeout: 55_000,
+    timeout: 110_000,
     killSignal: 'SIGKILL',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
