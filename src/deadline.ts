@@ -133,13 +133,12 @@ export class TimeLimit {
     const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
     const deadline = new Deadline(milliseconds, exceeded);
     const result = (async () => work(deadline))();
-    return new Promise<T>((resolve, reject) => {
-      deadline.listen(reject);
-      void result.then(resolve, reject).then(() => {
-        this.#unanswered--;
-        deadline.dispose();
-      });
-    });
+    const end = (): void => {
+      this.#unanswered--;
+      deadline.dispose();
+    };
+    void result.then(end, end);
+    return deadline.race(result);
   }
 }
 

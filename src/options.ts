@@ -83,9 +83,9 @@ export function countOption(owner: string, name: string, value: unknown, fallbac
   return value;
 }
 
-/** A boolean; `"false"` from an environment variable is refused. */
-export function flagOption(owner: string, name: string, value: unknown, fallback = false): boolean {
-  if (value === undefined) return fallback;
+/** A boolean, false by default; `"false"` from an environment variable is refused. */
+export function flagOption(owner: string, name: string, value: unknown): boolean {
+  if (value === undefined) return false;
   if (typeof value !== 'boolean') throw wrongOption(owner, name, 'must be true or false');
   return value;
 }
@@ -126,13 +126,10 @@ export function shapedOption<T extends object>(
   methods: readonly (keyof T & string)[],
   what: string,
 ): T {
-  const missing =
-    typeof value === 'object' && value !== null
-      ? methods.find((method) => typeof (value as Record<string, unknown>)[method] !== 'function')
-      : 'everything';
-  if (missing !== undefined) {
-    const lacks = missing === 'everything' ? '' : `; "${missing}" is missing`;
-    throw wrongOption(owner, name, `must be ${what}${lacks}`);
-  }
+  const wrong = (lacks = '') => wrongOption(owner, name, `must be ${what}${lacks}`);
+  if (typeof value !== 'object' || value === null) throw wrong();
+  const given = value as Record<string, unknown>;
+  const missing = methods.find((method) => typeof given[method] !== 'function');
+  if (missing !== undefined) throw wrong(`; "${missing}" is missing`);
   return value as T;
 }

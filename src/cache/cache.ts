@@ -3,7 +3,7 @@ import { SLEW } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
-import { Lookup, type LookupOptions, type RequestOptions } from './in-flight.js';
+import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { isPositive, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
@@ -13,7 +13,6 @@ const MOST_REFRESHES = 16;
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MOST_ROUNDS = 3;
 
-/** An answer of the service. */
 export interface Answer<T> {
   /** `null`: a negative answer. */
   readonly value: T | null;
@@ -40,14 +39,12 @@ interface Negative extends Answer<never> {
   readonly variant: string;
 }
 
-/** What a {@link Cache} is made of. */
 export interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
   readonly limits: CacheLimits;
-  /** Milliseconds; never goes back. */
+  /** Never goes back. */
   readonly clock: () => number;
-  /** Asks the service. */
   readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
   /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
   readonly isNegative?: (error: unknown) => boolean;
@@ -105,7 +102,7 @@ export class Cache<T extends object> {
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
-  /** A positive answer that is younger than `ttl`; starts no refresh. */
+  /** A positive answer that is younger than `ttl`. */
   fresh(key: string): Positive<T> | undefined {
     const positive = this.#parts.shared?.isDeaf ? undefined : this.#positive.get(key);
     if (positive?.epoch !== this.#epoch) return undefined;
@@ -132,7 +129,7 @@ export class Cache<T extends object> {
    * Reports that a cached answer was served.
    * @param isFailed whether the service was asked first, and could not answer.
    */
-  served<A extends Answer<T>>(answer: A, { onShared }: LookupOptions = {}, isFailed = false): A {
+  served<A extends Answer<T>>(answer: A, { onShared }: CallOptions = {}, isFailed = false): A {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
     const source = isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache';
     this.#report({ source, outcome: outcomeOf(answer) });
@@ -140,8 +137,7 @@ export class Cache<T extends object> {
     return answer;
   }
 
-  /** The answer: cached, of the shared tier, or of the service. */
-  async get(variant: string, options: LookupOptions): Promise<T | null> {
+  async get(variant: string, options: CallOptions): Promise<T | null> {
     const { signal, fresh = false } = options;
     signal?.throwIfAborted();
     const key = variant.toLowerCase();
@@ -218,7 +214,6 @@ export class Cache<T extends object> {
     }
   }
 
-  /** A cached answer that can be served at once. Starts a refresh where one is due. */
   #servable(key: string, variant: string): Answer<T> | undefined {
     const { limits } = this.#parts;
     const positive = this.#positive.get(key);
@@ -257,7 +252,7 @@ export class Cache<T extends object> {
   /** Asks until there is an answer that was not invalidated before it arrived. */
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
     const { shared } = this.#parts;
-    if (shared !== undefined) lookup.source = 'shared';
+    if (shared) lookup.source = 'shared';
     try {
       for (let round = 1; round <= MOST_ROUNDS; round++) {
         lookup.isOutdated = false;
@@ -472,9 +467,8 @@ export class Cache<T extends object> {
 
   #report(served: Pick<LookupMessage, 'source' | 'outcome'>, error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
-    const code = isMarketgateError(error) ? { code: error.code } : {};
-    const message: LookupMessage = { what: this.#parts.what, ...served, ...code };
-    lookupChannel.publish(message);
+    const code = isMarketgateError(error) && { code: error.code };
+    lookupChannel.publish({ what: this.#parts.what, ...served, ...code } satisfies LookupMessage);
   }
 }
 

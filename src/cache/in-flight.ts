@@ -15,7 +15,8 @@ export class InFlight<T> {
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */
   constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
-    this.#answer = request(this);
+    // Begins in a microtask, when its owner has registered it.
+    this.#answer = Promise.resolve(this).then(request);
     // This also handles the rejection when every caller has left.
     void this.#answer.then(onEnd, onEnd);
   }
@@ -72,8 +73,7 @@ export class Lookup<T> extends InFlight<T> {
     answer: (lookup: Lookup<T>) => Promise<T>,
     onEnd: () => void,
   ) {
-    // Begins in a microtask, when the cache has registered it.
-    super((self) => Promise.resolve(self as Lookup<T>).then(answer), onEnd);
+    super((self) => answer(self as Lookup<T>), onEnd);
   }
 }
 
@@ -87,11 +87,11 @@ export interface RequestOptions {
   readonly elapsed: number;
 }
 
-/** Options of one lookup. */
-export interface LookupOptions {
-  /** Ends the caller's waiting. */
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
   signal?: AbortSignal | undefined;
-  /** Asks the service, whatever is cached. */
+  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
   /** Called when the answer comes from a cache, this process's own or the shared one. */
   onShared?: (() => void) | undefined;

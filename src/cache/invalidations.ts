@@ -45,30 +45,27 @@ interface Tombstone {
 export class Tombstones {
   readonly #tombstones: LRUCache<string, Tombstone>;
   readonly #max: number;
-  readonly #life: number;
-  readonly #clock: () => number;
 
   /** @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds. */
   constructor(max: number, life: number, clock: () => number) {
-    this.#tombstones = new LRUCache({ max });
+    this.#tombstones = new LRUCache({ max, ttl: life, ttlResolution: 0, perf: { now: clock } });
     this.#max = max;
-    this.#life = life;
-    this.#clock = clock;
   }
 
   /** The order up to which answers about a subject are invalid. */
   orderOf(subject: string): number {
-    return this.#find(subject)?.order ?? Number.NEGATIVE_INFINITY;
+    return this.#tombstones.peek(subject)?.order ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Adds a tombstone; of two, the later one counts. */
   keep(subject: string, { order, at, isOwn }: Tombstone): void {
-    const known = this.#find(subject);
-    this.#tombstones.set(subject, {
+    const known = this.#tombstones.peek(subject);
+    const latest = {
       order: Math.max(order, known?.order ?? 0),
       at: Math.max(at, known?.at ?? 0),
       isOwn: isOwn || known?.isOwn === true,
-    });
+    };
+    this.#tombstones.set(subject, latest, { start: latest.at });
   }
 
   clear(): void {
@@ -78,14 +75,6 @@ export class Tombstones {
   /** The latest ones that this process has sent, the latest first. At most half of what can wait. */
   recent(): Invalidation[] {
     const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
-    return own
-      .slice(0, this.#max / 2)
-      .filter(([subject]) => this.#find(subject))
-      .map(([subject, { order, at }]) => ({ subject, order, at }));
-  }
-
-  #find(subject: string): Tombstone | undefined {
-    const tombstone = this.#tombstones.peek(subject);
-    return tombstone && this.#clock() < tombstone.at + this.#life ? tombstone : undefined;
+    return own.slice(0, this.#max / 2).map(([subject, { order, at }]) => ({ subject, order, at }));
   }
 }

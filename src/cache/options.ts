@@ -60,14 +60,6 @@ export type CacheLimits = Record<
   number
 >;
 
-/** {@link CacheOptions}, checked and complete. */
-export interface CacheSettings {
-  readonly limits: Readonly<CacheLimits>;
-  readonly shared: SharedCache | undefined;
-  readonly secret: string | undefined;
-  readonly scope: string | undefined;
-}
-
 /** How long a positive answer can be served, in milliseconds from its request. */
 export const longestLife = ({ ttl, staleWhileRevalidate, staleIfError }: CacheLimits): number =>
   Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
@@ -88,10 +80,7 @@ const NAMES = Object.keys(DEFAULTS) as (keyof CacheLimits)[];
  * @returns `false` when there is to be no cache.
  * @throws TypeError that names the wrong option.
  */
-export function checkCacheOptions(
-  owner: string,
-  option: CacheOptions | false | undefined,
-): CacheSettings | false {
+export function checkCacheOptions(owner: string, option: CacheOptions | false | undefined) {
   if (option === false) return false;
   if (option !== undefined && (typeof option !== 'object' || option === null)) {
     throw wrongOption(owner, 'cache', 'must be an object of options, or false');

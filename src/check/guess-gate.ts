@@ -1,5 +1,6 @@
+import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
-import { InFlight } from '../cache/in-flight.js';
+import { type CallOptions, InFlight } from '../cache/in-flight.js';
 import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
@@ -14,11 +15,8 @@ import { StoreGuard } from '../stores/store-guard.js';
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
-/** Validates a code. Calls `onShared` when the answer comes from a cache. */
-export type Validate<T> = (options: {
-  onShared?: () => void;
-  signal?: AbortSignal | undefined;
-}) => Promise<T | null>;
+/** Validates a code. */
+export type Validate<T> = (options: CallOptions) => Promise<T | null>;
 
 type Refused = Extract<Reservation, { isAllowed: false }>;
 
@@ -74,11 +72,7 @@ class Attempts {
     const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
     if (current !== undefined && !current.isAborted) return current.join(signal);
     const attempt: InFlight<T | null> = new InFlight(
-      async ({ signal: allLeft }) => {
-        // Continues in a later turn, after `#inFlight` has the attempt.
-        await undefined;
-        return this.#run(reserve, client, key, validate, allLeft);
-      },
+      ({ signal: allLeft }) => this.#run(reserve, client, key, validate, allLeft),
       () => {
         if (this.#inFlight.get(key) === attempt) this.#inFlight.delete(key);
       },
@@ -167,31 +161,13 @@ class Attempts {
 const attemptsOf = new WeakMap<object, Attempts>();
 
 /** The guess limit of a guard, and the attempts that it lets through. */
-export interface GuessGate {
-  /** The client key of a request. */
-  readonly keyGenerator: GuessLimit['keyGenerator'];
-  /**
-   * Validates a code, unless the client has failed too often.
-   * @param signal ends this caller's wait; other callers with the same code keep waiting.
-   * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
-   */
-  attempt<T>(
-    client: string,
-    code: string,
-    validate: Validate<T>,
-    signal?: AbortSignal,
-  ): Promise<T | null>;
-}
+export type GuessGate = NonNullable<ReturnType<typeof guessGate>>;
 
 /**
  * Makes the gate for the option `guessLimit`; `undefined` when that is `false`.
  * @throws TypeError that names the wrong option.
  */
-export function guessGate(
-  owner: string,
-  option: GuessLimitOption | undefined,
-  keyApi: object,
-): GuessGate | undefined {
+export function guessGate(owner: string, option: GuessLimitOption | undefined, keyApi: object) {
   if (option === false) return undefined;
   const given: object = option === undefined ? {} : option;
   const what = '{ limit, windowMs, keyGenerator }, a MemoryGuessLimit or RedisGuessLimit, or false';
@@ -222,7 +198,14 @@ export function guessGate(
     return reservation;
   };
   return {
-    keyGenerator: (req) => settings.keyGenerator(req),
-    attempt: (...args) => attempts.attempt(reserve, ...args),
+    /** The client key of a request. */
+    keyGenerator: (req: Request): string => settings.keyGenerator(req),
+    /**
+     * Validates a code, unless the client has failed too often.
+     * @param signal ends this caller's wait; other callers with the same code keep waiting.
+     * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
+     */
+    attempt: <T>(client: string, code: string, validate: Validate<T>, signal?: AbortSignal) =>
+      attempts.attempt(reserve, client, code, validate, signal),
   };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { Cache, type CacheParts, monotonic } from '../cache/cache.js';
-import type { RequestOptions } from '../cache/in-flight.js';
+import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import type { Deadline } from '../deadline.js';
@@ -50,15 +50,7 @@ export interface KeyApiOptions extends ClientOptions {
   cache?: CacheOptions | false | undefined;
 }
 
-/** Options of one call. */
-export interface CallOptions {
-  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
-  signal?: AbortSignal | undefined;
-  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
-  fresh?: boolean | undefined;
-  /** Called when the answer comes from a cache, this process's own or the shared one. */
-  onShared?: (() => void) | undefined;
-}
+export type { CallOptions };
 
 /** Conditions of one request, from the cache or, without one, from the caller. */
 type RequestConditions = CallConditions & Partial<Pick<RequestOptions, 'isInvalidating'>>;

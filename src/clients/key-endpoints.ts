@@ -58,8 +58,7 @@ export const accountDetails: Endpoint<Account> = {
   schema: accountSchema,
   negativeMsg: 'Invalid request',
   negativeStatuses: [401, 403, 404],
-  payload: ({ data }, { onDrift }) =>
-    isObject(data) ? parse(accountSchema, data, 'data', onDrift) : undefined,
+  payload: payloadAt(accountSchema, 'data'),
 };
 
 export const itemsAll: Endpoint<Item[]> = {
@@ -78,8 +77,7 @@ export const itemsItem: Endpoint<Item> = {
   parameter: 'item_id',
   schema: itemSchema,
   negativeMsg: 'Item Not Found',
-  payload: ({ item }, { onDrift }) =>
-    isObject(item) ? parse(itemSchema, item, 'item', onDrift) : undefined,
+  payload: payloadAt(itemSchema, 'item'),
   isAbout: ({ id }, requested) => String(id) === requested,
 };
 
@@ -90,16 +88,24 @@ export const purchasesValidation: Endpoint<Purchase> = {
   parameter: 'purchase_code',
   schema: purchaseSchema,
   negativeMsg: 'Invalid purchase code',
-  payload: ({ data, item }, { onDrift }) => {
-    const documented = isObject(data) ? data.purchase : undefined;
-    if (isObject(documented)) return parse(purchaseSchema, documented, 'data.purchase', onDrift);
-    // Some deployments answer with the purchase under `item`.
-    return isObject(item) ? parse(purchaseSchema, item, 'item', onDrift) : undefined;
-  },
+  // Some deployments answer with the purchase under `item`.
+  payload: payloadAt(purchaseSchema, 'data.purchase', 'item'),
   // A masked code, as in `****-1c2d`, cannot be compared.
   isAbout: ({ purchase_code: code }, requested) =>
     /[*\u2026]/.test(code) || code.trim().toLowerCase() === requested.toLowerCase(),
 };
+
+/** Parses the first of these places in a body that holds an object. */
+function payloadAt<T>(schema: z.ZodType<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
+  return (body, { onDrift }) => {
+    for (const place of places) {
+      let sent: unknown = body;
+      for (const key of place.split('.')) sent = isObject(sent) ? sent[key] : undefined;
+      if (isObject(sent)) return parse(schema, sent, place, onDrift);
+    }
+    return undefined;
+  };
+}
 
 /** Items that are parsed before other work runs: some milliseconds. */
 const SLICE = 500;

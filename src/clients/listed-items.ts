@@ -1,5 +1,5 @@
 import type { Answer, Cache, Positive } from '../cache/cache.js';
-import type { LookupOptions } from '../cache/in-flight.js';
+import type { CallOptions } from '../cache/in-flight.js';
 import type { Item } from '../model/item.js';
 
 /** The cache key of the item list: an api_key has one. */
@@ -29,7 +29,7 @@ export class ListedItems {
   }
 
   /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
-  async get(id: number, options: LookupOptions): Promise<Item | null> {
+  async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
     const list = fresh ? undefined : this.#lists.fresh(ONLY);
     const listed = list && (await this.#find(id, list));
