@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Called when a deadline ends, with what the call rejects with. */
 type EndListener = (reason: unknown) => void;
 
 /**
@@ -68,7 +67,6 @@ export class Deadline {
     });
   }
 
-  /** Waits for a time, or until the deadline ends. */
   wait(milliseconds: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const elapsed = new Promise<void>((resolve) => {
@@ -83,7 +81,6 @@ export class Deadline {
     if (this.ended) throw this.reason;
   }
 
-  /** Ends the call now. */
   end(reason: unknown): void {
     if (this.ended) return;
     this.ended = true;
@@ -119,7 +116,6 @@ export class TimeLimit {
 
   /**
    * Starts a call and waits for its result within the limit. A late result or rejection is ignored.
-   *
    * @param work can check `deadline.ended`: then its result is not needed any more.
    * @throws NoAnswer, or what `work` rejects with.
    */
@@ -142,7 +138,7 @@ export class TimeLimit {
   }
 }
 
-/** Runs one call with a time limit. @throws as {@link TimeLimit.run}. */
+/** Runs one call as {@link TimeLimit.run} does. */
 export const within = <T>(
   milliseconds: number,
   work: (deadline: Deadline) => T | Promise<T>,
@@ -150,6 +146,16 @@ export const within = <T>(
 
 /** Stores that limit the time of their calls themselves; their users add no second limit. */
 export const SELF_LIMITED = new WeakSet<object>();
+
+/** Gives the function that makes the calls to a store, each within the limit. */
+export function limited(
+  store: object,
+  milliseconds: number,
+): <T>(work: () => T | Promise<T>) => Promise<T> {
+  if (SELF_LIMITED.has(store)) return async (work) => work();
+  const limit = new TimeLimit(milliseconds);
+  return (work) => limit.run(work);
+}
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
@@ -167,7 +173,6 @@ const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => 
 /**
  * Calls `listener` when the signal is aborted. Listeners of the same signal share one event listener,
  * because Node.js warns about more than ten. It is removed with the last of them.
- *
  * @returns a function that stops listening.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {

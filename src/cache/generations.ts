@@ -8,7 +8,6 @@ const LIFE = 365 * 24 * 3_600_000;
 /** How many times a row is read when other processes replace it meanwhile. */
 const MOST_ROUNDS = 5;
 
-/** What {@link Generations} needs from the shared tier, and calls on it. */
 export interface GenerationsOptions {
   readonly store: GuardedSharedCache;
   readonly seals: Seals;
@@ -32,7 +31,6 @@ export interface GenerationsOptions {
  */
 export class Generations {
   readonly #options: GenerationsOptions;
-  /** The known ones. */
   #numbers = new WeakMap<Seal, number>();
   /** Infinity: up to an order that the shared cache has not given yet. */
   #allInvalidUpTo = 0;
@@ -55,18 +53,17 @@ export class Generations {
     return order !== Number.NEGATIVE_INFINITY && order <= this.#allInvalidUpTo;
   }
 
-  /** The number of a generation; `undefined`: it is not known. */
+  /** `undefined`: it is not known. */
   numberOf(seal: Seal): number | undefined {
     return this.#numbers.get(seal);
   }
 
-  /** The name of a row; `undefined`: its generation is not known. */
+  /** `undefined`: its generation is not known. */
   nameOf(seal: Seal, subject: string): string | undefined {
     const number = this.numberOf(seal);
     return number === undefined ? undefined : seal.name(`${number} ${subject}`);
   }
 
-  /** The name of the row that holds the generation. */
   rowOf(seal: Seal): string {
     return seal.name(NAME);
   }

@@ -31,7 +31,6 @@ export class InFlight<T> {
     return this.#controller?.signal.aborted === true;
   }
 
-  /** Waits for the answer, until the signal is aborted. */
   join(signal: AbortSignal | undefined): Promise<T> {
     if (signal === undefined) {
       this.#isPinned = true;
@@ -77,7 +76,6 @@ export class Lookup<T> extends InFlight<T> {
   }
 }
 
-/** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: AbortSignal;

@@ -57,7 +57,7 @@ export class Tombstones {
     return this.#tombstones.peek(subject)?.order ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds a tombstone; of two, the later one counts. */
+  /** Of two tombstones, the later one counts. */
   keep(subject: string, { order, at, isOwn }: Tombstone): void {
     const known = this.#tombstones.peek(subject);
     const latest = {

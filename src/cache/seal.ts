@@ -14,11 +14,7 @@ const VERSION = '2.';
 const NONCE = 12;
 const TAG = 16;
 
-/**
- * Encrypts and authenticates a text (AES-256-GCM) for one name: it opens under no other.
- *
- * @param key - 32 bytes.
- */
+/** Encrypts and authenticates a text (AES-256-GCM, with a key of 32 bytes) for one name: it opens under no other. */
 export function sealText(key: Buffer | KeyObject, name: string, text: string): string {
   const nonce = randomBytes(NONCE);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(name));
@@ -81,7 +77,6 @@ export class Seal {
     return sealText(this.#valueKey, name, text);
   }
 
-  /** The text, or `undefined` for what was not sealed with this secret for this name. */
   open(name: string, sealed: string): string | undefined {
     return openText(this.#valueKey, name, sealed);
   }
@@ -92,7 +87,6 @@ const MOST_SEALS = 3;
 /** How long a call waits for the current secret where an earlier one is known, in milliseconds. */
 const SHORT_WAIT = 1;
 
-/** The seal of the current secret, and those of the secrets before it. */
 export class Seals {
   /** The current one first. */
   all: readonly Seal[] = [];
@@ -113,7 +107,6 @@ export class Seals {
   /**
    * The current one. A secret that takes longer is used as soon as it is known. Until then the seal before
    * it is used; `undefined`: there is none.
-   *
    * @param patience - how long to wait for the first secret, in milliseconds.
    */
   present(patience: number): Seal | Promise<Seal | undefined> {

@@ -1,4 +1,4 @@
-import { SELF_LIMITED, TimeLimit, within } from '../deadline.js';
+import { limited, within } from '../deadline.js';
 import { Breaker, type CallEnd } from '../http/gates.js';
 import { VERSION } from '../http/transport.js';
 
@@ -76,7 +76,7 @@ type Unavailable = typeof UNAVAILABLE;
 export class GuardedSharedCache {
   readonly #store: SharedCache;
   readonly #clock: () => number;
-  readonly #limit: TimeLimit | undefined;
+  readonly #run: ReturnType<typeof limited>;
   // Not by `clock`, which is for the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
@@ -86,7 +86,7 @@ export class GuardedSharedCache {
   constructor(store: SharedCache, clock: () => number) {
     this.#store = store;
     this.#clock = clock;
-    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
+    this.#run = limited(store, DEADLINE);
   }
 
   /** Whether the store itself compares orders. */
@@ -94,7 +94,6 @@ export class GuardedSharedCache {
     return this.#store.read !== undefined && this.#store.write !== undefined;
   }
 
-  /** Whether the store can send invalidations. */
   get canSubscribe(): boolean {
     return this.#store.subscribe !== undefined;
   }
@@ -104,7 +103,6 @@ export class GuardedSharedCache {
     return !this.canSubscribe || this.#stop !== undefined;
   }
 
-  /** Whether messages arrive. */
   get isListening(): boolean {
     return this.#isListening;
   }
@@ -145,7 +143,6 @@ export class GuardedSharedCache {
     return typeof unlock === 'function' ? () => void this.#call(unlock) : unlock;
   }
 
-  /** Whether it was published. */
   async publish(message: string): Promise<boolean> {
     const published = await this.#call<unknown>(() => this.#store.publish?.(message), 'unknown');
     return published !== UNAVAILABLE;
@@ -154,7 +151,6 @@ export class GuardedSharedCache {
   /**
    * Subscribes, once; the next call tries again when that failed. The first call waits for it until the
    * deadline, so that few answers are cached before messages arrive.
-   *
    * @param onMessage - called with `undefined` when messages were missed.
    * @param hasCached - whether answers can be cached already, whose invalidations were missed.
    */
@@ -218,7 +214,7 @@ export class GuardedSharedCache {
       return UNAVAILABLE;
     }
     try {
-      const result = await (this.#limit ? this.#limit.run(run) : run());
+      const result = await this.#run(run);
       this.#breaker.leave(isProbe, 'answered');
       return result;
     } catch {
@@ -232,7 +228,6 @@ export class GuardedSharedCache {
 export class Orders {
   #latest = 0;
 
-  /** An order that this process has seen. */
   saw(order: number): void {
     this.#latest = Math.max(order, this.#latest);
   }
@@ -269,7 +264,6 @@ function isRow(row: unknown): row is SharedRow {
   return isText && Number.isFinite(order) && Number.isFinite(ttl) && Number.isFinite(now);
 }
 
-/** An answer in the shared tier. */
 export interface SharedAnswer {
   /** `null`: a negative answer. `undefined`: the tombstone of an invalidation. */
   readonly value: unknown;

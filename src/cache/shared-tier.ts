@@ -32,7 +32,6 @@ const LONGEST_RETRY = 5000;
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
 
-/** What the shared tier has for a lookup. */
 export interface Found {
   /** `undefined`: there is none, or none that can be trusted. */
   readonly answer: SharedAnswer | undefined;
@@ -42,10 +41,9 @@ export interface Found {
   readonly release: () => void;
 }
 
-/** What the tier needs from the caches, and calls on them. */
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
-  /** Never goes back; ages are measured by it. */
+  /** Never goes back. */
   readonly clock: () => number;
   /** Epoch milliseconds. */
   readonly wallClock: () => number;
@@ -152,7 +150,8 @@ export class SharedTier {
       if (name === undefined) return found;
       const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
       if (release === undefined && performance.now() - begun < this.#patience && isWanted()) {
-        await pollDelay();
+        // With jitter, so that the processes do not all look at once.
+        await new Promise<void>((resolve) => later(POLL * (0.5 + Math.random()), resolve));
         continue;
       }
       if (typeof release !== 'function') return found;
@@ -204,7 +203,6 @@ export class SharedTier {
   }
 
   /**
-   * Shares a positive answer.
    * @param at - when it was requested, by this process's clock.
    * @returns `lost`: another process has shared a later answer, or has invalidated this one.
    */
@@ -233,8 +231,7 @@ export class SharedTier {
   }
 
   /**
-   * Shares a negative answer, which invalidates the positive ones of all processes. What cannot be sent now
-   * is sent later.
+   * A negative answer invalidates the positive ones of all processes. What cannot be sent now is sent later.
    * @param negative - its order is that of the request.
    */
   async shareNegative(negative: Invalidation): Promise<void> {
@@ -244,7 +241,6 @@ export class SharedTier {
 
   /**
    * Invalidates a subject in every process.
-   *
    * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidate(subject: string): Promise<void> {
@@ -254,7 +250,6 @@ export class SharedTier {
 
   /**
    * Invalidates everything requested until now, in every process, also in one that starts later.
-   *
    * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
    */
   async invalidateAll(): Promise<void> {
@@ -494,7 +489,3 @@ const notSent = (): MarketgateError =>
     'store_unavailable',
     'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
   );
-
-/** With jitter, so that the processes do not all look at once. */
-const pollDelay = (): Promise<void> =>
-  new Promise((resolve) => void later(POLL * (0.5 + Math.random()), resolve));

@@ -1,9 +1,7 @@
 import { isBetween } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
-// The two gates before each request: the breaker, and the backoff that the service asks for.
-
-/** Failures in a row that open the breaker. */
+/** In a row. */
 export const FAILURES = 5;
 /** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
 const RESTS = { firstRest: 2000, longestRest: 30_000 };
@@ -61,7 +59,6 @@ export class Breaker {
     return this.#openUntil !== undefined;
   }
 
-  /** Notes how a call ended. */
   leave(isProbe: boolean, end: CallEnd): void {
     if (isProbe) this.#isProbing = false;
     if (end === 'unknown') return;

@@ -1,13 +1,11 @@
 import { Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-
 import type { ClientSettings } from './client-options.js';
 import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
 import { type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
-/** A request, and how to parse its response. */
 export interface HttpRequest<T> extends WireRequest {
   /** Whether the request can be sent again safely. */
   readonly repeatable: boolean;
@@ -15,9 +13,7 @@ export interface HttpRequest<T> extends WireRequest {
   readonly parse: (response: JsonResponse) => T | Promise<T>;
 }
 
-/** Conditions of one call. */
 export interface CallConditions {
-  /** Ends the call when aborted. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number | undefined;
@@ -91,7 +87,6 @@ export class HttpClient {
     }
   }
 
-  /** Ends the connections and all calls at once. */
   close(): Promise<void> {
     this.#isClosed = true;
     const closed = this.#transport.close();
@@ -185,7 +180,6 @@ class RetryLimit {
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  /** @param most calls that can retry at the same time. */
   constructor(private readonly most: number) {}
 
   /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */

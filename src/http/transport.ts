@@ -12,7 +12,6 @@ declare const __MARKETGATE_VERSION__: string | undefined;
 export const VERSION =
   typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
-/** One request, as it is sent. */
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
@@ -24,7 +23,6 @@ export interface WireRequest {
 
 export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
 
-/** One response with its whole body. */
 export interface WireResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -52,7 +50,6 @@ export class Transport {
 
   /**
    * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none.
-   *
    * @param check - called when the request has a connection. What it throws is the result, and nothing is sent.
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {

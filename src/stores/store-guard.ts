@@ -1,4 +1,4 @@
-import { NoAnswer, SELF_LIMITED, TimeLimit } from '../deadline.js';
+import { limited, NoAnswer } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 
 /** The errors of {@link storeCall}. They hold no secrets, so they are not wrapped again. */
@@ -52,16 +52,15 @@ const DEADLINE = 2000;
 /** The calls to one store that an app has passed in. Each has a deadline: that of the store itself, if it has one. */
 export class StoreGuard {
   readonly #name: string;
-  readonly #limit: TimeLimit | undefined;
+  readonly #run: ReturnType<typeof limited>;
 
   /** @param name - for the error, as in "tokenStore". */
   constructor(name: string, store: object) {
     this.#name = name;
-    this.#limit = SELF_LIMITED.has(store) ? undefined : new TimeLimit(DEADLINE);
+    this.#run = limited(store, DEADLINE);
   }
 
   call<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    const limit = this.#limit;
-    return storeCall(`${this.#name}.${method}`, () => (limit ? limit.run(run) : run()));
+    return storeCall(`${this.#name}.${method}`, () => this.#run(run));
   }
 }
