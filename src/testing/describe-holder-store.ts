@@ -29,11 +29,6 @@ export interface HolderStoreSetup {
  *   };
  * }, { describe, it });
  * ```
- *
- * @param name the name of the group of tests.
- * @param make makes the store and its peer for each test; they need not be empty.
- * @param runner the runner's `describe` and `it`.
- * @throws TypeError when `make` or `runner` is not usable.
  */
 export function describeHolderStore(
   name: string,

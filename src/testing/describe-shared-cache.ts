@@ -38,11 +38,6 @@ type Test<Cache> = (
  * ```
  *
  * A cache that takes a clock is tested without waiting when the setup has `clock` and `advance`.
- *
- * @param name the name of the group of tests.
- * @param make makes the cache and its peer for each test; they need not be empty.
- * @param runner the runner's `describe` and `it`.
- * @throws TypeError when `make` or `runner` is not usable.
  */
 export function describeSharedCache(
   name: string,

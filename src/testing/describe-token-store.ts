@@ -25,11 +25,6 @@ export interface TokenStoreSetup extends SuiteSetup {
  * ```
  *
  * A store that takes a clock is tested without waiting when the setup has `clock` and `advance`.
- *
- * @param name the name of the group of tests.
- * @param make makes the store for each test; the store need not be empty.
- * @param runner the runner's `describe` and `it`.
- * @throws TypeError when `make` or `runner` is not usable.
  */
 export function describeTokenStore(
   name: string,
@@ -213,36 +208,29 @@ export function describeTokenStore(
 }
 
 /** What a test is made of. */
-interface Tools {
-  readonly setup: TokenStoreSetup;
-  /** An id that no earlier run has used. */
-  readonly user: string;
-  /** A token that was issued now and equals no other. */
-  token(lifetime?: number): AccessToken;
-  /** Asserts that the store gives this token. The object can have more properties. */
-  expectToken(user: string, expected: AccessToken, when: string): Promise<void>;
-  expectNone(user: string, when: string): Promise<void>;
-  /** Asserts what a claim gives. */
-  expectClaim(name: string, ttl: number, expected: boolean, message: string): Promise<void>;
-}
+type Tools = ReturnType<typeof toolsFor>;
 
-const toolsFor = (setup: TokenStoreSetup): Tools => ({
+const toolsFor = (setup: TokenStoreSetup) => ({
   setup,
+  /** An id that no earlier run has used. */
   user: someUser(),
-  token(lifetime = HOUR) {
+  /** A token that was issued now and equals no other. */
+  token(lifetime = HOUR): AccessToken {
     const issuedAt = (setup.clock ?? Date.now)();
     return { value: `token-${randomUUID()}`, issuedAt, expiresAt: issuedAt + lifetime };
   },
-  async expectToken(user, expected, when) {
+  /** Asserts that the store gives this token. The object can have more properties. */
+  async expectToken(user: string, expected: AccessToken, when: string) {
     const actual = await setup.store.get(user);
     assert.ok(actual, `${when}: get gave no token`);
     const { value, issuedAt, expiresAt } = actual;
     assert.deepEqual({ value, issuedAt, expiresAt }, expected, `${when}: get gave another token`);
   },
-  async expectNone(user, when) {
+  async expectNone(user: string, when: string) {
     assert.equal(await setup.store.get(user), undefined, `${when}: get must give undefined`);
   },
-  async expectClaim(name, ttl, expected, message) {
+  /** Asserts what a claim gives. */
+  async expectClaim(name: string, ttl: number, expected: boolean, message: string) {
     assert.equal(await setup.store.claim?.(name, ttl), expected, message);
   },
 });

@@ -38,7 +38,10 @@ export const SHORT = 1500;
 const TOLERANCE = 3000;
 
 /**
- * Opens a group of tests and passes `body` the function that adds one. Each test gets its own setup.
+ * Opens a group of tests and passes `body` the function that adds one.
+ *
+ * @param name of the group.
+ * @param make makes the setup of each test; its stores need not be empty.
  * @throws TypeError that names what is missing.
  */
 export function suite<Setup extends SuiteSetup>(
