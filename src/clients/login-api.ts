@@ -5,7 +5,7 @@ import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { isNotNow, type JsonResponse, unusable } from '../http/response.js';
 import { nameOf } from '../http/transport.js';
-import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
 import { choiceOption, positiveOption, textOption } from '../options.js';
@@ -139,7 +139,7 @@ export class LoginApi {
 
   #valueOf(token: AccessToken | string): string {
     if (typeof token === 'string' && token.trim() !== '') return token;
-    if (!isAccessToken(token)) {
+    if (typeof token === 'string' || readAccessToken(token) === undefined) {
       throw new TypeError(
         'LoginApi: token must be an AccessToken or its value, a non-empty string',
       );

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** An access_token and its lifetime (specification: "Limits", 1 hour). */
 export interface AccessToken {
   /** The token itself: a secret. */
@@ -8,13 +10,12 @@ export interface AccessToken {
   expiresAt: number;
 }
 
-/** Whether `value` has the shape of an {@link AccessToken}. It can come from an app's own store. */
-export function isAccessToken(value: unknown): value is AccessToken {
-  const token = value as Partial<AccessToken> | null | undefined;
-  return (
-    typeof token?.value === 'string' &&
-    token.value !== '' &&
-    Number.isFinite(token.issuedAt) &&
-    Number.isFinite(token.expiresAt)
-  );
-}
+const schema: z.ZodType<AccessToken> = z.object({
+  value: z.string().min(1),
+  issuedAt: z.number(),
+  expiresAt: z.number(),
+});
+
+/** A copy of a token, which can come from an app's own store; `undefined` for what is none. */
+export const readAccessToken = (value: unknown): AccessToken | undefined =>
+  schema.safeParse(value).data;

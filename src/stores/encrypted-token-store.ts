@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import { openText, sealText } from '../cache/seal.js';
 import { SELF_LIMITED } from '../deadline.js';
 import { reportUnreadable } from '../diagnostics.js';
-import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { knownOptions, wrongOption } from '../options.js';
 import { checkToken, decodeToken, encodeToken } from './row-token-store.js';
 import { checkTokenStore, type TokenStore } from './token-store.js';
@@ -49,11 +49,12 @@ export class EncryptedTokenStore implements TokenStore {
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {
-    const row: unknown = await this.#store.get(userId);
-    if (row === undefined || row === null) return undefined;
-    const token = isAccessToken(row) ? this.#open(userId, row.value) : undefined;
+    const stored: unknown = await this.#store.get(userId);
+    if (stored === undefined || stored === null) return undefined;
+    const row = readAccessToken(stored);
+    const token = row && this.#open(userId, row.value);
     // The sealed times count. A row with a later clear-text expiry has been tampered with.
-    if (token !== undefined && (row as AccessToken).expiresAt <= token.expiresAt) return token;
+    if (token && row.expiresAt <= token.expiresAt) return token;
     reportUnreadable(this, `${OWNER}.get`, 'a token sealed for this user with one of the keys');
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
-import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { functionOption, textOption } from '../options.js';
 import type { TokenStore } from './token-store.js';
 
@@ -94,12 +94,11 @@ export function decodeToken(userId: string, stored: unknown): AccessToken | unde
     return undefined;
   }
   const { v, user } = (row ?? {}) as { v?: unknown; user?: unknown };
-  if (v !== 1 || user !== userId || !isAccessToken(row)) return undefined;
-  const { value, issuedAt, expiresAt } = row;
-  return { value, issuedAt, expiresAt };
+  return v === 1 && user === userId ? readAccessToken(row) : undefined;
 }
 
 /** @throws TypeError that names the store. */
 export function checkToken(owner: string, token: unknown): void {
-  if (!isAccessToken(token)) throw new TypeError(`${owner}.set: "token" must be an AccessToken`);
+  if (readAccessToken(token) !== undefined) return;
+  throw new TypeError(`${owner}.set: "token" must be an AccessToken`);
 }

@@ -1,4 +1,4 @@
-import { type AccessToken, isAccessToken } from '../model/access-token.js';
+import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { shapedOption, wrongOption } from '../options.js';
 import { StoreGuard } from './store-guard.js';
 
@@ -64,7 +64,7 @@ export class GuardedTokenStore {
   /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
     // Copied within the guard, because an object from another store can have getters that throw.
-    return this.#guard.call('get', async () => plainToken(await this.#store.get(userId)));
+    return this.#guard.call('get', async () => readAccessToken(await this.#store.get(userId)));
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
@@ -90,14 +90,6 @@ export class GuardedTokenStore {
       async () => this.#store.claim === undefined || (await this.#store.claim(name, ttl)) === true,
     );
   }
-}
-
-function plainToken(stored: unknown): AccessToken | undefined {
-  if (typeof stored !== 'object' || stored === null) return undefined;
-  // Copied before it is checked, because getters can return different values each time.
-  const { value, issuedAt, expiresAt } = stored as Partial<AccessToken>;
-  const token = { value, issuedAt, expiresAt };
-  return isAccessToken(token) ? token : undefined;
 }
 
 /**
