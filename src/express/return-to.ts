@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
-import { isLoggedIn, type Session, saveSession, sessionOf } from './session.js';
+import { callSession, isLoggedIn, type Session, sessionOf } from './session.js';
 
 const LONGEST = 2048;
 // Registered, because the strategy and the app can come from two copies of the package.
@@ -68,7 +68,7 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
     return;
   }
   session[KEY] = path;
-  await saveSession(session);
+  await callSession(session, 'save');
 }
 
 /** Removes and gives the saved page. */
@@ -78,7 +78,7 @@ export async function takeSavedReturnTo(req: IncomingMessage): Promise<string | 
     if (!(KEY in session)) return undefined;
     const path = takeFromSession(session);
     // Some sessions (iron-session) are saved only by a call, and the login attempt can be in a cookie.
-    await saveSession(session);
+    await callSession(session, 'save');
     return path;
   }
   const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];

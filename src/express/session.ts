@@ -20,15 +20,13 @@ export function sessionOf(req: object): Session | undefined {
 export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
 
 /**
- * Saves the session before the redirect. A save at the end of the response can come after the browser's
- * next request.
+ * Calls a method of the session, if it has it. A session is saved before a redirect, because a save at the end of
+ * the response can come after the browser's next request.
+ *
+ * @throws MarketgateError `store_unavailable` when it does not answer.
  */
-export async function saveSession(session: Session): Promise<void> {
-  if (typeof session.save === 'function') await callSession(session, 'save');
-}
-
-/** Calls a method that the session has. @throws MarketgateError `store_unavailable` when it does not answer. */
 export async function callSession(session: Session, method: 'save' | 'regenerate'): Promise<void> {
+  if (typeof session[method] !== 'function') return;
   try {
     await within(
       SESSION_TIMEOUT,

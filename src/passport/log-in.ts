@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { handleThrown, responseOf } from '../express/plain-http.js';
-import { callSession, type Session, saveSession, sessionOf } from '../express/session.js';
+import { callSession, type Session, sessionOf } from '../express/session.js';
 
 /** Whether `req.session` can be assigned. Koa's is a getter and setter. */
 const isReplaceable = (req: Request): boolean =>
@@ -41,7 +41,7 @@ export function adaptLogIn(req: Request): void {
           session = sessionOf(req) ?? real;
           setSession(standInFor(session));
         }),
-        save: methodOf(req, () => saveSession(Object.assign(real, sessionOf(req)))),
+        save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
       });
     setSession(standInFor(session));
     return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {

@@ -3,7 +3,7 @@ import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { clearCookie, isSecure, requiredResponse, setCookie } from '../express/plain-http.js';
-import { saveSession, sessionOf } from '../express/session.js';
+import { callSession, sessionOf } from '../express/session.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
 
 /** A login that has begun in a browser and has not ended. */
@@ -126,7 +126,7 @@ export function attemptsInSession(scope: string): AttemptStorage {
       if (attempts.length > 0) session[key] = attempts;
       else if (session[key] === undefined) return;
       else delete session[key];
-      await saveSession(session);
+      await callSession(session, 'save');
     },
   };
 }

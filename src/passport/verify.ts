@@ -172,32 +172,25 @@ export type AnyClassicWithRequest = InferredWithRequest5 | InferredWithRequest6;
 /** Every form of verify. */
 export type Verify = (...args: never[]) => unknown;
 
-/** What verify decided. */
-export interface Verified {
-  readonly user: Express.User | false;
-  readonly info: object | undefined;
-}
-
-/** Calls any form of verify. Rejects when verify throws, rejects or gives an error to `done`. */
-export type RunVerify = (input: VerifyInput) => Promise<Verified>;
-
 /**
+ * Makes one function of any form of verify. It rejects when verify throws, rejects or gives an error to `done`.
+ *
  * Tells the forms apart by the number of declared arguments, as passport-oauth2 does. Refuses a number
  * that fits no form, because such a function would never call `done` and the login would hang.
  * @throws TypeError
  */
-export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVerify {
+export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
   if (typeof verify !== 'function') {
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
-  if (verify.length === 1) return async (input) => decided(await verify(input));
+  if (verify.length === 1) return async (input: VerifyInput) => decided(await verify(input));
   const classicLength = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
   if (![0, 4, 5].includes(classicLength)) {
     throw new TypeError(
       `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
     );
   }
-  return async ({ profile, token, req }) => {
+  return async ({ profile, token, req }: VerifyInput) => {
     const params: TokenParams = {
       access_token: token.value,
       expires_in: Math.round((token.expiresAt - token.issuedAt) / 1000),
@@ -225,11 +218,11 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean): RunVe
   };
 }
 
-function decided(user: unknown, info?: object): Verified {
+function decided(user: unknown, info?: object) {
   if (user === undefined && info === undefined) {
     throw new TypeError(
       "MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse",
     );
   }
-  return { user: user ? (user as Express.User) : false, info };
+  return { user: user ? (user as Express.User) : (false as const), info };
 }
