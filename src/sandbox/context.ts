@@ -5,10 +5,9 @@ import { LiveEvents } from './console/live-events.js';
 import { SandboxData } from './data/sandbox-data.js';
 import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
-import { createDialect, type SandboxDialect } from './dialect.js';
-import { createFaults } from './faults.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
+import { createDialect, createFaults, type SandboxDialect } from './switches.js';
 
 /** Options of {@link createSandbox}; every one can be left out. */
 export interface SandboxOptions {

@@ -9,9 +9,14 @@ export type {
   SeedUser,
   SeedWorkspace,
 } from './data/schema.js';
-export type { SandboxDialect } from './dialect.js';
-export type { FaultScope, RateLimitFault, RedirectFault, SandboxFaults } from './faults.js';
 export type { SandboxRequest } from './record.js';
 export type { SandboxInterface } from './request.js';
 export { createSandbox, type Sandbox, type SandboxListening } from './sandbox.js';
 export type { SandboxSnapshot } from './state.js';
+export type {
+  FaultScope,
+  RateLimitFault,
+  RedirectFault,
+  SandboxDialect,
+  SandboxFaults,
+} from './switches.js';

@@ -7,11 +7,10 @@ import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import { found, listCodes, type SandboxCode, type SandboxData } from './data/sandbox-data.js';
-import type { SandboxDialect } from './dialect.js';
-import type { SandboxFaults } from './faults.js';
 import { callbackUrl } from './login-api/oauth.js';
 import type { SandboxRequest } from './record.js';
 import { keepState, restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
+import type { SandboxDialect, SandboxFaults } from './switches.js';
 
 /** What a client needs to talk to a sandbox that is listening. */
 export interface SandboxListening {

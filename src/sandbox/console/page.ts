@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, trusted } from '../../html.js';
-import type { Switch } from '../board.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { listCodes, type SandboxCode } from '../data/sandbox-data.js';
 import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../login-api/pages.js';
 import type { SandboxRequest } from '../record.js';
-import { SWITCHES } from '../switches.js';
+import { SWITCHES, type Switch } from '../switches.js';
 
 export const CONSOLE = '/sandbox/console';
 

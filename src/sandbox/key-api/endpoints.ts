@@ -3,10 +3,10 @@ import express from 'express';
 import type { SandboxContext } from '../context.js';
 import type { SeedItem, SeedWorkspace } from '../data/schema.js';
 import { recordsOf } from '../data/seed.js';
-import type { SandboxDialect } from '../dialect.js';
 import { faultsBeforeAnswer, sendAnswer } from '../faults.js';
 import { mediaOf } from '../media.js';
 import { bodyParameters, originOf, queryParameters, Refused } from '../request.js';
+import type { SandboxDialect } from '../switches.js';
 import { deployment } from './deployment.js';
 
 /** Each endpoint with its documented `msg` (spec, "Errors") and the HTTP status that was seen with it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SandboxClock } from '../clock.js';
-import type { SandboxDialect } from '../dialect.js';
+import type { SandboxDialect } from '../switches.js';
 
 /** The specification gives auth_key no lifetime; ten minutes is what comparable services allow. */
 const AUTH_KEY_LIFETIME = 10 * 60_000;

@@ -2,9 +2,9 @@ import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import type { SandboxDialect } from '../dialect.js';
 import { BOM, faultsBeforeAnswer, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
 import { bodyParameters, type Field, fieldOf, originOf, queryParameters } from '../request.js';
+import type { SandboxDialect } from '../switches.js';
 import { oauthRouter } from './oauth.js';
 
 /** What an error of the login API names. */
