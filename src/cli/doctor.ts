@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError } from '../errors.js';
@@ -12,10 +13,12 @@ import {
   Problem,
   type Status,
 } from './connection.js';
-import { colorsOf, type Io, printable, printableJson } from './io.js';
+import { type Io, printable, printableJson } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
+
+const COLORS = { ok: 'green', warning: 'yellow', wrong: 'red', skipped: 'dim' } as const;
 
 /**
  * `marketgate doctor`: checks the settings, the key API, the login API and Redis, in that order.
@@ -23,13 +26,12 @@ type Client = KeyApi | LoginApi;
  */
 export async function doctor(settings: Settings, json: boolean, io: Io): Promise<number> {
   const findings: { check: string; status: Status; detail: string }[] = [];
-  const colors = colorsOf(io);
-  const mark = { ok: colors.green, warning: colors.yellow, wrong: colors.red, skipped: colors.dim };
   const report = (check: string, status: Status, text: string): void => {
     const detail = printable(text);
     findings.push({ check, status, detail });
     const name = check.padEnd('login certificate'.length);
-    if (!json) io.out(`${mark[status](status.padEnd('warning'.length))}  ${name}  ${detail}`);
+    if (!json)
+      io.out(`${styleText(COLORS[status], status.padEnd('warning'.length))}  ${name}  ${detail}`);
   };
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { colorsOf, type Io, table, UsageError } from './io.js';
+import { type Io, table, UsageError } from './io.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
@@ -26,10 +27,9 @@ export function explain(code: string | undefined, io: Io): string {
     const codes = Object.keys(KINDS).join('\n  ');
     throw new UsageError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
-  const { bold, cyan } = colorsOf(io);
   return wrapped(pageOf(code).trimEnd(), io.columns)
-    .replace(/^#+ .*$/gm, (heading) => bold(heading))
-    .replace(/`[^`\n]+`/g, (name) => cyan(name));
+    .replace(/^#+ .*$/gm, (heading) => styleText('bold', heading))
+    .replace(/`[^`\n]+`/g, (name) => styleText('cyan', name));
 }
 
 /** The lines of the pages are no longer than this. */

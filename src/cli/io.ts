@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { styleText } from 'node:util';
 
 /** Input and output of a command. */
 export interface Io {
@@ -12,8 +11,6 @@ export interface Io {
   read(): Promise<string>;
   /** How many characters fit into a line of the terminal. `undefined` for a file or a pipe. */
   readonly columns?: number | undefined;
-  /** Whether to use colors. False when the output goes to a file or a pipe. */
-  readonly color: boolean;
 }
 
 /** What the commands use of their process. */
@@ -31,8 +28,6 @@ export const processIo: Io = {
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
   columns: process.stdout.columns,
-  // Only a terminal has the method.
-  color: process.stdout.hasColors?.() === true,
 };
 
 /** The command cannot do what was asked, mostly because an argument is wrong or a setting is missing. */
@@ -54,22 +49,6 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
     const { code, name } = error as NodeJS.ErrnoException;
     throw new UsageError(`${flag}: ${path} cannot be read (${code ?? name})`);
   }
-}
-
-/** Functions that color text for a terminal, or leave it as it is. */
-export function colorsOf({ color }: Io) {
-  // Whether there are colors is known: newer versions of Node.js would look at stdout.
-  const options = { validateStream: false };
-  const paint = (name: Parameters<typeof styleText>[0]) => (text: string) =>
-    color ? styleText(name, text, options) : text;
-  return {
-    bold: paint('bold'),
-    cyan: paint('cyan'),
-    dim: paint('dim'),
-    green: paint('green'),
-    red: paint('red'),
-    yellow: paint('yellow'),
-  };
 }
 
 /** Aligns the columns of some rows of plain text; the last column is not padded. */

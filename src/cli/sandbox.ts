@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { parseEnv } from 'node:util';
+import { parseEnv, styleText } from 'node:util';
 import type { Command } from 'commander';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
 import type { SwitchState } from '../sandbox/switches.js';
 import { describeNetworkFailure, noAnswer } from './connection.js';
 import {
-  colorsOf,
   type Io,
   printable,
   printableJson,
@@ -152,21 +151,20 @@ async function startSandbox(
 type Variables = readonly (readonly [name: string, value: string])[];
 
 function printStart(sandbox: Sandbox, baseUrl: string, values: Variables, io: Io): void {
-  const { bold, cyan, dim } = colorsOf(io);
   const url = baseUrl === DEFAULT_URL ? '' : ` --url ${baseUrl}`;
   const codes = sandbox.codes.map(({ code, kind, item_id, description }) => {
     return [code, kind, String(item_id), description];
   });
-  io.out(`${bold('The sandbox runs at')} ${cyan(baseUrl)}
-${bold('Its console is at')}   ${cyan(`${baseUrl}/sandbox/console`)}
+  io.out(`${styleText('bold', 'The sandbox runs at')} ${styleText('cyan', baseUrl)}
+${styleText('bold', 'Its console is at')}   ${styleText('cyan', `${baseUrl}/sandbox/console`)}
 
-${dim('# for your .env')}
+${styleText('dim', '# for your .env')}
 ${values.map(([name, value]) => `${name}=${value}`).join('\n')}
-${dim(`\nLogins lead back to ${sandbox.redirectUrl}`)}
+${styleText('dim', `\nLogins lead back to ${sandbox.redirectUrl}`)}
 
-${bold('Codes to try')}
+${styleText('bold', 'Codes to try')}
 ${table(codes)}
-${dim(`\nWhile it runs: marketgate sandbox set errorRate=1 localised=de${url}\nCtrl+C ends it.`)}`);
+${styleText('dim', `\nWhile it runs: marketgate sandbox set errorRate=1 localised=de${url}\nCtrl+C ends it.`)}`);
 }
 
 /** Appends the variables that the file does not set. Changes no line of it. */
@@ -247,5 +245,5 @@ async function changeRunning({ url, json }: Control, changes: object, io: Io): P
   const rows = on.map(([name, { value, about }]) => [name, text(value), about]);
   const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
   if (json) io.out(printableJson(values));
-  else io.out(rows.length > 0 ? table(rows) : colorsOf(io).dim('No switch is on.'));
+  else io.out(rows.length > 0 ? table(rows) : styleText('dim', 'No switch is on.'));
 }

@@ -1,9 +1,10 @@
+import { styleText } from 'node:util';
 import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import { colorsOf, type Io, printableJson, table, UsageError } from './io.js';
+import { type Io, printableJson, table, UsageError } from './io.js';
 import { missingSettings, type Settings } from './settings.js';
 
 /**
@@ -32,7 +33,7 @@ export async function verify(
     // Without the code, because output is often logged.
     const shown = purchase && { ...purchase, purchase_code: undefined };
     if (json) io.out(printableJson({ valid: purchase !== null, purchase: shown }));
-    else io.out(purchase === null ? refusal(io) : facts(purchase, io));
+    else io.out(purchase === null ? refusal() : facts(purchase));
     return purchase === null ? 1 : 0;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
@@ -44,10 +45,10 @@ export async function verify(
   }
 }
 
-const refusal = (io: Io): string =>
-  `${colorsOf(io).red('Not valid.')} The service does not know this code, or the purchase was refunded, or the code belongs to another author.`;
+const refusal = (): string =>
+  `${styleText('red', 'Not valid.')} The service does not know this code, or the purchase was refunded, or the code belongs to another author.`;
 
-function facts(purchase: Purchase, io: Io): string {
+function facts(purchase: Purchase): string {
   const { item, license_type, price, currency, date, downloaded } = purchase;
   const rows = Object.entries({
     item: `${item.id} ${item.name ?? ''}`,
@@ -57,7 +58,7 @@ function facts(purchase: Purchase, io: Io): string {
     support: supportOf(purchase),
     downloaded: downloaded === undefined ? undefined : downloaded ? 'yes' : 'no',
   }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  return `${colorsOf(io).green('Valid.')}\n${table(rows)}`;
+  return `${styleText('green', 'Valid.')}\n${table(rows)}`;
 }
 
 function supportOf(purchase: Purchase): string {

@@ -67,6 +67,13 @@ describe('marketgate doctor', () => {
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
   });
 
+  it('colors what it found, on a terminal that takes colors', async () => {
+    const { environment } = await service();
+    const { out } = await cli(['doctor'], environment, { isTerminal: true });
+    expect(out).toContain('\x1b[32mok     \x1b[39m  api_key');
+    expect((await cli(['doctor'], environment)).out).not.toContain('\x1b');
+  });
+
   it.each([
     ['http://localhost:3000', 'skipped'],
     ['http://app.localhost', 'skipped'],

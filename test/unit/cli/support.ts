@@ -1,5 +1,5 @@
 import { createSandbox } from 'marketgate/sandbox';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { run } from '../../../src/cli/program.js';
 
 export interface Ran {
@@ -13,6 +13,8 @@ interface Options {
   readonly whileRunning?: (printed: string) => Promise<void>;
   readonly stdin?: string;
   readonly cwd?: string;
+  /** Whether it takes colors. By default it does not. */
+  readonly isTerminal?: boolean;
   /** The width of the terminal. */
   readonly columns?: number;
 }
@@ -21,8 +23,16 @@ interface Options {
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere', columns }: Options = {},
+  {
+    whileRunning = async () => {},
+    stdin = '',
+    cwd = '/nowhere',
+    isTerminal = false,
+    columns,
+  }: Options = {},
 ): Promise<Ran> {
+  // Wherever the tests run. Node.js looks at this first.
+  vi.stubEnv('FORCE_COLOR', isTerminal ? '1' : '0');
   let out = '';
   let err = '';
   let started = (): void => {};
@@ -31,7 +41,6 @@ export async function cli(
   });
   const code = await run(args, {
     io: {
-      color: false,
       columns,
       read: async () => stdin,
       out: (text) => {

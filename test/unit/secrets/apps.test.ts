@@ -29,7 +29,7 @@ describe('the command line', () => {
   async function output(args: string[], environment: NodeJS.ProcessEnv): Promise<string> {
     const lines: string[] = [];
     const print = (text: string) => void lines.push(text);
-    const io = { color: false, out: print, err: print, read: async () => '' };
+    const io = { out: print, err: print, read: async () => '' };
     const untilStopped = async (): Promise<void> => {};
     const exit = await run(args, { io, environment, cwd: '/nowhere', untilStopped });
     return `${lines.join('\n')}\nexit code ${exit}`;
