@@ -37,6 +37,25 @@ export function found<T>(
   return record;
 }
 
+/** The fields of a purchase when an item is sold; `given` replaces what it has. */
+export function newPurchase(
+  item: Readonly<SeedItem>,
+  now: number,
+  { license_type = 'Regular', ...given }: Partial<SeedPurchase>,
+): SeedPurchase {
+  return {
+    purchase_code: randomUUID(),
+    kind: 'added',
+    item_id: item.id,
+    license_type,
+    price: license_type === 'Extended' ? item.price.extended : item.price.regular,
+    currency: item.currency,
+    downloaded: false,
+    date: timestamp(now),
+    ...given,
+  };
+}
+
 /** What the data of a sandbox needs of its other parts. */
 interface DataParts {
   readonly seed: SandboxSeed;
@@ -50,38 +69,36 @@ interface DataParts {
  * change them through the methods, which check their arguments.
  */
 export class SandboxData {
-  readonly #seed: SandboxSeed;
   readonly #parts: DataParts;
 
   /** @internal */
   constructor(parts: DataParts) {
-    this.#seed = parts.seed;
     this.#parts = parts;
   }
 
   /** Who can log in. */
   get users(): readonly Readonly<SeedUser>[] {
-    return this.#seed.users;
+    return this.#parts.seed.users;
   }
 
   /** Accounts with their keys. */
   get workspaces(): readonly Readonly<SeedWorkspace>[] {
-    return this.#seed.workspaces;
+    return this.#parts.seed.workspaces;
   }
 
   /** Apps that users can log in with. */
   get apps(): readonly Readonly<SeedApp>[] {
-    return this.#seed.apps;
+    return this.#parts.seed.apps;
   }
 
   /** The catalogues of all workspaces. */
   get items(): readonly Readonly<SeedItem>[] {
-    return this.#seed.items;
+    return this.#parts.seed.items;
   }
 
   /** All purchases, of every workspace, refunded ones too. */
   get purchases(): readonly Readonly<SeedPurchase>[] {
-    return this.#seed.purchases;
+    return this.#parts.seed.purchases;
   }
 
   /**
@@ -91,66 +108,61 @@ export class SandboxData {
   addPurchase(given: NewPurchase): Readonly<SeedPurchase> {
     const item = found(this.items, 'id', given.item_id, 'item_id');
     const now = this.#parts.clock.now();
-    const { supported_until: until = now + SUPPORT, license_type = 'Regular', ...rest } = given;
+    const { supported_until: until = now + SUPPORT, ...rest } = given;
     const fields = {
-      purchase_code: randomUUID(),
-      kind: 'added',
-      license_type,
-      price: license_type === 'Extended' ? item.price.extended : item.price.regular,
-      currency: item.currency,
-      downloaded: false,
-      date: timestamp(now),
-      ...rest,
+      ...newPurchase(item, now, rest),
       ...(until !== null && { supported_until: instant(until) }),
     };
     const purchase = parsed(purchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
-    this.#seed.purchases.push(purchase);
+    this.#parts.seed.purchases.push(purchase);
     this.#parts.changed();
     return purchase;
   }
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#change(found(this.#seed.purchases, 'purchase_code', code), { void: 'refunded' });
+    this.#change(found(this.#parts.seed.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
     const supported_until = until === undefined ? until : instant(until);
-    this.#change(found(this.#seed.purchases, 'purchase_code', code), { supported_until });
+    this.#change(found(this.#parts.seed.purchases, 'purchase_code', code), { supported_until });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
-    this.#change(found(this.#seed.items, 'id', id, 'item_id'), { deleted: true });
+    this.#change(found(this.#parts.seed.items, 'id', id, 'item_id'), { deleted: true });
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const api_key = randomBytes(32).toString('hex');
-    this.#change(found(this.#seed.workspaces, 'id', workspace, 'workspace'), { api_key });
+    this.#change(found(this.#parts.seed.workspaces, 'id', workspace, 'workspace'), { api_key });
     return api_key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    const owner = found(this.#seed.workspaces, 'id', workspace, 'workspace');
+    const owner = found(this.#parts.seed.workspaces, 'id', workspace, 'workspace');
     this.#change(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
-    const app = found(this.#seed.apps, 'app_id', appId);
+    const app = found(this.#parts.seed.apps, 'app_id', appId);
     this.#change(app, { redirect_url: parsed(redirectUrl.optional(), url, 'redirectUrl') });
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
     const user = found(this.users, 'user_id', userId);
-    this.#change(this.#seed, { users: this.#seed.users.filter((each) => each !== user) });
+    this.#change(this.#parts.seed, {
+      users: this.#parts.seed.users.filter((each) => each !== user),
+    });
   }
 
   /** Ends an access_token before its hour has passed: it reads "invalid access_token". */

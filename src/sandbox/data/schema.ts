@@ -125,25 +125,22 @@ export interface SeedPurchase extends RecordOf<typeof purchase> {}
 
 export const purchaseSchema: z.ZodType<SeedPurchase> = z.strictObject(purchase);
 
-/** Everything that a sandbox starts with. */
-export interface SandboxSeed {
-  /** Who can log in. */ users: SeedUser[];
+const seed = {
+  /** Who can log in. */ users: z.array<z.ZodType<SeedUser>>(z.strictObject(user)),
   /** Accounts with their keys; the first one's is the `apiKey` that `listen` gives. */
-  workspaces: SeedWorkspace[];
+  workspaces: z.array<z.ZodType<SeedWorkspace>>(z.strictObject(workspace)).min(1),
   /** Apps that users can log in with; `listen` gives the credentials of the first. */
-  apps: SeedApp[];
-  /** The catalogues of all workspaces. */ items: SeedItem[];
-  /** Codes, also refunded ones. */ purchases: SeedPurchase[];
-}
+  apps: z.array<z.ZodType<SeedApp>>(z.strictObject(app)).min(1),
+  /** The catalogues of all workspaces. */
+  items: z.array<z.ZodType<SeedItem>>(z.strictObject(item)),
+  /** Codes, also refunded ones. */ purchases: z.array(purchaseSchema),
+};
+
+/** Everything that a sandbox starts with. */
+export interface SandboxSeed extends RecordOf<typeof seed> {}
 
 /** A seed. A caller can give some parts of one, each complete in itself. */
-export const seedSchema = z.strictObject({
-  users: z.array(z.strictObject(user)),
-  workspaces: z.array(z.strictObject(workspace)).min(1),
-  apps: z.array(z.strictObject(app)).min(1),
-  items: z.array(z.strictObject(item)),
-  purchases: z.array(purchaseSchema),
-});
+export const seedSchema = z.strictObject(seed);
 
 /** `['items', 0, 'price']` as `.items[0].price`. */
 const pathOf = (path: readonly PropertyKey[]): string =>

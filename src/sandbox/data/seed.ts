@@ -1,4 +1,5 @@
 import { timestamp } from '../clock.js';
+import { found, newPurchase } from './sandbox-data.js';
 import {
   parsed,
   type SandboxSeed,
@@ -133,7 +134,6 @@ export function recordsOf<Column extends string>(table: string): Record<Column, 
  * is still ahead today is still ahead next year.
  */
 function defaultSeed(now: number): SandboxSeed {
-  const after = (days: string) => timestamp(now + Number(days) * DAY);
   const workspaces = recordsOf<
     keyof SeedWorkspace | keyof SeedWorkspace['name'] | keyof SeedWorkspace['profile']
   >(WORKSPACES).map(
@@ -149,7 +149,7 @@ function defaultSeed(now: number): SandboxSeed {
       },
     }),
   );
-  const items = recordsOf<keyof SeedItem | 'regular' | 'extended'>(ITEMS).map(
+  const rows = recordsOf<keyof SeedItem | 'regular' | 'extended'>(ITEMS).map(
     ({ regular, extended, deleted, ...item }) => ({
       ...item,
       id: Number(item.id),
@@ -161,21 +161,14 @@ function defaultSeed(now: number): SandboxSeed {
       ...(deleted && { deleted: true }),
     }),
   );
+  const items = parsed(seedSchema.shape.items, rows, 'default items');
   const purchases = recordsOf<keyof SeedPurchase | 'id' | 'sold' | 'support'>(PURCHASES).map(
-    ({ id, sold, support, downloaded, ...purchase }) => {
-      const item = items.find((each) => each.id === Number(id));
-      const isExtended = purchase.license_type === 'Extended';
-      return {
-        ...purchase,
-        item_id: Number(id),
-        price: isExtended ? item?.price.extended : item?.price.regular,
-        currency: item?.currency,
-        ...(support && { supported_until: after(support) }),
-        downloaded: downloaded === 'yes',
-        date: after(sold),
-        ...(/^(refunded|cancelled)$/.test(purchase.kind) && { void: purchase.kind }),
-      };
-    },
+    ({ purchase_code, kind, id, license_type, sold, support, downloaded }) =>
+      newPurchase(found(items, 'id', Number(id)), now + Number(sold) * DAY, {
+        ...{ purchase_code, kind, license_type, downloaded: downloaded === 'yes' },
+        ...(support && { supported_until: timestamp(now + Number(support) * DAY) }),
+        ...((kind === 'refunded' || kind === 'cancelled') && { void: kind }),
+      }),
   );
   const seed = { users: recordsOf(USERS), workspaces, apps: recordsOf(APPS), items, purchases };
   return parsed(seedSchema, seed, 'default seed');
