@@ -6,15 +6,13 @@ import {
   purchasesValidation,
 } from '../clients/key-endpoints.js';
 import { AUTHORIZE, GET_USER_INFO, OAUTH } from '../clients/login-api.js';
-import { type JsonSchema, schemaRef, schemas } from './schemas.js';
+import { type JsonSchema, schemaRef, schemas, text } from './schemas.js';
 
 const server = (name: string, description: string, example: string) => ({
   url: `{${name}}`,
   description,
   variables: { [name]: { default: example, description: 'Yours.' } },
 });
-
-const text = (description: string): JsonSchema => ({ type: 'string', description });
 
 /** An object that requires these fields and allows others. */
 const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({

@@ -9,24 +9,14 @@ import { userInfoSchema } from '../model/user-info.js';
 /** A schema of OpenAPI 3.1, which is JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const keyApiError = z.looseObject({
-  status: z.literal('error').meta({ description: 'Always "error".' }),
-  msg: z.string().meta({ description: 'For people to read; the documented ones are examples.' }),
-});
+export const text = (description: string): JsonSchema => ({ type: 'string', description });
 
-const accessToken = z.looseObject({
-  access_token: z.string().min(1).meta({ description: 'A secret. It lives for one hour.' }),
-});
-
-const loginApiError = z.looseObject({
-  error: z
-    .union([z.boolean(), z.string()])
-    .meta({ description: 'Not shown in the specification; deployments send `true`.' }),
-  message: z
-    .string()
-    .meta({ description: 'For people to read.', examples: ['Bad Request, invalid auth_key'] })
-    .optional(),
-});
+/** An answer that requires these fields, or only some of them, and allows others. */
+const answer = (
+  description: string,
+  properties: Readonly<Record<string, JsonSchema>>,
+  required = Object.keys(properties),
+): JsonSchema => ({ type: 'object', properties, required, additionalProperties: {}, description });
 
 /** All schemas of the document, by name. */
 export const schemas = {
@@ -34,16 +24,24 @@ export const schemas = {
   Item: documented('item.ts', 'Item', itemSchema),
   Purchase: documented('purchase.ts', 'Purchase', purchaseSchema),
   UserInfo: documented('user-info.ts', 'UserInfo', userInfoSchema),
-  AccessToken: {
-    ...jsonSchema(accessToken),
-    description: 'The answer to a successful exchange.',
-  },
-  KeyApiError: { ...jsonSchema(keyApiError), description: 'An error of the key API.' },
-  LoginApiError: {
-    ...jsonSchema(loginApiError),
-    description:
-      'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
-  },
+  AccessToken: answer('The answer to a successful exchange.', {
+    access_token: { ...text('A secret. It lives for one hour.'), minLength: 1 },
+  }),
+  KeyApiError: answer('An error of the key API.', {
+    status: { ...text('Always "error".'), const: 'error' },
+    msg: text('For people to read; the documented ones are examples.'),
+  }),
+  LoginApiError: answer(
+    'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
+    {
+      error: {
+        type: ['boolean', 'string'],
+        description: 'Not shown in the specification; deployments send `true`.',
+      },
+      message: { ...text('For people to read.'), examples: ['Bad Request, invalid auth_key'] },
+    },
+    ['error'],
+  ),
 };
 
 /** Refers to a schema of the document. */
