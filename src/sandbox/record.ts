@@ -72,7 +72,8 @@ export function createRecord(
   const requests: SandboxRequest[] = [];
   const byRequest = new WeakMap<Request, SandboxRequest>();
   const note = ({ params }: SandboxRequest, parameters: Parameters): void => {
-    for (const [name, value] of parameters) params[redacted(name)] = redactedValue(name, value);
+    for (const [name, value] of Object.entries(parameters))
+      params[redacted(name)] = redactedValue(name, value);
     onChange();
   };
 

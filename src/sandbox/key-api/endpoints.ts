@@ -5,7 +5,7 @@ import type { SeedItem, SeedWorkspace } from '../data/schema.js';
 import { recordsOf } from '../data/seed.js';
 import { faultsBeforeAnswer, sendAnswer } from '../faults.js';
 import { mediaOf } from '../media.js';
-import { bodyParameters, originOf, queryParameters, Refused } from '../request.js';
+import { bodyParameters, originOf, type Parameters, queryParameters, Refused } from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 import { deployment } from './deployment.js';
 
@@ -60,10 +60,10 @@ interface Call extends Pick<SandboxContext, 'data' | 'dialect' | 'clock'> {
  * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
  */
 function callOf({ data, dialect, clock }: SandboxContext, req: Request): Call {
-  const parameters = new Map([...queryParameters(req), ...bodyParameters(req)]);
+  const parameters: Parameters = { ...queryParameters(req), ...bodyParameters(req) };
   const required = (name: string): string => {
     const label = name.replaceAll('_', ' ');
-    const given = parameters.get(name) ?? '';
+    const given = parameters[name] ?? '';
     if (typeof given !== 'string') throw new Refused(400, `The ${label} must be a string.`);
     const value = dialect.trimming ? given.trim() : given;
     if (value === '') throw new Refused(400, `The ${label} field is required.`);

@@ -1,3 +1,5 @@
+import express from 'express';
+import request from 'supertest';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { at, exchange, type Running, start } from './support.js';
 
@@ -46,6 +48,15 @@ describe('a parameter that is', () => {
   it('repeated is refused: 400', async () => {
     const { status } = await running.get(`/api/items/all?api_key=${running.apiKey}&api_key=x`);
     expect(status).toBe(400);
+  });
+
+  it('nested is missing: 400, also below an app that parses it', async () => {
+    const shop = express().set('query parser', 'extended').use(running.sandbox.app);
+    for (const app of [running.sandbox.app, shop]) {
+      const path = `/api/items/item?api_key=${running.apiKey}&item_id[]=1042`;
+      const { status, body } = await request(app).get(path);
+      expect([status, body.msg]).toEqual([400, 'The item id field is required.']);
+    }
   });
 
   it.each(['abc', '1042.5', '-1042', '0x412', '1e3', '1042;'])(
