@@ -2,7 +2,7 @@ import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import { BOM, faultsBeforeAnswer, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
+import { BOM, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
 import { bodyParameters, type Field, fieldOf, originOf, queryParameters } from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 import { oauthRouter } from './oauth.js';
@@ -12,15 +12,19 @@ type Problem =
   | `invalid ${'app_id' | 'app_secret' | 'auth_key' | 'access_token'}`
   | 'expired access_token';
 
-/** The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages. */
-export function loginApiRouter(context: SandboxContext): Router {
-  const { dialect, record, faults, clock } = context;
+/**
+ * The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages.
+ *
+ * @param faults of both interfaces, before the answer.
+ */
+export function loginApiRouter(context: SandboxContext, faults: RequestHandler): Router {
+  const { dialect, record } = context;
   const router = express.Router();
   const outage: RequestHandler = (_req, res, next) => {
     if (!dialect.htmlOutage) return next();
     sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
-  const front: RequestHandler[] = [faultsBeforeAnswer(faults, clock), outage];
+  const front: RequestHandler[] = [faults, outage];
 
   router.all('/api/authorize', ...front, ...record.form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';

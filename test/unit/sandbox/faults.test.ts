@@ -33,6 +33,16 @@ describe('each fault', () => {
     expect(statuses.sort()).toEqual([200, 200, 500, 500]);
   });
 
+  it('errorRate counts the requests of both interfaces together', async () => {
+    const running = await failing({ errorRate: 0.5 });
+    const statuses = [];
+    for (let i = 0; i < 2; i++) {
+      statuses.push((await ask(running)).status);
+      statuses.push((await running.get('/api/get_user_info')).status);
+    }
+    expect(statuses).toEqual([200, 500, 200, 500]);
+  });
+
   it.each<[Partial<SandboxFaults>, number, Record<string, string>]>([
     [{ rateLimit: true }, 429, { 'retry-after': '30' }],
     [{ rateLimit: 0 }, 429, { 'retry-after': '0' }],
