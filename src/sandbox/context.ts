@@ -9,46 +9,44 @@ import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
 import { createDialect, createFaults, type SandboxDialect } from './switches.js';
 
-/** Options of {@link createSandbox}; every one can be left out. */
-export interface SandboxOptions {
+/** The parts check `seed` and `dialect` themselves. */
+const options = {
   /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. */
-  seed?: Partial<SandboxSeed>;
+  seed: z.custom<Partial<SandboxSeed>>(),
   /** The time to start from, as a function that gives epoch milliseconds. Default: `Date.now`. */
-  clock?: () => number;
+  clock: z.custom<() => number>(
+    (clock) => typeof clock === 'function' && Number.isFinite(clock()),
+    'expected a function that gives epoch milliseconds',
+  ),
   /** Differences from the specification to start with. Default: none. */
-  dialect?: Partial<SandboxDialect>;
+  dialect: z.custom<Partial<SandboxDialect>>(
+    (dialect) => typeof dialect === 'object' && dialect !== null,
+    'expected an object of switches',
+  ),
   /** The redirect URL of the first app. Default: the seed's; without one, the login page asks for it. */
-  redirectUrl?: string;
+  redirectUrl,
   /**
    * Names under which the console page can be opened, besides localhost, IP addresses and names without a
    * dot: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites could use
    * such a name.
    */
-  consoleHosts?: readonly string[];
+  consoleHosts: z.array(z.string()).readonly(),
   /**
    * A file in which purchases, keys, users and switches outlive a restart: read at the start, if it exists, in
    * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
    */
-  state?: string;
+  state: z.string().min(1),
   /** Called with each request when its answer has ended, except those of the console. Default: not called. */
-  onRequest?: (request: SandboxRequest) => void;
-}
+  onRequest: z.custom<(request: SandboxRequest) => void>(
+    (value) => typeof value === 'function',
+    'expected a function',
+  ),
+};
 
-/** What the parts do not check themselves. */
-const optionsSchema = z
-  .strictObject({
-    seed: z.unknown(),
-    clock: z.custom<() => number>(
-      (clock) => typeof clock === 'function' && Number.isFinite(clock()),
-      'expected a function that gives epoch milliseconds',
-    ),
-    dialect: z.looseObject({}),
-    redirectUrl,
-    consoleHosts: z.array(z.string()),
-    state: z.string().min(1),
-    onRequest: z.custom((value) => typeof value === 'function', 'expected a function'),
-  })
-  .partial();
+const optionsSchema = z.strictObject(options).partial();
+
+/** Options of {@link createSandbox}; every one can be left out. */
+export interface SandboxOptions extends Partial<z.infer<z.ZodObject<typeof options>>> {}
 
 /** The parts of one sandbox. */
 export type SandboxContext = ReturnType<typeof createContext>;
