@@ -178,17 +178,15 @@ export class SharedTier {
     const order = this.#orders.after(row);
     // Its order was not known yet. What is requested from now on is later.
     if (unsent) unsent.order ??= order - 1;
+    const found: Found = { ...NOTHING, order };
     // Everything was invalidated while the row was read.
-    if (row.value === undefined || generation !== this.#generations.numberOf(seal))
-      return { answer: undefined, order, release: nothing };
+    if (row.value === undefined || generation !== this.#generations.numberOf(seal)) return found;
     const answer = this.#open(seal, name, row);
     if (answer === undefined) this.reportUnreadable();
     else this.#orders.saw(answer.order);
     // The shared cache has not got the invalidation yet, or has lost it.
-    if (answer && isPositive(answer) && this.#isInvalid(subject, answer.order)) {
-      return { ...NOTHING, order };
-    }
-    return { answer, order, release: nothing };
+    const isLost = answer && isPositive(answer) && this.#isInvalid(subject, answer.order);
+    return isLost ? found : { ...found, answer };
   }
 
   /**
