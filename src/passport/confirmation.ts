@@ -108,48 +108,12 @@ export function pendingLogin(
  */
 const GRACE = 30_000;
 
-/** Keeps the logins in the token store, where every process of the fleet finds them. */
-export class PendingLogins {
-  readonly #store: GuardedTokenStore;
-  readonly #clock: () => number;
-
-  constructor(store: GuardedTokenStore, clock: () => number) {
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  keep(id: string, login: PendingLogin): Promise<void> {
-    return this.#set(nameOf(id), login, ATTEMPT_LIFETIME);
-  }
-
-  /** For a request whose browser holds the attempt. */
-  find(id: string): Promise<PendingLogin | undefined> {
-    return this.#get(nameOf(id));
-  }
-
-  /** Lets the login expire after {@link GRACE}, and makes it available to {@link findAnswered}. */
-  async answered(id: string, req: Request, login: PendingLogin): Promise<void> {
-    for (const name of [nameOf(id), nameForSameBrowser(id, req)]) {
-      await this.#set(name, login, GRACE);
-    }
-  }
-
-  /**
-   * For a second answer whose browser no longer holds the attempt, because the first one has ended its
-   * session. It has the same cookies as the first answer, which no other browser has.
-   */
-  findAnswered(id: string, req: Request): Promise<PendingLogin | undefined> {
-    return this.#get(nameForSameBrowser(id, req));
-  }
-
-  drop(id: string): Promise<void> {
-    return this.#store.delete(nameOf(id));
-  }
-
-  async #get(name: string | undefined): Promise<PendingLogin | undefined> {
-    const held = name === undefined ? undefined : await this.#store.get(name);
+/** The logins that wait, in the token store, where every process of the fleet finds them. */
+export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
+  async function get(name: string | undefined): Promise<PendingLogin | undefined> {
+    const held = name === undefined ? undefined : await store.get(name);
     // Not every store expires its entries.
-    if (held === undefined || this.#clock() >= held.expiresAt) return undefined;
+    if (held === undefined || clock() >= held.expiresAt) return undefined;
     try {
       return JSON.parse(held.value) as PendingLogin;
     } catch {
@@ -157,13 +121,34 @@ export class PendingLogins {
     }
   }
 
-  async #set(name: string | undefined, login: PendingLogin, lifetime: number): Promise<void> {
-    if (name === undefined) return;
-    const now = this.#clock();
+  async function set(name: string, login: PendingLogin, lifetime: number): Promise<void> {
+    const now = clock();
     const expiresAt = Math.min(login.token.expiresAt, now + lifetime);
     // A token store stores only tokens, so the login becomes a token's value.
-    await this.#store.set(name, { value: JSON.stringify(login), issuedAt: now, expiresAt });
+    await store.set(name, { value: JSON.stringify(login), issuedAt: now, expiresAt });
   }
+
+  return {
+    keep: (id: string, login: PendingLogin) => set(nameOf(id), login, ATTEMPT_LIFETIME),
+
+    /** For a request whose browser holds the attempt. */
+    find: (id: string) => get(nameOf(id)),
+
+    /** Lets the login expire after {@link GRACE}, and makes it available to `findAnswered`. */
+    async answered(id: string, req: Request, login: PendingLogin): Promise<void> {
+      await set(nameOf(id), login, GRACE);
+      const name = nameForSameBrowser(id, req);
+      if (name !== undefined) await set(name, login, GRACE);
+    },
+
+    /**
+     * For a second answer whose browser no longer holds the attempt, because the first one has ended its
+     * session. It has the same cookies as the first answer, which no other browser has.
+     */
+    findAnswered: (id: string, req: Request) => get(nameForSameBrowser(id, req)),
+
+    drop: (id: string) => store.delete(nameOf(id)),
+  };
 }
 
 // A user_id has no blanks, so this is not a user's key.

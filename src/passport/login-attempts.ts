@@ -37,78 +37,69 @@ export interface AttemptStorage {
  * The login attempts of each browser. The service echoes no `state`, so only an attempt shows that this
  * browser began the login of a callback.
  */
-export class LoginAttempts {
-  readonly #storage: AttemptStorage;
-  readonly #claims: Claims;
-  readonly #clock: () => number;
-
-  constructor(storage: AttemptStorage, claims: Claims, clock: () => number) {
-    this.#storage = storage;
-    this.#claims = claims;
-    this.#clock = clock;
+export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: () => number) {
+  function current(req: Request): LoginAttempt[] {
+    const now = clock();
+    return [storage.read(req)]
+      .flat()
+      .filter(isAttempt)
+      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME && now >= startedAt);
   }
 
-  /** The attempts of this browser that a callback can use, the newest last. */
-  listOpen(req: Request): LoginAttempt[] {
-    return this.#current(req).filter(({ waits }) => !waits);
-  }
-
-  /** Whether this browser holds the attempt, and it waits for "Continue". */
-  isWaiting(req: Request, id: string): boolean {
-    return this.#current(req).some((attempt) => attempt.waits && attempt.id === id);
-  }
-
-  async begin(req: Request, about: Omit<LoginAttempt, 'id' | 'startedAt'>): Promise<LoginAttempt> {
-    const id = randomBytes(16).toString('base64url');
-    const attempt = { id, startedAt: this.#clock(), ...about };
-    await this.#storage.write(req, [...this.#current(req), attempt].slice(-MAX_ATTEMPTS));
-    return attempt;
-  }
-
-  /**
-   * Takes the attempt of a callback from the browser, for a single use. Takes the attempt with this id,
-   * which a deployment has echoed; without an id the newest, because the service accepts only the newest
-   * auth_key of a user.
-   */
-  async take(req: Request, id?: string): Promise<LoginAttempt | undefined> {
-    for (;;) {
-      const isWanted = (each: LoginAttempt) => !each.waits && (id === undefined || each.id === id);
-      const attempt = await this.#remove(req, isWanted);
-      // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
-      // the first claim succeeds; the others try the next attempt.
-      if (attempt === undefined || (await this.#claims.claim(attempt.id))) return attempt;
-    }
-  }
-
-  /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
-  async takeWaiting(req: Request, id: string): Promise<boolean> {
-    return (await this.#remove(req, (each) => each.waits === true && each.id === id)) !== undefined;
-  }
-
-  /** Ends all attempts of this browser. */
-  endAll(req: Request): Promise<void> {
-    return this.#storage.write(req, []);
-  }
-
-  async #remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
-    const current = this.#current(req);
-    const found = current.findLast(isWanted);
+  async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
+    const all = current(req);
+    const found = all.findLast(isWanted);
     if (found !== undefined) {
-      await this.#storage.write(
+      await storage.write(
         req,
-        current.filter((attempt) => attempt !== found),
+        all.filter((attempt) => attempt !== found),
       );
     }
     return found;
   }
 
-  #current(req: Request): LoginAttempt[] {
-    const now = this.#clock();
-    return [this.#storage.read(req)]
-      .flat()
-      .filter(isAttempt)
-      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME && now >= startedAt);
-  }
+  return {
+    /** The attempts of this browser that a callback can use, the newest last. */
+    listOpen: (req: Request) => current(req).filter(({ waits }) => !waits),
+
+    /** Whether this browser holds the attempt, and it waits for "Continue". */
+    isWaiting: (req: Request, id: string) =>
+      current(req).some((attempt) => attempt.waits && attempt.id === id),
+
+    async begin(
+      req: Request,
+      about: Omit<LoginAttempt, 'id' | 'startedAt'>,
+    ): Promise<LoginAttempt> {
+      const id = randomBytes(16).toString('base64url');
+      const attempt = { id, startedAt: clock(), ...about };
+      await storage.write(req, [...current(req), attempt].slice(-MAX_ATTEMPTS));
+      return attempt;
+    },
+
+    /**
+     * Takes the attempt of a callback from the browser, for a single use. Takes the attempt with this id,
+     * which a deployment has echoed; without an id the newest, because the service accepts only the newest
+     * auth_key of a user.
+     */
+    async take(req: Request, id?: string): Promise<LoginAttempt | undefined> {
+      for (;;) {
+        const attempt = await remove(
+          req,
+          (each) => !each.waits && (id === undefined || each.id === id),
+        );
+        // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
+        // the first claim succeeds; the others try the next attempt.
+        if (attempt === undefined || (await claims.claim(attempt.id))) return attempt;
+      }
+    },
+
+    /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
+    takeWaiting: async (req: Request, id: string) =>
+      (await remove(req, (each) => each.waits === true && each.id === id)) !== undefined,
+
+    /** Ends all attempts of this browser. */
+    endAll: (req: Request) => storage.write(req, []),
+  };
 }
 
 function isAttempt(value: unknown): value is LoginAttempt {
@@ -203,32 +194,24 @@ export interface UsedKey {
 /**
  * Lets each auth_key and each attempt be used once: in this process, and in the fleet if the token store
  * has `claim`. Only hashes are stored.
+ *
+ * @param scope keeps strategies that share a token store apart.
  */
-export class Claims {
-  readonly #used = new LRUCache<string, UsedKey>({ max: 10_000 });
-  readonly #store: GuardedTokenStore | undefined;
-  readonly #scope: string;
+export function singleUse(store: GuardedTokenStore | undefined, scope: string) {
+  const known = new LRUCache<string, UsedKey>({ max: 10_000 });
+  const nameOf = (key: string) => `auth_key:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
+  return {
+    /** What this process remembers about a key; `undefined` for a key that was not used here. */
+    find: (key: string) => known.get(nameOf(key)),
 
-  /** @param scope keeps strategies that share a token store apart. */
-  constructor(store: GuardedTokenStore | undefined, scope: string) {
-    this.#store = store;
-    this.#scope = scope;
-  }
-
-  /** What this process remembers about a key; `undefined` for a key that was not used here. */
-  find(key: string): UsedKey | undefined {
-    return this.#used.get(this.#nameOf(key));
-  }
-
-  /** True for the first caller. */
-  async claim(key: string, used: UsedKey = {}): Promise<boolean> {
-    const name = this.#nameOf(key);
-    if (this.#used.has(name)) return false;
-    this.#used.set(name, used);
-    return (await this.#store?.claim(name, CLAIM_LIFETIME)) ?? true;
-  }
-
-  #nameOf(key: string): string {
-    return `auth_key:${hash('sha256', `${this.#scope} ${key}`, 'base64url')}`;
-  }
+    /** True for the first caller. */
+    async claim(key: string, used: UsedKey = {}): Promise<boolean> {
+      const name = nameOf(key);
+      if (known.has(name)) return false;
+      known.set(name, used);
+      return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
+    },
+  };
 }
+
+type Claims = ReturnType<typeof singleUse>;

@@ -20,7 +20,7 @@ import {
 } from '../stores/token-store.js';
 import {
   type ConfirmWhen,
-  PendingLogins,
+  pendingLoginsIn,
   type RenderConfirmation,
   sendConfirmationPage,
 } from './confirmation.js';
@@ -28,8 +28,8 @@ import {
   type AttemptStorage,
   attemptsInCookie,
   attemptsInSession,
-  Claims,
-  LoginAttempts,
+  loginAttempts,
+  singleUse,
 } from './login-attempts.js';
 import { verifyRunner } from './verify.js';
 
@@ -101,13 +101,13 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
       ? undefined
       : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
   const pendingStore = tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock }));
-  const claims = new Claims(tokenStore, scope);
+  const claims = singleUse(tokenStore, scope);
   return {
     name,
     loginApi,
-    attempts: new LoginAttempts(attemptsOption(given.loginAttempts, scope), claims, clock),
+    attempts: loginAttempts(attemptsOption(given.loginAttempts, scope), claims, clock),
     claims,
-    pendingLogins: new PendingLogins(pendingStore, clock),
+    pendingLogins: pendingLoginsIn(pendingStore, clock),
     tokenStore,
     tokenName: tokenNameFor(name),
     state: flagOption(OWNER, 'state', given.state),
