@@ -33,7 +33,8 @@ export function safeReturnTo(value: unknown): string | undefined {
  * regeneration of the session.
  *
  * After the login of another strategy (a password) it is the page where `requireLogin` stopped the visitor, if that
- * strategy was given `keepSessionInfo: true`. It is then taken out of the session.
+ * strategy was given `keepSessionInfo: true`. It is then taken out of the session, which iron-session saves only when
+ * told to.
  */
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
