@@ -59,7 +59,6 @@ export function secretOption(owner: string, name: string, value: unknown): strin
   return value;
 }
 
-/** A finite number above zero. */
 export function positiveOption(
   owner: string,
   name: string,
@@ -90,7 +89,6 @@ export function flagOption(owner: string, name: string, value: unknown): boolean
   return value;
 }
 
-/** One of several strings. */
 export function choiceOption<T extends string>(
   owner: string,
   name: string,
@@ -106,7 +104,6 @@ export function choiceOption<T extends string>(
   return choice;
 }
 
-/** A function, or `undefined`. */
 export function functionOption<T>(
   owner: string,
   name: string,
