@@ -13,8 +13,8 @@ import {
   Problem,
   type Status,
 } from './connection.js';
-import { type Io, printable, printableJson } from './io.js';
-import { missingSettings, type Settings } from './settings.js';
+import { type Io, printable, printableJson, UsageError } from './io.js';
+import { required, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
 
@@ -45,9 +45,8 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
         else report(name, ...(await check()));
       } catch (error) {
         // The TypeErrors of the clients name an option. None of these messages holds a secret.
-        if (!(error instanceof Problem || error instanceof TypeError || isMarketgateError(error))) {
-          throw error;
-        }
+        const isProblem = error instanceof Problem || error instanceof UsageError;
+        if (!(isProblem || error instanceof TypeError || isMarketgateError(error))) throw error;
         report(name, 'wrong', error.message);
         isStopped = true;
       }
@@ -61,17 +60,16 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
 
 /** The key API: its address, the connection, the key, the items. */
 function keyApiChecks(settings: Settings, clients: Client[]): Checks {
-  const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
+  const { allowInsecure, timeout } = settings;
   let keyApi: KeyApi;
   return {
     'key API': () => {
-      const missing = missingSettings(settings, 'baseUrl', 'apiKey');
-      if (missing) throw new Problem(missing);
+      const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
       keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false, retries: 0 });
       clients.push(keyApi);
       return addressOf(baseUrl, settings);
     },
-    ...connectionChecks(baseUrl, timeout),
+    ...connectionChecks(settings.baseUrl ?? '', timeout),
     api_key: async () => {
       const { username, name } = await keyApi.getAccount();
       return ['ok', `accepted; the account of ${name.full_name || username}`];
@@ -99,21 +97,20 @@ const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).orig
 
 /** The login API: its address, the connection if its origin is another one, the login page, the app. */
 function loginChecks(settings: Settings, clients: Client[]): Checks {
-  const { authUrl = '', appId = '', appSecret = '', allowInsecure, timeout } = settings;
-  if (`${authUrl}${appId}${appSecret}` === '') {
+  const { authUrl: url = '', allowInsecure, timeout } = settings;
+  if (!(url || settings.appId || settings.appSecret)) {
     return { login: () => ['skipped', 'not set up: fine for a site without login'] };
   }
-  const isElsewhere = originOf(authUrl) !== originOf(settings.baseUrl ?? '');
+  const isElsewhere = originOf(url) !== originOf(settings.baseUrl ?? '');
   let loginApi: LoginApi;
   return {
     login: () => {
-      const missing = missingSettings(settings, 'authUrl', 'appId', 'appSecret');
-      if (missing) throw new Problem(missing);
+      const { authUrl, appId, appSecret } = required(settings, 'authUrl', 'appId', 'appSecret');
       loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
       clients.push(loginApi);
       return addressOf(authUrl, settings);
     },
-    ...(isElsewhere && connectionChecks(authUrl, timeout, 'login ')),
+    ...(isElsewhere && connectionChecks(url, timeout, 'login ')),
     'login page': async () => {
       const page = await ask(loginApi.loginUrl(), timeout);
       if (page.distrust) throw new Problem(page.distrust);

@@ -46,9 +46,13 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
   try {
     return parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${flag}: ${path} cannot be read (${code ?? name})`);
+    throw fileError(flag, path, 'read', error);
   }
+}
+
+export function fileError(flag: string, path: string, what: 'read' | 'written', error: unknown) {
+  const { code, name } = error as NodeJS.ErrnoException;
+  return new UsageError(`${flag}: ${path} cannot be ${what} (${code ?? name})`);
 }
 
 /** Aligns the columns of some rows of plain text; the last column is not padded. */

@@ -7,6 +7,7 @@ import type { Sandbox } from '../sandbox/index.js';
 import type { SwitchState } from '../sandbox/switches.js';
 import { describeNetworkFailure, noAnswer } from './connection.js';
 import {
+  fileError,
   type Io,
   printable,
   printableJson,
@@ -183,8 +184,7 @@ function saveEnv(path: string, values: Variables, io: Io): void {
     const advice = 'remove these lines to use the sandbox';
     if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
   } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--save-env: ${path} cannot be written (${code ?? name})`);
+    throw fileError('--save-env', path, 'written', error);
   }
 }
 

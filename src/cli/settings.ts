@@ -57,9 +57,13 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptio
   };
 }
 
-/** Says which of these settings are missing and how to set them. `undefined` when none is. */
-export function missingSettings(settings: Settings, ...names: Name[]): string | undefined {
+/**
+ * The settings with these names, which must be there.
+ * @throws UsageError that says which are missing and how to set them.
+ */
+export function required<N extends Name>(settings: Settings, ...names: N[]): Record<N, string> {
   const missing = names.filter((name) => settings[name] === undefined);
+  if (missing.length === 0) return settings as Settings & Record<N, string>;
   const variables = missing.map((name) => VARIABLES[name]).join(' and ');
-  return variables && `set ${variables}, or name a file that does with --env-file`;
+  throw new UsageError(`set ${variables}, or name a file that does with --env-file`);
 }

@@ -5,7 +5,7 @@ import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { type Io, printableJson, table, UsageError } from './io.js';
-import { missingSettings, type Settings } from './settings.js';
+import { required, type Settings } from './settings.js';
 
 /**
  * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, which
@@ -18,9 +18,8 @@ export async function verify(
   json: boolean,
   io: Io,
 ): Promise<number> {
-  const missing = missingSettings(settings, 'baseUrl', 'apiKey');
-  const { baseUrl = '', apiKey = '', allowInsecure, timeout } = settings;
-  if (missing) throw new UsageError(`verify: ${missing}`);
+  const { allowInsecure, timeout } = settings;
+  const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
   const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
   if (!PURCHASE_CODE.test(code)) {
     throw new UsageError(
