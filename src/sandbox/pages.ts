@@ -41,11 +41,6 @@ export function sendPage(res: Response, { title, content, status, formTarget }: 
   sendHtml(res, text, `media-src 'self'; form-action 'self'${forms}`, status);
 }
 
-/** Answers a form with a redirect to another page of the sandbox, so that a reload does not send it again. */
-export function redirectWithin(res: Response, path: `/${string}`): void {
-  res.writeHead(303, { Location: path, 'Cache-Control': 'no-store' }).end();
-}
-
 /** The sandbox has no such page, was sent something that it cannot read, or failed. */
 export const troublePage = (text: string, status: number): Page => ({
   status,

@@ -6,7 +6,13 @@ import { createApp } from './app.js';
 import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
-import { found, listCodes, type SandboxCode, type SandboxData } from './data/sandbox-data.js';
+import {
+  firstCredentials,
+  found,
+  listCodes,
+  type SandboxCode,
+  type SandboxData,
+} from './data/sandbox-data.js';
 import { callbackUrl } from './login-api/oauth.js';
 import type { SandboxRequest } from './record.js';
 import { keepState, restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
@@ -79,11 +85,7 @@ export class Sandbox {
 
   /** Registers another, or none. */
   set redirectUrl(url: string | undefined) {
-    this.data.setRedirectUrl(this.#appId, url);
-  }
-
-  get #appId(): string {
-    return this.data.apps[0]?.app_id ?? '';
+    this.data.setRedirectUrl(firstCredentials(this.data).appId, url);
   }
 
   /**
@@ -94,7 +96,7 @@ export class Sandbox {
    * @throws TypeError where there is no such user or app, or the app has no redirect URL.
    */
   acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
-    const app = found(this.data.apps, 'app_id', options.appId ?? this.#appId);
+    const app = found(this.data.apps, 'app_id', options.appId ?? firstCredentials(this.data).appId);
     found(this.data.users, 'user_id', userId);
     if (app.redirect_url === undefined) {
       throw new TypeError('acceptLogin: the app has no redirect URL; give redirectUrl');
@@ -136,9 +138,7 @@ export class Sandbox {
     return {
       baseUrl: origin,
       authUrl: origin,
-      apiKey: this.data.workspaces[0]?.api_key ?? '',
-      appId: this.#appId,
-      appSecret: this.data.apps[0]?.app_secret ?? '',
+      ...firstCredentials(this.data),
       close: () => this.close(),
     };
   }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, trusted } from '../../html.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
-import { listCodes, type SandboxCode } from '../data/sandbox-data.js';
+import { firstCredentials, listCodes, type SandboxCode } from '../data/sandbox-data.js';
 import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../login-api/pages.js';
 import type { SandboxRequest } from '../record.js';
@@ -172,11 +172,12 @@ const appEntry = ({ name, ...app }: Readonly<SeedApp>): Html => html`<div class=
 <button aria-label="Register the redirect URL of ${name}">Register</button></form></div>`;
 
 function credentialsSection({ data }: SandboxContext, origin: string): Html {
+  const { apiKey, appId, appSecret } = firstCredentials(data);
   const environment = `MARKETPLACE_BASE_URL=${origin}
-MARKETPLACE_API_KEY=${data.workspaces[0]?.api_key ?? ''}
+MARKETPLACE_API_KEY=${apiKey}
 MARKETPLACE_AUTH_URL=${origin}
-MARKETPLACE_APP_ID=${data.apps[0]?.app_id ?? ''}
-MARKETPLACE_APP_SECRET=${data.apps[0]?.app_secret ?? ''}`;
+MARKETPLACE_APP_ID=${appId}
+MARKETPLACE_APP_SECRET=${appSecret}`;
   return section(
     'Credentials',
     copyButton(environment, 'all of it', 'Copy .env'),

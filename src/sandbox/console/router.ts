@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
-import { redirectWithin, sendHtml } from '../pages.js';
+import { sendHtml } from '../pages.js';
 import { bodyParameters, type Field, fieldOf, originOf, Refused } from '../request.js';
 import { changeSwitches, describeSwitches, SWITCHES } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
@@ -64,7 +64,8 @@ export function consoleRouter(context: SandboxContext): Router {
   for (const [name, act] of Object.entries(actionsOf(context))) {
     router.post(`/${name}`, ...context.record.form, (req, res) => {
       act(fieldOf(bodyParameters(req)));
-      redirectWithin(res, CONSOLE);
+      // So that a reload does not send the form again.
+      res.redirect(303, CONSOLE);
     });
   }
   router.use(errors);

@@ -176,6 +176,13 @@ export class SandboxData {
   }
 }
 
+/** What an app under development is set up with: the first workspace's key, and the first app. */
+export const firstCredentials = ({ workspaces: [workspace], apps: [app] }: SandboxData) => ({
+  apiKey: workspace?.api_key ?? '',
+  appId: app?.app_id ?? '',
+  appSecret: app?.app_secret ?? '',
+});
+
 /** One purchase code to try, with what to expect of it. */
 export interface SandboxCode {
   /** The purchase code. */

@@ -5,7 +5,7 @@ import express from 'express';
 import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
 import type { SeedApp, SeedUser } from '../data/schema.js';
-import { redirectWithin, sendPage } from '../pages.js';
+import { sendPage } from '../pages.js';
 import { bodyParameters, type Field, fieldOf, queryParameters } from '../request.js';
 import {
   cancelledPage,
@@ -23,7 +23,6 @@ const ATTEMPT_LIFETIME = 30 * 60_000;
 interface LoginAttempt {
   readonly id: string;
   readonly appId: string;
-  readonly startedAt: number;
 }
 
 /** One browser at the sandbox. */
@@ -70,9 +69,9 @@ function setUser(session: BrowserSession, userId: string | undefined): void {
   session.accepted.clear();
 }
 
-/** Goes on to the page of the next step. */
+/** Goes on to the page of the next step, so that a reload does not send a form again. */
 const showNext = (res: Response, { id }: LoginAttempt): void =>
-  redirectWithin(res, `/sandbox/login?attempt=${id}`);
+  res.redirect(303, `/sandbox/login?attempt=${id}`);
 
 /** GET /api/oauth, opened in the user's browser (spec, "Interface B"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
@@ -81,13 +80,6 @@ export function oauthRouter(context: SandboxContext): Router {
   const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
   const sessionOf = (req: Request): BrowserSession | undefined =>
     sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
-
-  /** The attempt with this id, if it is this browser's and not too old. */
-  const attemptOf = (session: BrowserSession | undefined, id: string): LoginAttempt | undefined => {
-    const attempt = session?.attempts.get(id);
-    const isLive = attempt && clock.now() < attempt.startedAt + ATTEMPT_LIFETIME;
-    return isLive ? attempt : undefined;
-  };
 
   const visitOf = (session: BrowserSession, attempt: LoginAttempt, field: Field): Visit => ({
     session,
@@ -125,7 +117,7 @@ export function oauthRouter(context: SandboxContext): Router {
     (req, res) => {
       const field = fieldsOf(req);
       const session = sessionOf(req);
-      const attempt = attemptOf(session, field('attempt'));
+      const attempt = session?.attempts.get(field('attempt'));
       if (session && attempt) take(res, visitOf(session, attempt, field));
       else sendPage(res, outdatedPage());
     };
@@ -137,11 +129,14 @@ export function oauthRouter(context: SandboxContext): Router {
     let session = sessionOf(req);
     if (!session) {
       const id = newId();
-      session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
+      // By the sandbox's clock, without keeping its time for a moment.
+      const byClock = { ttl: ATTEMPT_LIFETIME, ttlResolution: 0, perf: clock };
+      const attempts = new LRUCache<string, LoginAttempt>({ max: 100, ...byClock });
+      session = { userId: undefined, accepted: new Set(), attempts };
       sessions.set(id, session);
       res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
     }
-    const attempt = { id: newId(), appId: field('app_id'), startedAt: clock.now() };
+    const attempt = { id: newId(), appId: field('app_id') };
     session.attempts.set(attempt.id, attempt);
     showStep(res, visitOf(session, attempt, field));
   });
@@ -165,7 +160,7 @@ export function oauthRouter(context: SandboxContext): Router {
   router.get('/sandbox/logout', (req, res) => {
     const session = sessionOf(req);
     if (session) setUser(session, undefined);
-    const attempt = attemptOf(session, fieldsOf(req)('attempt'));
+    const attempt = session?.attempts.get(fieldsOf(req)('attempt'));
     if (attempt) showNext(res, attempt);
     else sendPage(res, loggedOutPage());
   });

@@ -164,7 +164,7 @@ describe('what must not work', () => {
 
   it('a page that lay open for more than half an hour', async ({ running }) => {
     const { browser, attempt } = await consentPage(running);
-    running.sandbox.clock.advance(30 * 60_000);
+    running.sandbox.clock.advance(30 * 60_000 + 1);
     const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
     expect(page.text).toContain('This page is out of date');
   });
