@@ -100,12 +100,12 @@ const allSwitches = async () => (await import('../sandbox/switches.js')).SWITCHE
 
 /** Makes a sandbox with the data and the switches of the flags. */
 async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
-  const { state, redirectUrl = DEFAULT_REDIRECT, consoleHost: consoleHosts } = flags;
+  const { state, redirectUrl, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   const sandbox = createSandbox({
     state,
-    redirectUrl: flags.redirectUrl,
+    redirectUrl,
     consoleHosts,
     seed: flags.seed && readFile('--seed', flags.seed, JSON.parse),
     onRequest: ({ at, method, path, params, status, msg, durationMs }) => {
@@ -117,7 +117,8 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   });
   // Not as an option: the redirect URLs of the state or the seed come first.
   for (const { app_id, redirect_url } of sandbox.data.apps) {
-    if (redirect_url === undefined) sandbox.data.setRedirectUrl(app_id, redirectUrl);
+    if (redirect_url) continue;
+    sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
   }
   setSwitches(sandbox.dialect, 'dialect.', flags.dialect);
   setSwitches(sandbox.faults, 'faults.', flags.fault);

@@ -4,7 +4,7 @@ import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import { type Io, printableJson, table, UsageError } from './io.js';
+import { type Io, printable, printableJson, table, UsageError } from './io.js';
 import { required, type Settings } from './settings.js';
 
 /**
@@ -37,7 +37,7 @@ export async function verify(
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
     if (json) io.out(printableJson({ valid: null, error: error.toJSON() }));
-    else io.err(`Could not find out (${error.code}): ${error.message}`);
+    else io.err(`Could not find out (${error.code}): ${printable(error.message)}`);
     return 2;
   } finally {
     await keyApi.close();

@@ -124,45 +124,44 @@ export class SandboxData {
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#change(found(this.#parts.seed.purchases, 'purchase_code', code), { void: 'refunded' });
+    this.#change(found(this.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
     const supported_until = until === undefined ? until : instant(until);
-    this.#change(found(this.#parts.seed.purchases, 'purchase_code', code), { supported_until });
+    this.#change(found(this.purchases, 'purchase_code', code), { supported_until });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
-    this.#change(found(this.#parts.seed.items, 'id', id, 'item_id'), { deleted: true });
+    this.#change(found(this.items, 'id', id, 'item_id'), { deleted: true });
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const api_key = randomBytes(32).toString('hex');
-    this.#change(found(this.#parts.seed.workspaces, 'id', workspace, 'workspace'), { api_key });
+    this.#change(found(this.workspaces, 'id', workspace, 'workspace'), { api_key });
     return api_key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    const owner = found(this.#parts.seed.workspaces, 'id', workspace, 'workspace');
+    const owner = found(this.workspaces, 'id', workspace, 'workspace');
     this.#change(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
-    const app = found(this.#parts.seed.apps, 'app_id', appId);
+    const app = found(this.apps, 'app_id', appId);
     this.#change(app, { redirect_url: parsed(redirectUrl.optional(), url, 'redirectUrl') });
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
     const user = found(this.users, 'user_id', userId);
-    this.#change(this.#parts.seed, {
-      users: this.#parts.seed.users.filter((each) => each !== user),
-    });
+    const { seed } = this.#parts;
+    this.#change(seed, { users: seed.users.filter((each) => each !== user) });
   }
 
   /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
