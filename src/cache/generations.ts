@@ -34,8 +34,10 @@ export class Generations {
   #numbers = new WeakMap<Seal, number>();
   /** Infinity: up to an order that the shared cache has not given yet. */
   #allInvalidUpTo = 0;
-  /** Counts the calls of {@link invalidateAll}. */
-  #calls = 0;
+  /** How many times messages were missed, or everything was invalidated. */
+  #forgotten = 0;
+  /** The latest generation that another process has published. */
+  #heard = 0;
   #reading: Promise<boolean> | undefined;
   /** Those under these secrets are not published yet. */
   readonly #unpublished = new WeakSet<Seal>();
@@ -68,14 +70,15 @@ export class Generations {
     return seal.name(NAME);
   }
 
-  /** Messages were missed: the rows are read again. */
-  forget(): void {
+  /** The rows are read again: messages were missed, or another process has published this generation. */
+  forget(generation?: number): void {
+    if (generation === undefined) this.#forgotten++;
+    else this.#heard = Math.max(this.#heard, generation);
     this.#numbers = new WeakMap();
   }
 
   /** Invalidates everything requested until now. {@link ensureKnown} stores and publishes it. */
   invalidateAll(): void {
-    this.#calls++;
     this.#allInvalidUpTo = Number.POSITIVE_INFINITY;
     for (const seal of this.#options.seals.all) this.#unpublished.add(seal);
     this.#isRefused = false;
@@ -108,7 +111,7 @@ export class Generations {
     const isNew = isPending || allUpTo > this.#allInvalidUpTo;
     const isKnown = generation === undefined || generation === this.#numbers.get(seal);
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
-    this.forget();
+    this.forget(generation);
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
     if (isNew) this.#options.onAllInvalidated(allUpTo, 0);
     // Its sender can also have missed what this process knows.
@@ -125,15 +128,17 @@ export class Generations {
     const { store, seals, orders, publish, onAllInvalidated, onResend, onUnsent } = this.#options;
     const name = this.rowOf(seal);
     for (let round = 1; round <= MOST_ROUNDS; round++) {
-      const calls = this.#calls;
+      const [forgotten, heard] = [this.#forgotten, this.#heard];
       const row = await store.read(name);
       if (row === UNAVAILABLE) return false;
       const text =
         row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
       // A row that does not open is replaced, as one that is lost.
       const storedUpTo = text === undefined ? -1 : Number(text);
-      // Everything was invalidated after this was read.
-      if (calls !== this.#calls) continue;
+      // Everything was invalidated after this was read, or another process has begun a later generation.
+      const isOutdated = (): boolean =>
+        forgotten !== this.#forgotten || (this.#heard > heard && row.order < this.#heard);
+      if (isOutdated()) continue;
       if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
         this.#allInvalidUpTo = orders.after(row);
       }
@@ -148,12 +153,13 @@ export class Generations {
       const isUnused = row.value === undefined && seal !== seals.all[0];
       if (storedUpTo === allUpTo || isUnused) {
         const generation = row.order;
-        if (this.#unpublished.has(seal) && !(await publish(seal, { allUpTo, generation }))) {
+        // What is invalidated while it is published must be published again.
+        if (this.#unpublished.delete(seal) && !(await publish(seal, { allUpTo, generation }))) {
+          this.#unpublished.add(seal);
           onUnsent();
           return false;
         }
-        if (calls !== this.#calls) continue;
-        this.#unpublished.delete(seal);
+        if (isOutdated()) continue;
         this.#numbers.set(seal, generation);
         orders.saw(Math.max(generation, allUpTo));
         return true;

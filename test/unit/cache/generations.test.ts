@@ -322,3 +322,38 @@ it('a full shared cache keeps the negative answer of another process that is lat
   const [answer] = await Promise.allSettled([two.validatePurchase(CODE)]);
   expect(answer).not.toMatchObject({ value: { purchase_code: CODE } });
 });
+
+describe('two processes begin a generation at the same time', () => {
+  it('and the first hears of the second while it still reads: both use the later one', async () => {
+    const { service, shared, join } = fleet();
+    const { write, publish } = shared;
+    const writes: (() => void)[] = [];
+    shared.write = (...args) =>
+      new Promise((resolve) => writes.push(() => resolve(write.call(shared, ...args))));
+    let goOn = (): void => {};
+    shared.publish = (message) => {
+      shared.publish = publish;
+      return new Promise((resolve) => {
+        goOn = () => resolve(publish.call(shared, message));
+      });
+    };
+    const [one, two] = [join(), join()];
+    const answers = [one.validatePurchase(CODE)];
+    await settle();
+    service.now++;
+    answers.push(two.validatePurchase(CODE));
+    await settle();
+    // Neither has found a row. The first stores its own, and is about to publish it.
+    shared.write = write;
+    writes[0]?.();
+    await settle();
+    writes[1]?.();
+    await settle();
+    goOn();
+    await Promise.all(answers);
+    const before = service.asked();
+    await one.validatePurchase(OTHER);
+    await two.validatePurchase(OTHER);
+    expect(service.asked() - before).toBe(1);
+  });
+});
