@@ -219,6 +219,7 @@ export async function runSequence(
   const stored = CODES.map(() => 0);
   /** What was withdrawn by anybody, whoever knows of it. */
   const withdrawn = CODES.map(() => -1);
+  const withdrawnAt = CODES.map(() => 0);
   /** Connections that changed, and losses of the shared cache. */
   let disturbances = 0;
   /** Milliseconds by which an answer can look older than it is, as no process knows how wrong clocks are. */
@@ -242,6 +243,7 @@ export async function runSequence(
       if (!sells[index]) {
         // Also where a refresh in the background hears it.
         withdrawn[index] = Math.max(withdrawn[index] ?? -1, number - 1);
+        withdrawnAt[index] = now;
         return json(refusal('Invalid purchase code'), 404);
       }
       const sold = { ...purchase, purchase_code: wanted, item: { ...item, version: `${number}` } };
@@ -263,6 +265,7 @@ export async function runSequence(
     const own = known[by]?.[index] as Known;
     own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
     withdrawn[index] = Math.max(withdrawn[index] ?? -1, upTo);
+    withdrawnAt[index] = now;
     // Where it cannot be written, the old row is deleted at least.
     if (isHeard && states[by] === 'full') stored[index] = Math.max(stored[index] ?? 0, upTo);
     if (!isHeard && !backend.isPrompt) {
@@ -372,6 +375,9 @@ export async function runSequence(
     const held = known[by]?.[index]?.held;
     const upTo = withdrawn[index] ?? -1;
     if (!isOut || held === undefined || held.number <= upTo) return false;
+    // Asked for within the same millisecond: once the shared cache is lost, only the times tell which came last.
+    const isSameTime = askedAt[held.number] === withdrawnAt[index];
+    if (upTo >= 0 && disturbances > 0 && isSameTime) return false;
     // After a disturbance it is not known which of a no and a later yes is the last.
     const isQuiet = held.disturbances === disturbances && states.every((state) => state === 'up');
     if (upTo >= 0 && !isQuiet) return false;
