@@ -10,8 +10,8 @@ import {
   requireLogin,
   requirePurchase,
 } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
-import { unhandledRejections } from '../../support/hear.js';
+import { describe, expect, it, vi } from 'vitest';
+import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import { CODE, purchase } from '../../support/wire.js';
 
@@ -19,16 +19,7 @@ import { CODE, purchase } from '../../support/wire.js';
 
 const thrown = new Error('of the handler');
 
-let unhandled: Mock;
-let print: Mock;
-beforeEach(() => {
-  unhandled = unhandledRejections();
-  print = vi.spyOn(console, 'error').mockImplementation(() => {});
-});
-afterEach(async () => {
-  await new Promise(setImmediate);
-  expect(unhandled).not.toHaveBeenCalled();
-});
+allowNoUnhandledRejection();
 
 async function serve(use: Middleware, handler: (res: ServerResponse) => void = () => {}) {
   const next = vi.fn();
@@ -99,7 +90,7 @@ describe.each(MIDDLEWARE)('what `next` throws behind %s', (name, make) => {
     const response = await visit(headers);
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
     expect(next).toHaveBeenCalledTimes(1);
-    expect(print).toHaveBeenCalledExactlyOnceWith(thrown);
+    expect(console.error).toHaveBeenCalledExactlyOnceWith(thrown);
   });
 
   it('changes no response that was sent', async () => {
@@ -127,7 +118,7 @@ describe.each(MIDDLEWARE)('what `next` throws behind %s', (name, make) => {
     });
     expect(await (await visit(headers)).text()).toBe('handled');
     expect(handled).toHaveBeenCalledExactlyOnceWith(thrown);
-    expect(print).not.toHaveBeenCalled();
+    expect(console.error).not.toHaveBeenCalled();
   });
 });
 

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
 import { MarketgateError, MarketplaceStrategy } from 'marketgate';
 import { Passport } from 'passport';
-import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { expressVersions } from '../../support/express-versions.js';
-import { unhandledRejections } from '../../support/hear.js';
+import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import { fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
 
@@ -36,16 +36,7 @@ const CASES: [string, Parameters<typeof fakeLoginApi>[0], string[]][] = [
   ['an outage of the service', { exchange: outage }, ['/', '/?auth_key=k1']],
 ];
 
-let unhandled: Mock;
-let print: Mock;
-beforeEach(() => {
-  unhandled = unhandledRejections();
-  print = vi.spyOn(console, 'error').mockImplementation(() => {});
-});
-afterEach(async () => {
-  await new Promise(setImmediate);
-  expect(unhandled).not.toHaveBeenCalled();
-});
+allowNoUnhandledRejection();
 
 describe.each(CASES)('after %s', (_name, api, paths) => {
   async function visit(origin: string): Promise<Response> {
@@ -82,7 +73,7 @@ describe.each(CASES)('after %s', (_name, api, paths) => {
     });
     const response = await visit(origin);
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
-    expect(print).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
+    expect(console.error).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
   });
 });
 
@@ -103,7 +94,7 @@ describe('what a handler behind a login on Node alone throws', () => {
     const browser = new Browser();
     await browser.get(origin);
     expect((await browser.get(`${origin}/?auth_key=k1`)).status).toBe(500);
-    expect(print).toHaveBeenCalledExactlyOnceWith(
+    expect(console.error).toHaveBeenCalledExactlyOnceWith(
       expect.objectContaining({ message: 'of the handler' }),
     );
   });
