@@ -28,7 +28,7 @@ describe('failed attempts', () => {
     app.use(errorHandler({ log: false }));
     const ask = (code: string, from = '10.0.0.1') =>
       request(app).get('/').set('x-purchase-code', code).set('x-forwarded-for', from);
-    return { ...shop, app, ask };
+    return { ...shop, ask };
   }
 
   it('over the limit are 429 with Retry-After, without a call', async () => {
@@ -54,40 +54,15 @@ describe('failed attempts', () => {
 
   it('what another process has asked is counted there', async () => {
     const shared = new MemorySharedCache();
-    const first = await openShop({ cache: { shared } });
-    const { baseUrl, apiKey } = { baseUrl: first.baseUrl, apiKey: first.apiKey };
-    const other = new KeyApi({ baseUrl, apiKey, clock: first.sandbox.clock, cache: { shared } });
+    const shop = await open({ guessLimit: { limit: 1 } }, { cache: { shared } });
+    const { baseUrl, apiKey, ask } = shop;
+    const other = new KeyApi({ baseUrl, apiKey, clock: shop.sandbox.clock, cache: { shared } });
     onTestFinished(() => other.close());
     for (const code of [guess(1), guess(2)]) await other.validatePurchase(code);
     // The two answers and their generation.
     await vi.waitFor(() => expect(shared.rows.size).toBe(3), { timeout: 40_000 });
-    const app = express();
-    app.get(
-      '/',
-      requirePurchase(first.keyApi, { guessLimit: { limit: 1 } }),
-      (_req, res) => void res.end(),
-    );
-    app.use(errorHandler({ log: false }));
-    const ask = (code: string) => request(app).get('/').set('x-purchase-code', code);
-    await ask(guess(1)).expect(403);
-    await ask(guess(2)).expect(403);
-    await ask(guess(3)).expect(403);
+    for (const n of [1, 2, 3]) await ask(guess(n)).expect(403);
     await ask(guess(4)).expect(429);
-  });
-
-  it('by a name that is none is an error of the app, and lets nobody in', async () => {
-    const keyGenerator = (async () => 'anna') as never;
-    const { app, ask, asked, code } = await open({ guessLimit: { keyGenerator } });
-    const errors: unknown[] = [];
-    app.use(
-      (error: unknown, _req: unknown, res: { sendStatus(status: number): void }, _n: unknown) => {
-        errors.push(error);
-        res.sendStatus(500);
-      },
-    );
-    await ask(code('supported')).expect(500);
-    expect(String(errors)).toContain('"keyGenerator" must return a string');
-    expect(asked(VALIDATION)).toBe(0);
   });
 
   it('are counted by what the app says', async () => {
@@ -104,15 +79,14 @@ describe('failed attempts', () => {
 });
 
 describe.each(expressVersions)('one count for each KeyApi, on %s', (_version, express) => {
-  function serve({ keyApi }: Pick<Shop, 'keyApi'>, guards: RequirePurchaseOptions[]) {
+  function serve({ keyApi }: Shop, guards: RequirePurchaseOptions[]) {
     const app = express();
-    app.set('trust proxy', 1);
     for (const [i, options] of guards.entries()) {
       app.get(`/${i}`, requirePurchase(keyApi, options), (_req, res) => void res.end());
     }
     app.use(errorHandler({ log: false }));
-    return (i: number, code: string, from = '10.0.0.1') =>
-      request(app).get(`/${i}`).set('x-purchase-code', code).set('x-forwarded-for', from).then();
+    return (i: number, code: string) =>
+      request(app).get(`/${i}`).set('x-purchase-code', code).then();
   }
 
   it('eight guarded routes allow no more than one', async () => {
@@ -205,34 +179,13 @@ describe.each(expressVersions)('one count for each KeyApi, on %s', (_version, ex
     expect((await ask('/', guess(10))).body).toMatchObject({ verdict: 'unknown' });
   });
 
-  it('seven addresses leave the service to the next new customer', async () => {
-    // As a service that allows sixty requests a minute.
-    const shop = await openShop();
-    const ask = serve(shop, [{}]);
-    const tries = [];
-    for (let n = 0; n < 70; n++) tries.push(await ask(0, guess(n), `10.0.0.${n % 7}`));
-    expect(shop.asked(VALIDATION)).toBe(30);
-    expect(count(tries, 403)).toBe(30);
-    expect(count(tries, 429)).toBe(40);
-    expect((await ask(0, shop.code('supported'), '192.0.2.1')).status).toBe(200);
-    // Another new one who mistypes is told so, and not that there were too many.
-    expect((await ask(0, guess(99), '192.0.2.2')).status).toBe(403);
-  });
-
   it('an answer that never comes holds nobody up but those who would be too many', async () => {
     const shop = await openShop();
-    const leaving = new KeyApi({
-      baseUrl: shop.baseUrl,
-      apiKey: shop.apiKey,
-      retries: 0,
-      clock: shop.sandbox.clock,
-    });
-    onTestFinished(() => leaving.close());
     shop.sandbox.faults.hang = true;
-    const ask = serve({ keyApi: leaving }, [{ guessLimit: { limit: 1 } }]);
+    const ask = serve(shop, [{ guessLimit: { limit: 1 } }]);
     const held = ask(0, guess(1));
     const waiting = ask(0, guess(2));
-    await leaving.close();
+    await shop.keyApi.close();
     expect(statuses(await Promise.all([held, waiting]))).toEqual([503, 503]);
   });
 });

@@ -28,6 +28,9 @@ const access = (name: string) => (wrong: unknown) =>
   requireAccessToken({ tokenStore, [name]: wrong } as never);
 const handler = (name: string) => (wrong: unknown) => errorHandler({ [name]: wrong });
 const gate = (name: string) => (wrong: unknown) => requireLogin({ [name]: wrong });
+const load = (name: string) => (wrong: unknown) => loadPurchase(keyApi, { [name]: wrong });
+const user = (name: string) => (wrong: unknown) =>
+  loadUser(loginApi, { tokenStore, [name]: wrong } as never);
 
 type Complaint = [
   owner: string,
@@ -37,6 +40,9 @@ type Complaint = [
   ...wrong: unknown[],
 ];
 const RP = 'requirePurchase';
+const RT = 'requireAccessToken';
+const PATH = 'path on this site';
+const ELSEWHERE = ['https://evil.example', '//evil.example'];
 const COMPLAINTS: Complaint[] = [
   [RP, 'keyApi', 'a KeyApi', (wrong) => requirePurchase(wrong as never), {}, undefined, 'key'],
   [RP, 'licenceType', 'known are', guard('licenceType'), 'Extended'],
@@ -60,18 +66,12 @@ const COMPLAINTS: Complaint[] = [
   [`${RP}: guessLimit`, 'windowMs', 'milliseconds', limit('windowMs'), 0, -1],
   [`${RP}: guessLimit`, 'keyGenerator', 'function', limit('keyGenerator'), 'ip'],
   ['loadPurchase', 'keyApi', 'validatePurchase', (wrong) => loadPurchase(wrong as never), {}],
-  [
-    'loadPurchase',
-    'item',
-    'is given, but undefined',
-    (item) => loadPurchase(keyApi, { item } as never),
-    undefined,
-  ],
+  ['loadPurchase', 'item', 'is given, but undefined', load('item'), undefined],
   [
     'loadPurchase',
     'onUnknown',
     'known are code, item, licenseType, supported, accept, guessLimit',
-    (onUnknown) => loadPurchase(keyApi, { onUnknown } as never),
+    load('onUnknown'),
     'deny',
   ],
   ['loadItem', 'keyApi', 'getItem', (wrong) => loadItem(wrong as never), {}],
@@ -83,45 +83,16 @@ const COMPLAINTS: Complaint[] = [
   ['loadUser', 'loginApi', 'a LoginApi', (wrong) => loadUser(wrong as never, { tokenStore }), {}],
   ['loadUser', 'loginApi', 'getUser', (wrong) => loadUser(wrong as never, { tokenStore }), {}],
   ['loadUser', 'tokenStore', 'token store', (wrong) => loadUser(loginApi, wrong as never), {}],
-  [
-    'loadUser',
-    'userId',
-    'function',
-    (userId) => loadUser(loginApi, { tokenStore, userId } as never),
-    7,
-  ],
-  ['loadUser', 'clock', 'tokenStore, userId', (clock) => loadUser(loginApi, { clock } as never), 7],
-  [
-    'requireAccessToken',
-    'tokenStore',
-    'token store',
-    (wrong) => requireAccessToken(wrong as never),
-    {},
-    undefined,
-  ],
-  ['requireAccessToken', 'get', 'missing', access('tokenStore'), { set() {}, delete() {} }],
-  [
-    'requireAccessToken',
-    'loginPath',
-    'path on this site',
-    access('loginPath'),
-    '//evil',
-    'https://evil.example',
-  ],
-  ['requireAccessToken', 'userId', 'function', access('userId'), 7, 'id'],
-  ['requireAccessToken', 'clock', 'function', access('clock'), 7],
-  ['requireLogin', 'loginPath', 'path on this site', gate('loginPath'), 'x', '//evil.example'],
+  ['loadUser', 'userId', 'function', user('userId'), 7],
+  ['loadUser', 'clock', 'tokenStore, userId', user('clock'), 7],
+  [RT, 'tokenStore', 'token store', (wrong) => requireAccessToken(wrong as never), {}, undefined],
+  [RT, 'get', 'missing', access('tokenStore'), { set() {}, delete() {} }],
+  [RT, 'loginPath', PATH, access('loginPath'), ...ELSEWHERE],
+  [RT, 'userId', 'function', access('userId'), 7, 'id'],
+  [RT, 'clock', 'function', access('clock'), 7],
+  ['requireLogin', 'loginPath', PATH, gate('loginPath'), 'x', ...ELSEWHERE],
   ['requireLogin', 'path', 'loginPath', gate('path'), '/login'],
-  [
-    'errorHandler',
-    'loginPath',
-    'path on this site',
-    handler('loginPath'),
-    'x',
-    'https://evil.example',
-    '//evil.example',
-    7,
-  ],
+  ['errorHandler', 'loginPath', PATH, handler('loginPath'), 'x', ...ELSEWHERE, 7],
   ['errorHandler', 'login', 'loginPath', handler('login'), '/login'],
   ['errorHandler', 'log', 'function', handler('log'), true, 'errors.log'],
   ['errorHandler', 'render', 'function', handler('render'), 'page.html'],

@@ -18,7 +18,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
@@ -48,12 +48,6 @@ const NONE_LEFT: GuessLimit = {
   ...{ limit: 1, windowMs: 1, keyGenerator: () => 'x' },
   reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
 };
-
-/** Keeps what the app and the package log out of the report. */
-function quiet() {
-  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  onTestFinished(() => log.mockRestore());
-}
 
 describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   async function open(options: RequirePurchaseOptions = {}, shopOptions = {}) {
@@ -149,7 +143,7 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
   });
 
   it('says when to come back also without an error handler', async () => {
-    quiet();
+    vi.spyOn(console, 'error').mockImplementation(() => {});
     const { keyApi, sandbox, code } = await openShop();
     sandbox.faults.rateLimit = 17;
     const app = express().get('/', requirePurchase(keyApi));

@@ -7,7 +7,7 @@ import {
   requireAccessToken,
   requirePurchase,
 } from 'marketgate';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { listen } from '../../support/listen.js';
 import { openShop } from '../../support/shop.js';
@@ -17,8 +17,7 @@ const NOTHINGS = [undefined, null, '', 'route'];
 
 describe.each(expressVersions)('a function of the app that throws, on %s', (_version, express) => {
   it.each(NOTHINGS)('%j opens nothing', async (thrown) => {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    onTestFinished(() => log.mockRestore());
+    vi.spyOn(console, 'error').mockImplementation(() => {});
     const { keyApi, code } = await openShop();
     const tokenStore = new MemoryTokenStore();
     const fail = (): never => {

@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler } from 'express';
 import { errorHandler, loadItems, requirePurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
-import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEMS, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
 import { listen } from '../../support/listen.js';
 import { CODE, guess } from '../../support/wire.js';
 
@@ -63,18 +63,21 @@ describe.each(expressVersions)('a visitor who leaves, on %s', (_name, make) => {
 });
 
 describe('a visitor who leaves', () => {
-  it('does not end the request of another with the same code', async () => {
+  it.each([
+    ['the request of another with the same code', '/guarded', CODE, VALIDATION],
+    ['that of those who wait for the catalogue too', '/items', undefined, ITEMS],
+  ])('does not end %s', async (_whose, path, code, endpoint) => {
     const { service, visit } = await openShop();
     service.hold();
-    const [first, second] = [visit('/guarded', CODE), visit('/guarded', CODE)];
-    await vi.waitFor(() => expect(service.asked()).toBe(1), SOON);
+    const [first, second] = [visit(path, code), visit(path, code)];
+    await vi.waitFor(() => expect(service.asked(endpoint)).toBe(1), SOON);
     // Both wait by then.
     await visit('/nowhere').status;
     first.leave();
     await settle();
     await service.release();
     expect(await second.status).toBe(200);
-    expect(service.asked()).toBe(1);
+    expect(service.asked(endpoint)).toBe(1);
   });
 
   it.each([{}, { guessLimit: false } as const])(
@@ -102,23 +105,15 @@ describe('a visitor who leaves', () => {
     },
   );
 
-  it('does not pass for an outage: the others are served', async () => {
-    const { service, visit, askAndLeave } = await openShop(undefined, 20);
+  it.each<[string, number, (n: number) => string]>([
+    ['does not pass for an outage: the others are served', 20, guess],
+    ['and comes back with the code, is let in, however often', 3, () => CODE],
+  ])('%s', async (_what, limit, codeOf) => {
+    const { service, visit, askAndLeave } = await openShop(undefined, limit);
     service.says = 'silence';
     for (let n = 1; n <= 10; n++) {
-      await askAndLeave('/guarded', guess(n));
+      await askAndLeave('/guarded', codeOf(n));
       expect(service.asked()).toBe(n);
-    }
-    service.says = 'positive';
-    expect(await visit('/guarded', CODE).status).toBe(200);
-  });
-
-  it('and comes back with the code, is let in, however often', async () => {
-    const { service, visit, askAndLeave } = await openShop();
-    for (let reload = 1; reload <= 10; reload++) {
-      service.says = 'silence';
-      await askAndLeave('/guarded', CODE);
-      expect(service.asked()).toBe(reload);
     }
     service.says = 'positive';
     expect(await visit('/guarded', CODE).status).toBe(200);
@@ -133,17 +128,5 @@ describe('a visitor who leaves', () => {
     }
     expect(await visit('/guarded', guess(4)).status).toBe(429);
     expect(service.asked()).toBe(3);
-  });
-
-  it('does not take the catalogue from those who wait for it too', async () => {
-    const { service, visit } = await openShop();
-    service.hold();
-    const [first, second] = [visit('/items'), visit('/items')];
-    await vi.waitFor(() => expect(service.asked(ITEMS)).toBe(1), SOON);
-    await visit('/nowhere').status;
-    first.leave();
-    await settle();
-    await service.release();
-    expect(await second.status).toBe(200);
   });
 });

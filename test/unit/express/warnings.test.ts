@@ -171,43 +171,32 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     });
   });
 
-  describe('no session', () => {
-    const options = { code: fromSession() };
-
-    it('is said where the code is looked for in it', async () => {
-      const warnings = hearWarnings();
-      const app = guarded(options);
-      for (let i = 0; i < 2; i++) await request(app).get('/');
-      expect(warnings).toEqual(['MARKETGATE_NO_SESSION']);
-    });
-
-    it('is not what an empty one looks like', async () => {
-      const warnings = hearWarnings();
-      const app = express().use((req, _res, next) => {
-        Object.assign(req, { session: {} });
-        next();
-      }, guarded(options));
-      await request(app).get('/');
-      expect(warnings).toEqual([]);
-    });
+  it.each<[string, object, WarningCode[]]>([
+    ['is said where the code is looked for in it', {}, ['MARKETGATE_NO_SESSION']],
+    ['is not what an empty one looks like', { session: {} }, []],
+  ])('no session %s', async (_what, visitor, expected) => {
+    const warnings = hearWarnings();
+    const app = express();
+    app.use((req, _res, next) => next(void Object.assign(req, visitor)));
+    app.use(guarded({ code: fromSession() }));
+    for (let i = 0; i < 2; i++) await request(app).get('/');
+    expect(warnings).toEqual(expected);
   });
 
-  describe('no passport.session()', () => {
-    const id = '3001';
+  const id = '3001';
 
-    it.each<[string, object, WarningCode[]]>([
-      ['said', { session: { passport: { user: { id } } } }, ['MARKETGATE_NO_PASSPORT_SESSION']],
-      ['not said of a visitor', { session: { passport: {} } }, []],
-      ['not said of another session', { session: { passport: null } }, []],
-      ['not said without a session', {}, []],
-      ['not said of a user', { session: { passport: { user: id } }, user: { id } }, []],
-    ])('is %s', async (_what, visitor, expected) => {
-      const warnings = hearWarnings();
-      const app = express();
-      app.use((req, _res, next) => next(void Object.assign(req, visitor)), requireLogin());
-      app.use((_req, res) => void res.end());
-      for (let i = 0; i < 2; i++) await request(app).get('/').set('accept', 'text/html');
-      expect(warnings).toEqual(expected);
-    });
+  it.each<[string, object, WarningCode[]]>([
+    ['said', { session: { passport: { user: { id } } } }, ['MARKETGATE_NO_PASSPORT_SESSION']],
+    ['not said of a visitor', { session: { passport: {} } }, []],
+    ['not said of another session', { session: { passport: null } }, []],
+    ['not said without a session', {}, []],
+    ['not said of a user', { session: { passport: { user: id } }, user: { id } }, []],
+  ])('no passport.session() is %s', async (_what, visitor, expected) => {
+    const warnings = hearWarnings();
+    const app = express();
+    app.use((req, _res, next) => next(void Object.assign(req, visitor)), requireLogin());
+    app.use((_req, res) => void res.end());
+    for (let i = 0; i < 2; i++) await request(app).get('/').set('accept', 'text/html');
+    expect(warnings).toEqual(expected);
   });
 });
