@@ -181,3 +181,10 @@ export function openLogin({ where = 'session', api, verify, secure, ...options }
     },
   };
 }
+
+/** Starts a login and comes back; gives what came of it. */
+export async function logIn(options?: OpenLogin, auth_key?: string, more?: object) {
+  const { start, comeBack } = openLogin(options);
+  await start();
+  return comeBack(auth_key, more);
+}

@@ -77,25 +77,23 @@ describe.each(CASES)('after %s', (_name, api, paths) => {
   });
 });
 
-describe('what a handler behind a login on Node alone throws', () => {
-  it.each([
-    ['with a session', {}],
-    ['without', { session: false }],
-  ])('is a 500, %s', async (_name, options) => {
-    const passport = passportWith();
-    const use = session({ secret: longSecret(), resave: false, saveUninitialized: false });
-    const origin = await listen((req, res) => {
-      use(req as never, res as never, () => {
-        passport.authenticate('marketplace', options)(req as never, res as never, () => {
-          throw new Error('of the handler');
-        });
+it.each([
+  ['with a session', {}],
+  ['without', { session: false }],
+])('what a handler behind a login on Node alone throws is a 500, %s', async (_name, options) => {
+  const passport = passportWith();
+  const use = session({ secret: longSecret(), resave: false, saveUninitialized: false });
+  const origin = await listen((req, res) => {
+    use(req as never, res as never, () => {
+      passport.authenticate('marketplace', options)(req as never, res as never, () => {
+        throw new Error('of the handler');
       });
     });
-    const browser = new Browser();
-    await browser.get(origin);
-    expect((await browser.get(`${origin}/?auth_key=k1`)).status).toBe(500);
-    expect(console.error).toHaveBeenCalledExactlyOnceWith(
-      expect.objectContaining({ message: 'of the handler' }),
-    );
   });
+  const browser = new Browser();
+  await browser.get(origin);
+  expect((await browser.get(`${origin}/?auth_key=k1`)).status).toBe(500);
+  expect(console.error).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ message: 'of the handler' }),
+  );
 });

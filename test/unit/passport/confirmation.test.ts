@@ -1,6 +1,6 @@
 import { MarketgateError, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { ATTEMPTS_KEY, openLogin, type Recorded } from '../../support/strategy-harness.js';
+import { ATTEMPTS_KEY, logIn, openLogin, type Recorded } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 const user = { id: '77' };
@@ -319,9 +319,7 @@ describe('the page', () => {
     ['plain Node', { originalUrl: undefined, url: '/callback?x' }, '/callback'],
     ['an address that leads elsewhere', { originalUrl: '//evil.example/x?y' }, '/evil.example/x'],
   ])('is where the callback is: %s', async (_name, more, path) => {
-    const { start, comeBack } = openLogin({ confirm: true });
-    await start();
-    const { outcome } = await comeBack('k1', more);
+    const { outcome } = await logIn({ confirm: true }, 'k1', more);
     expect(String(outcome?.[1])).toMatch(new RegExp(`^${path}\\?confirm=[\\w-]+$`));
   });
 

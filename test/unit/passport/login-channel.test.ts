@@ -1,7 +1,7 @@
 import { MarketgateError } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { hear } from '../../support/hear.js';
-import { type OpenLogin, openLogin } from '../../support/strategy-harness.js';
+import { logIn, type OpenLogin, openLogin } from '../../support/strategy-harness.js';
 
 const failing = (error: unknown): OpenLogin => ({ api: { exchange: () => Promise.reject(error) } });
 const rejecting = (error: unknown): OpenLogin => ({
@@ -43,9 +43,7 @@ describe('marketgate:login', () => {
     ['a rejection with nothing', rejecting(undefined), { outcome: 'error' }],
   ])('reports the start, and %s', async (_name, options, message) => {
     const messages = hear('login');
-    const { start, comeBack } = openLogin(options);
-    await start();
-    await comeBack();
+    await logIn(options);
     expect(messages).toStrictEqual([{ outcome: 'redirect' }, message]);
   });
 

@@ -5,7 +5,12 @@ import { type AuthenticateOptions, Passport } from 'passport';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { listen } from '../../support/listen.js';
-import { cookieBrowser, drive, fakeLoginApi, longSecret } from '../../support/strategy-harness.js';
+import {
+  cookieBrowser,
+  fakeLoginApi,
+  longSecret,
+  openLogin,
+} from '../../support/strategy-harness.js';
 
 // The strategy with passport on Node alone: no Express, and sessions of several kinds.
 
@@ -13,17 +18,16 @@ type Data = Record<string, unknown>;
 type Use = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
 
 /** A session that is one object, with methods as iron-session has them: they cannot be replaced. */
-function sessionWith(methods: (data: Data) => Record<string, unknown>): Use & { saved: Data } {
+function sessionWith(methods: (data: Data, saved: Data) => Record<string, unknown>): Use {
   const saved: Data = {};
-  const use = (req: IncomingMessage, _res: ServerResponse, next: () => void): void => {
+  return (req, _res, next) => {
     const data: Data = { ...saved };
-    for (const [name, value] of Object.entries(methods(data))) {
+    for (const [name, value] of Object.entries(methods(data, saved))) {
       Object.defineProperty(data, name, { value });
     }
     Object.assign(req, { session: data });
     next();
   };
-  return Object.assign(use, { saved });
 }
 
 function keep(saved: Data, data: Data): void {
@@ -31,50 +35,43 @@ function keep(saved: Data, data: Data): void {
   Object.assign(saved, structuredClone({ ...data }));
 }
 
-const ironSession = (): Use => {
-  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
-    save: async () => keep(use.saved, data),
-    destroy: () => keep(use.saved, {}),
+const ironSession = (): Use =>
+  sessionWith((data, saved) => ({
+    save: async () => keep(saved, data),
+    destroy: () => keep(saved, {}),
   }));
-  return use;
-};
 
-const withPromises = (): Use => {
-  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
+const withPromises = (): Use =>
+  sessionWith((data, saved) => ({
     id: 'a',
-    save: async () => keep(use.saved, data),
+    save: async () => keep(saved, data),
     regenerate: async () => keep(data, {}),
   }));
-  return use;
-};
 
 /** Promises of a library. */
 const withThenables = (): Use => {
   const thenable = (run: () => void) =>
     Object.fromEntries([['then', (done: () => void) => [run(), done()]]]);
-  const use: ReturnType<typeof sessionWith> = sessionWith((data) => ({
+  return sessionWith((data, saved) => ({
     id: 'a',
-    save: () => thenable(() => keep(use.saved, data)),
+    save: () => thenable(() => keep(saved, data)),
     regenerate: () => thenable(() => keep(data, {})),
   }));
-  return use;
 };
 
 /** cookie-session with the methods that passport misses, as apps put them on. */
-const polyfilled = (): Use => {
-  const use: ReturnType<typeof sessionWith> = sessionWith((data) => {
+const polyfilled = (): Use =>
+  sessionWith((data, saved) => {
     Object.assign(data, {
       save: (done: () => void) => {
         const { save: _save, regenerate: _regenerate, ...rest } = data;
-        keep(use.saved, rest);
+        keep(saved, rest);
         done();
       },
       regenerate: (done: () => void) => done(),
     });
     return {};
   });
-  return use;
-};
 
 const expressSession = (): Use =>
   session({ secret: longSecret(), resave: false, saveUninitialized: false }) as unknown as Use;
@@ -128,27 +125,24 @@ describe.each<[string, () => Use]>([
   });
 });
 
+const inCookie = { loginAttempts: { cookieSecret: longSecret() } };
+
 describe('with a session that cannot regenerate, as cookie-session', () => {
+  const cookieSession = (): Use => sessionWith(() => ({}));
+
   it('a login is refused before it starts', async () => {
-    const { ask } = await open(sessionWith(() => ({})));
+    const { ask } = await open(cookieSession());
     const { body } = await ask('/login');
     expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*regenerate.*session: false/);
   });
 
   it('and with session: false, where passport keeps no login, it works', async () => {
-    const { ask } = await open(
-      sessionWith(() => ({})),
-      { session: false },
-    );
+    const { ask } = await open(cookieSession(), { session: false });
     expect((await ask('/login')).response.status).toBe(302);
   });
 
   it('and for passport.authorize, which logs nobody in, it works', async () => {
-    const { ask, exchanged } = await open(
-      sessionWith(() => ({})),
-      { assignProperty: 'account' },
-      { loginAttempts: { cookieSecret: longSecret() } },
-    );
+    const { ask, exchanged } = await open(cookieSession(), { assignProperty: 'account' }, inCookie);
     expect((await ask('/login')).response.status).toBe(302);
     expect((await ask('/callback?auth_key=k1')).body).toEqual({});
     expect(exchanged).toEqual(['k1']);
@@ -171,17 +165,14 @@ describe('a session that does not answer', () => {
     });
 
   it('when it is saved is an error', async () => {
-    const { loginApi } = fakeLoginApi();
-    const strategy = new MarketplaceStrategy({ loginApi }, () => ({ id: '77' }));
-    const { req } = cookieBrowser().request({}, { session: { save: never } });
-    expect(await timeOut(drive(strategy, req))).toEqual([['error', error('save')]]);
+    const { recorded } = await timeOut(openLogin().start({}, { session: { save: never } }));
+    expect(recorded).toEqual([['error', error('save')]]);
   });
 
   it.each(['regenerate', 'save'])('when passport calls %s is an error', async (method) => {
-    const { loginApi } = fakeLoginApi();
+    const { strategy } = openLogin();
     const passport = new Passport();
     passport.serializeUser((user, done) => done(null, user));
-    const strategy = new MarketplaceStrategy({ loginApi }, () => ({ id: '77' }));
     const answers = (done: () => void) => done();
     const held: Data = { regenerate: answers, save: answers };
     const visit = (query: object) =>
@@ -204,8 +195,6 @@ describe('a session that does not answer', () => {
 });
 
 describe('on Node alone, without a session', () => {
-  const inCookie = { loginAttempts: { cookieSecret: longSecret() } };
-
   it('a login works with its attempts in a cookie', async () => {
     const { ask } = await open(undefined, { session: false }, inCookie);
     const { response } = await ask('/login');

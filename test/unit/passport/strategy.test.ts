@@ -1,11 +1,12 @@
 import { inspect } from 'node:util';
 import { MarketgateError, MarketplaceStrategy, MemoryTokenStore, problemOf } from 'marketgate';
 import OAuth2Strategy from 'passport-oauth2';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   ATTEMPTS_KEY,
   drive,
   fakeLoginApi,
+  logIn,
   openLogin,
   requestOf,
 } from '../../support/strategy-harness.js';
@@ -55,13 +56,6 @@ describe('the start', () => {
 });
 
 describe('the callback', () => {
-  it('exchanges the auth_key and succeeds with what verify gave', async () => {
-    const { start, comeBack, exchanged } = openLogin();
-    await start();
-    expect((await comeBack('k1')).recorded).toEqual([success]);
-    expect(exchanged).toEqual(['k1']);
-  });
-
   it('of a login that this browser did not start fails with 403 and spends nothing', async () => {
     const { comeBack, exchanged } = openLogin();
     expect((await comeBack()).recorded).toEqual([NOT_STARTED]);
@@ -197,17 +191,14 @@ describe('a callback that is passed on', () => {
   });
 });
 
-describe('isFreshLogin', () => {
-  it('is true for the callback that logs in, and for no other request', async () => {
-    const { start, comeBack } = openLogin();
-    expect((await comeBack('k0')).isFresh).toBe(false);
-    expect((await start()).isFresh).toBe(false);
-    const { isFresh, req } = await comeBack('k1');
-    expect(isFresh).toBe(true);
-    expect(Object.keys(req)).not.toContain('freshLogin');
-    for (const key of ['k1', 'made-up'])
-      expect((await comeBack(key, { user })).isFresh).toBe(false);
-  });
+it('isFreshLogin is true for the callback that logs in, and for no other request', async () => {
+  const { start, comeBack } = openLogin();
+  expect((await comeBack('k0')).isFresh).toBe(false);
+  expect((await start()).isFresh).toBe(false);
+  const { isFresh, req } = await comeBack('k1');
+  expect(isFresh).toBe(true);
+  expect(Object.keys(req)).not.toContain('freshLogin');
+  for (const key of ['k1', 'made-up']) expect((await comeBack(key, { user })).isFresh).toBe(false);
 });
 
 describe('what the service says decides between fail and error', () => {
@@ -221,18 +212,15 @@ describe('what the service says decides between fail and error', () => {
     ['getUser', 'service_unavailable', 'error'],
   ] as const)('%s: %s is %s', async (method, code, expected) => {
     const failing = () => Promise.reject(new MarketgateError(code, 'because'));
-    const { start, comeBack } = openLogin({ api: { [method]: failing } });
-    await start();
-    const { recorded } = await comeBack();
+    const { recorded } = await logIn({ api: { [method]: failing } });
     expect(recorded.map(([name]) => name)).toEqual([expected]);
     expect(recorded[0]?.[1]).toMatchObject({ code });
   });
 
   it("verify's own error is an error, also when it is one of this package", async () => {
     const own = new MarketgateError('access_token_expired', 'of another call');
-    const { start, comeBack } = openLogin({ verify: (_input: unknown) => Promise.reject(own) });
-    await start();
-    expect((await comeBack()).recorded).toEqual([['error', own]]);
+    const { recorded } = await logIn({ verify: (_input: unknown) => Promise.reject(own) });
+    expect(recorded).toEqual([['error', own]]);
   });
 });
 
@@ -289,9 +277,8 @@ describe('a failed login says why', () => {
   });
 
   it('when verify gives nothing', async () => {
-    const { start, comeBack } = openLogin({ verify: (_input: unknown) => null });
-    await start();
-    expect((await comeBack()).outcome).toEqual(failure('login_failed', 401, 'verify gave no user'));
+    const { outcome } = await logIn({ verify: (_input: unknown) => null });
+    expect(outcome).toEqual(failure('login_failed', 401, 'verify gave no user'));
   });
 
   it.each<[string, object, object, unknown[]]>([
@@ -312,27 +299,21 @@ describe('a failed login says why', () => {
   });
 });
 
-describe('a login that fails', () => {
-  it.each([
-    ['development', 1],
-    [undefined, 1],
-    ['production', 0],
-    ['test', 0],
-  ])('with NODE_ENV %s is printed %d times', async (environment, times) => {
-    vi.stubEnv('NODE_ENV', environment);
-    const print = vi.spyOn(console, 'warn').mockImplementation(() => {});
-    onTestFinished(() => {
-      vi.unstubAllEnvs();
-      print.mockRestore();
-    });
-    await openLogin().comeBack();
-    expect(print).toHaveBeenCalledTimes(times);
-    if (times > 0) {
-      expect(print).toHaveBeenCalledWith(
-        expect.stringMatching(/a login failed: .*No cookie.*explain login_failed/),
-      );
-    }
-  });
+it.each([
+  ['development', 1],
+  [undefined, 1],
+  ['production', 0],
+  ['test', 0],
+])('a login that fails with NODE_ENV %s is printed %d times', async (environment, times) => {
+  vi.stubEnv('NODE_ENV', environment);
+  const print = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  await openLogin().comeBack();
+  expect(print).toHaveBeenCalledTimes(times);
+  if (times > 0) {
+    expect(print).toHaveBeenCalledWith(
+      expect.stringMatching(/a login failed: .*No cookie.*explain login_failed/),
+    );
+  }
 });
 
 describe('the token store', () => {
@@ -343,19 +324,13 @@ describe('the token store', () => {
       stored = await tokenStore.get(profile.id);
       return user;
     };
-    const { start, comeBack } = openLogin({ tokenStore, verify });
-    await start();
-    await comeBack();
+    await logIn({ tokenStore, verify });
     expect(stored).toEqual({ value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 });
   });
 
   it('that fails is an error, and shows neither the token nor its own message', async () => {
     const set = async () => Promise.reject(new Error('cannot write token-1'));
-    const { start, comeBack } = openLogin({
-      tokenStore: Object.assign(new MemoryTokenStore(), { set }),
-    });
-    await start();
-    const { outcome } = await comeBack();
+    const { outcome } = await logIn({ tokenStore: Object.assign(new MemoryTokenStore(), { set }) });
     expect(outcome?.[0]).toBe('error');
     expect(outcome?.[1]).toMatchObject({ code: 'store_unavailable', status: 503 });
     expect(inspect(outcome, { depth: 9, showHidden: true })).not.toContain('token-1');
@@ -375,23 +350,10 @@ describe('the token store', () => {
   });
 });
 
-describe('returnTo', () => {
-  it.each([
-    ['/account?tab=2#top', '/account?tab=2#top'],
-    ['//evil.example', undefined],
-  ])('%s comes back with the callback as %s', async (returnTo, to) => {
-    const { start, comeBack } = openLogin();
-    await start({ returnTo });
-    expect(await comeBack()).toMatchObject({ outcome: success, to });
-  });
-});
-
 describe('a subclass', () => {
   const { loginApi } = fakeLoginApi();
-  const make = (
-    Class: typeof MarketplaceStrategy,
-    verify = ({ profile }: { profile: object }) => profile,
-  ) => new Class({ loginApi }, verify);
+  const make = (Class: typeof MarketplaceStrategy) =>
+    new Class({ loginApi }, ({ profile }) => ({ ...profile }));
   async function outcomeOf(strategy: MarketplaceStrategy): Promise<unknown[] | undefined> {
     const session = {};
     const [first] = await drive(strategy, requestOf({}, { session }));
@@ -459,10 +421,6 @@ describe('a subclass', () => {
 });
 
 it.each([undefined, null, '', 'route'])('a verify that throws %j is an error', async (thrown) => {
-  const { loginApi } = fakeLoginApi();
-  const strategy = new MarketplaceStrategy({ loginApi }, async () => Promise.reject(thrown));
-  const session = {};
-  await drive(strategy, requestOf({}, { session }));
-  const recorded = await drive(strategy, requestOf({ auth_key: 'k' }, { session }));
+  const { recorded } = await logIn({ verify: (_input: unknown) => Promise.reject(thrown) });
   expect(recorded).toEqual([['error', expect.any(Error)]]);
 });

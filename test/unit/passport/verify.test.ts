@@ -1,6 +1,6 @@
 import { MarketplaceStrategy } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { drive, fakeLoginApi, openLogin, requestOf } from '../../support/strategy-harness.js';
+import { drive, fakeLoginApi, logIn, requestOf } from '../../support/strategy-harness.js';
 
 type Done = (error: unknown, user?: unknown, info?: object) => void;
 
@@ -12,12 +12,6 @@ const gaveUndefined = [
   'error',
   expect.objectContaining({ message: expect.stringContaining('gave undefined') }),
 ];
-
-async function logIn(verify: unknown, options: object = {}): Promise<unknown> {
-  const { start, comeBack } = openLogin({ verify, ...options });
-  await start();
-  return (await comeBack('k', { mark: 'req' })).recorded;
-}
 
 describe('verify is given', () => {
   // Typed as an app writes it: inline, without types of its own.
@@ -81,9 +75,8 @@ describe('verify is given', () => {
   it('the seconds that the token lives, whenever it was made', async () => {
     const exchange = async () => ({ value: 't', issuedAt: 5_000_000, expiresAt: 5_090_000 });
     const verify = (_a: 1, _r: 1, params: object, _p: 1, done: Done) => done(null, params);
-    expect(await logIn(verify, { api: { exchange } })).toEqual([
-      ['success', { access_token: 't', expires_in: 90 }, {}],
-    ]);
+    const { recorded } = await logIn({ verify, api: { exchange } });
+    expect(recorded).toEqual([['success', { access_token: 't', expires_in: 90 }, {}]]);
   });
 });
 
@@ -149,7 +142,7 @@ describe('verify ends in exactly one outcome where it', () => {
       success,
     ],
   ])('%s', async (_name, verify, expected) => {
-    expect(await logIn(verify)).toEqual([expected]);
+    expect((await logIn({ verify })).recorded).toEqual([expected]);
   });
 
   it('gives a query that runs when it is awaited: nobody runs it', async () => {
@@ -159,7 +152,7 @@ describe('verify ends in exactly one outcome where it', () => {
       // biome-ignore lint/suspicious/noThenProperty: as the queries of some database libraries are.
       return { then: () => runs++, catch: () => runs++ };
     };
-    expect(await logIn(verify)).toEqual([success]);
+    expect((await logIn({ verify })).recorded).toEqual([success]);
     expect(runs).toBe(0);
   });
 });

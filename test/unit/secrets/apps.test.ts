@@ -2,37 +2,27 @@ import { inspect } from 'node:util';
 import { LoginApi, MarketplaceStrategy } from 'marketgate';
 import type { SandboxFaults } from 'marketgate/sandbox';
 import { describe, it } from 'vitest';
-import { run } from '../../../src/cli/program.js';
 import { SENTINEL } from '../../support/secrets/support/secret-forms.js';
 import { expectClean } from '../../support/secrets/support/sentinels.js';
 import { openShop } from '../../support/shop.js';
-import { fakeLoginApi } from '../../support/strategy-harness.js';
+import { cli } from '../cli/support.js';
 
 // What apps answer is looked through around every test (test/support/secrets), what the strategy makes
 // of hostile input by its fuzz targets; here is what neither of them sees.
 
 const { apiKey, appSecret, code } = SENTINEL;
 
-describe('the strategy', () => {
-  const strategyOf = (options: object = {}): MarketplaceStrategy =>
-    new MarketplaceStrategy({ loginApi: fakeLoginApi().loginApi, ...options }, async () => false);
+it('the strategy shows no secret in a debugger, a log or JSON', () => {
+  const loginApi = new LoginApi({ authUrl: 'https://market.example', appId: 'app', appSecret });
   const loginAttempts = { cookieSecret: [SENTINEL.cookieSecret] };
-
-  it('shows no secret in a debugger, a log or JSON', () => {
-    const loginApi = new LoginApi({ authUrl: 'https://market.example', appId: 'app', appSecret });
-    const strategy = strategyOf({ loginApi, loginAttempts });
-    expectClean(strategy, inspect({ strategy }, { showHidden: true, depth: null }));
-  });
+  const strategy = new MarketplaceStrategy({ loginApi, loginAttempts }, async () => false);
+  expectClean(strategy, inspect({ strategy }, { showHidden: true, depth: null }));
 });
 
 describe('the command line', () => {
   async function output(args: string[], environment: NodeJS.ProcessEnv): Promise<string> {
-    const lines: string[] = [];
-    const print = (text: string) => void lines.push(text);
-    const io = { out: print, err: print, read: async () => '' };
-    const untilStopped = async (): Promise<void> => {};
-    const exit = await run(args, { io, environment, cwd: '/nowhere', untilStopped });
-    return `${lines.join('\n')}\nexit code ${exit}`;
+    const { out, err } = await cli(args, environment);
+    return out + err;
   }
 
   it.each<Partial<SandboxFaults>>([

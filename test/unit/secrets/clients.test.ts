@@ -130,66 +130,62 @@ describe.each(CALLS)('%s', (_name, secrets, open) => {
   });
 });
 
-describe('a dispatcher that throws', () => {
-  class Throwing extends Dispatcher {
-    override dispatch(request: Dispatcher.DispatchOptions): boolean {
-      throw Object.assign(new Error(`cannot send ${request.path} ${String(request.body)}`), {
-        request,
-      });
-    }
+class Throwing extends Dispatcher {
+  override dispatch(request: Dispatcher.DispatchOptions): boolean {
+    throw Object.assign(new Error(`cannot send ${request.path} ${String(request.body)}`), {
+      request,
+    });
   }
+}
 
-  it('has its error replaced', async () => {
-    const options = { dispatcher: new Throwing() };
-    expectClean(
-      await failureOf(() => keyApiOn(anything, options).validatePurchase(code)),
-      await failureOf(() => loginApiOn(anything, options).exchange(authKey)),
-      await failureOf(() => loginApiOn(anything, options).getUser(accessToken)),
-    );
-  });
+it('a dispatcher that throws has its error replaced', async () => {
+  const options = { dispatcher: new Throwing() };
+  expectClean(
+    await failureOf(() => keyApiOn(anything, options).validatePurchase(code)),
+    await failureOf(() => loginApiOn(anything, options).exchange(authKey)),
+    await failureOf(() => loginApiOn(anything, options).getUser(accessToken)),
+  );
 });
 
-describe('over a real connection', () => {
-  it.each<[string, Parameters<typeof startUpstream>[0], object]>([
-    ['is cut', (_request, res) => res.destroy(), {}],
-    [
-      'is cut in the body',
-      (_request, res) => {
-        res.writeHead(200, { 'content-length': '900' });
-        res.write('{"status":', () => res.destroy());
-      },
-      {},
-    ],
-    [
-      'is garbage',
-      (request, res) => res.socket?.end(`no HTTP ${request.path} ${apiKey}\r\n\r\n`),
-      {},
-    ],
-    [
-      'has headers without end',
-      (_request, res) => res.socket?.end(`HTTP/1.1 200 OK\r\nx-key: ${apiKey.repeat(999)}\r\n\r\n`),
-      {},
-    ],
-    ['never comes', () => {}, { timeout: 60 }],
-    ['is too large', (_request, res) => res.end(apiKey.repeat(99)), { maxResponseBytes: 99 }],
-  ])('an answer that %s shows nothing', async (_what, answer, options) => {
-    const { url } = await startUpstream(answer);
-    const keyApi = new KeyApi({ baseUrl: url, apiKey, retries: 1, ...options });
-    const app = { authUrl: url, appId: 'app-7', appSecret };
-    const loginApi = new LoginApi({ ...app, retries: 1, ...options });
-    onTestFinished(async () => {
-      await keyApi.close();
-      await loginApi.close();
-    });
-    for (const call of [
-      () => keyApi.validatePurchase(code),
-      () => loginApi.exchange(authKey),
-      () => loginApi.getUser(accessToken),
-    ]) {
-      expectClean(await failureOf(call));
-    }
-    expectClean(keyApi, loginApi);
+it.each<[string, Parameters<typeof startUpstream>[0], object]>([
+  ['is cut', (_request, res) => res.destroy(), {}],
+  [
+    'is cut in the body',
+    (_request, res) => {
+      res.writeHead(200, { 'content-length': '900' });
+      res.write('{"status":', () => res.destroy());
+    },
+    {},
+  ],
+  [
+    'is garbage',
+    (request, res) => res.socket?.end(`no HTTP ${request.path} ${apiKey}\r\n\r\n`),
+    {},
+  ],
+  [
+    'has headers without end',
+    (_request, res) => res.socket?.end(`HTTP/1.1 200 OK\r\nx-key: ${apiKey.repeat(999)}\r\n\r\n`),
+    {},
+  ],
+  ['never comes', () => {}, { timeout: 60 }],
+  ['is too large', (_request, res) => res.end(apiKey.repeat(99)), { maxResponseBytes: 99 }],
+])('an answer over a real connection that %s shows nothing', async (_what, answer, options) => {
+  const { url } = await startUpstream(answer);
+  const keyApi = new KeyApi({ baseUrl: url, apiKey, retries: 1, ...options });
+  const app = { authUrl: url, appId: 'app-7', appSecret };
+  const loginApi = new LoginApi({ ...app, retries: 1, ...options });
+  onTestFinished(async () => {
+    await keyApi.close();
+    await loginApi.close();
   });
+  for (const call of [
+    () => keyApi.validatePurchase(code),
+    () => loginApi.exchange(authKey),
+    () => loginApi.getUser(accessToken),
+  ]) {
+    expectClean(await failureOf(call));
+  }
+  expectClean(keyApi, loginApi);
 });
 
 describe('arguments and options that are wrong', () => {
@@ -237,17 +233,15 @@ describe('arguments and options that are wrong', () => {
   });
 });
 
-describe('the clients themselves', () => {
-  it('show no secret in a debugger, a log or JSON, also after a call', async () => {
-    const purchase = { purchase_code: code, item: { id: 7, media: {} } };
-    const keyApi = keyApiOn(() => answering({ status: 'success', data: { purchase } }), {
-      cache: { secret: SENTINEL.cacheSecret, scope: 'northlight' },
-    });
-    expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
-    const loginApi = loginApiOn(() => answering({ access_token: accessToken }));
-    expect((await loginApi.exchange(authKey)).value).toBe(accessToken);
-    const all = { keyApi, loginApi, list: [keyApi, loginApi] };
-    expectClean(keyApi, loginApi, all, inspect(all, { showHidden: true, depth: null }));
-    expectClean(loginApi.loginUrl());
+it('the clients themselves show no secret in a debugger, a log or JSON, also after a call', async () => {
+  const purchase = { purchase_code: code, item: { id: 7, media: {} } };
+  const keyApi = keyApiOn(() => answering({ status: 'success', data: { purchase } }), {
+    cache: { secret: SENTINEL.cacheSecret, scope: 'northlight' },
   });
+  expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
+  const loginApi = loginApiOn(() => answering({ access_token: accessToken }));
+  expect((await loginApi.exchange(authKey)).value).toBe(accessToken);
+  const all = { keyApi, loginApi, list: [keyApi, loginApi] };
+  expectClean(keyApi, loginApi, all, inspect(all, { showHidden: true, depth: null }));
+  expectClean(loginApi.loginUrl());
 });
