@@ -2,13 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../../src/sandbox/index.js';
-import {
-  authKeyOf,
-  Browser,
-  exchange,
-  start as startOn,
-  userInfo,
-} from '../../unit/sandbox/support.js';
+import { Browser, infoBehind, start as startOn } from '../../unit/sandbox/support.js';
 
 // The consumer's Express may be 4: the same app must stand on it. The CommonJS build is loaded while
 // Express 4 stands in the place of Express 5, so what other tests have imported is left alone.
@@ -37,9 +31,7 @@ it('answers both interfaces from end to end', async () => {
   expect((await running.get(path)).body).toMatchObject({ item: { id: 1042 } });
   expect((await running.validate(running.code('supported'))).status).toBe(200);
   const callback = await new Browser(running.authUrl).logIn(running.appId);
-  const { body } = await exchange(running, authKeyOf(callback));
-  const info = await userInfo(running, String(body.access_token));
-  expect(info.body).toMatchObject({ user_info: { user_id: '3001' } });
+  expect(await infoBehind(running, callback)).toMatchObject({ user_id: '3001' });
 });
 
 it('answers JSON bodies, missing and unreadable ones as on Express 5', async () => {

@@ -1,8 +1,7 @@
-import { createServer as createHttpsServer } from 'node:https';
 import { describe, expect, it } from 'vitest';
 import { connectionChecks } from '../../../src/cli/connection.js';
 import { TestAuthority } from './certificates.js';
-import { http, https, listen, refusing } from './servers.js';
+import { http, https, refusing } from './servers.js';
 import { cli, diagnose, service } from './support.js';
 
 const WELL = {
@@ -215,9 +214,7 @@ describe('doctor looks at certificates', () => {
   it('a self-signed one: nothing is sent there', async () => {
     const { environment } = await service();
     let asked = 0;
-    const server = createHttpsServer(new TestAuthority().selfSigned(), () => asked++);
-    server.on('tlsClientError', () => undefined);
-    const url = `https://127.0.0.1:${await listen(server)}`;
+    const url = await https(new TestAuthority().selfSigned(), () => asked++);
     const { code, found, said } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });
     expect(code).toBe(1);
     expect(found).toMatchObject({

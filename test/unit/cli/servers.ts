@@ -41,9 +41,12 @@ export async function refusing(): Promise<string> {
   return `http://127.0.0.1:${held.localPort}`;
 }
 
-/** A server over https that answers everything with `{}`; gives its origin. */
-export const https = async (identity: { key: string; cert: string }): Promise<string> => {
-  const server = createHttpsServer(identity, (_req, res) => res.end('{}'));
+/** A server over https, which by default answers everything with `{}`; gives its origin. */
+export async function https(
+  identity: { key: string; cert: string },
+  answer: RequestListener = (_req, res) => res.end('{}'),
+): Promise<string> {
+  const server = createHttpsServer(identity, answer);
   server.on('tlsClientError', () => undefined);
   return `https://127.0.0.1:${await listen(server)}`;
-};
+}

@@ -93,17 +93,10 @@ describe('the console', () => {
     expect([{ ...faults }, dialect.localised]).toEqual([before, 'de']);
   });
 
+  const NO_DATE = 'clock.advance: expected milliseconds within the range of dates';
   it.each([
-    [
-      'clock',
-      { advance: 'soon' },
-      'clock.advance: expected milliseconds within the range of dates',
-    ],
-    [
-      'clock',
-      { advance: '1e300' },
-      'clock.advance: expected milliseconds within the range of dates',
-    ],
+    ['clock', { advance: 'soon' }, NO_DATE],
+    ['clock', { advance: '1e300' }, NO_DATE],
     ['refund', { purchase_code: 'x' }, 'purchase_code: there is none with this value'],
     ['purchases', { item_id: '1' }, 'item_id: there is none with this value'],
     ['rotate', { workspace: 'x' }, 'workspace: there is none with this value'],

@@ -194,20 +194,8 @@ it.each([
   ['oversize', Number.NaN],
   // There is no such switch.
   ['latancy', 5],
-])('faults.%s = %j is wrong, and named', async (name, value) => {
-  const { sandbox } = await start();
+])('faults.%s = %j is wrong, and named', (name, value) => {
+  const { faults } = createSandbox();
   const named = { name: 'TypeError', message: expect.stringContaining(`faults.${name}`) };
-  const set = () => Object.assign(sandbox.faults, { [name]: value });
-  expect(set).toThrow(expect.objectContaining(named));
-});
-
-it.each([
-  ['rateLimit', 0.5],
-  ['rateLimit', Number.NaN],
-  // No date is that late.
-  ['tokenMinutes', 1e15],
-])('dialect.%s = %j is wrong, and named', async (name, value) => {
-  const set = () => createSandbox({ dialect: { [name]: value } });
-  const named = { name: 'TypeError', message: expect.stringContaining(`dialect.${name}`) };
-  expect(set).toThrow(expect.objectContaining(named));
+  expect(() => Object.assign(faults, { [name]: value })).toThrow(expect.objectContaining(named));
 });

@@ -1,15 +1,5 @@
 import { describe, expect } from 'vitest';
-import {
-  attemptOn,
-  authKeyOf,
-  Browser,
-  CALLBACK,
-  exchange,
-  it,
-  type Running,
-  start,
-  userInfo,
-} from './support.js';
+import { attemptOn, Browser, CALLBACK, infoBehind, it, type Running, start } from './support.js';
 
 const OTHER_APP = { app_id: '55409216', app_secret: '0f6a92c7d85b41e3a7c9306d1be852f4' };
 
@@ -41,9 +31,8 @@ describe('the walk, as curl would take it', () => {
     expect(back.status).toBe(303);
     expect(back.location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
 
-    const { body } = await exchange(running, authKeyOf(back.location));
-    const info = await userInfo(running, String(body.access_token));
-    expect(info.body).toMatchObject({ user_info: { user_id: '3002', user_name: 'taguilar' } });
+    const info = await infoBehind(running, back.location);
+    expect(info).toMatchObject({ user_id: '3002', user_name: 'taguilar' });
   });
 
   it('redirects at once after a first consent, with a new auth_key', async ({ running }) => {
@@ -73,9 +62,7 @@ describe('the walk, as curl would take it', () => {
     expect((await browser.visit(out.location)).text).toContain('Choose a test user');
     await browser.submit('/sandbox/login', { attempt, user_id: '3003' });
     const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    const { body } = await exchange(running, authKeyOf(back.location));
-    const info = await userInfo(running, String(body.access_token));
-    expect(info.body).toMatchObject({ user_info: { user_id: '3003' } });
+    expect(await infoBehind(running, back.location)).toMatchObject({ user_id: '3003' });
   });
 
   it('cancel sends nothing to the app, and says so', async ({ running }) => {

@@ -79,6 +79,5 @@ describe('sandbox.requests', () => {
     await running.get('/preview/%E0%A4%A');
     await running.postJson('/api/purchases/validation', '{');
     for (const spy of [...spies, out]) expect(spy).not.toHaveBeenCalled();
-    vi.restoreAllMocks();
   });
 });

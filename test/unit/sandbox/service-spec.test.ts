@@ -51,54 +51,50 @@ function expectShape(record: unknown, shape: Record<string, string | RegExp>): v
   }
 }
 
-describe('Account', () => {
-  it('has the documented fields; social_links are open-ended', async () => {
-    expectShape(await account(), {
-      'name.firstname': 'string',
-      'name.lastname': 'string',
-      'name.full_name': 'string',
-      username: 'string',
-      email: /@/,
-      balance: 'number',
-      currency: /^[A-Z]{3}$/,
-      'profile.heading': 'string',
-      'profile.description': 'string',
-      'profile.contact.email': /@/,
-      'profile.social_links.facebook': LINK,
-      'profile.social_links.x': LINK,
-      'profile.social_links.behance': LINK,
-      'profile.media.avatar': LINK,
-      'profile.media.cover': LINK,
-      registered_at: TIMESTAMP,
-    });
+it('Account has the documented fields; social_links are open-ended', async () => {
+  expectShape(await account(), {
+    'name.firstname': 'string',
+    'name.lastname': 'string',
+    'name.full_name': 'string',
+    username: 'string',
+    email: /@/,
+    balance: 'number',
+    currency: /^[A-Z]{3}$/,
+    'profile.heading': 'string',
+    'profile.description': 'string',
+    'profile.contact.email': /@/,
+    'profile.social_links.facebook': LINK,
+    'profile.social_links.x': LINK,
+    'profile.social_links.behance': LINK,
+    'profile.media.avatar': LINK,
+    'profile.media.cover': LINK,
+    registered_at: TIMESTAMP,
   });
 });
 
-describe('Item', () => {
-  it('has exactly the documented fields, in every item', async () => {
-    const shape = {
-      category: 'string',
-      currency: 'string',
-      demo_link: LINK,
-      description: 'string',
-      id: 'number',
-      media: 'object',
-      name: 'string',
-      options: 'array',
-      price: 'object',
-      published_at: TIMESTAMP,
-      sub_category: 'string',
-      tags: 'array',
-      version: /^\d+\.\d+\.\d+$/,
-    };
-    const inside = { 'price.regular': 'number', 'price.extended': 'number' };
-    for (const each of await items()) {
-      expect(Object.keys(each).sort()).toEqual(Object.keys(shape));
-      expectShape(each, { ...shape, ...inside, 'media.thumbnail': LINK });
-      expect(Number.isInteger(each.id)).toBe(true);
-      for (const entry of [each.options, each.tags].flat()) expect(typeof entry).toBe('string');
-    }
-  });
+it('Item has exactly the documented fields, in every item', async () => {
+  const shape = {
+    category: 'string',
+    currency: 'string',
+    demo_link: LINK,
+    description: 'string',
+    id: 'number',
+    media: 'object',
+    name: 'string',
+    options: 'array',
+    price: 'object',
+    published_at: TIMESTAMP,
+    sub_category: 'string',
+    tags: 'array',
+    version: /^\d+\.\d+\.\d+$/,
+  };
+  const inside = { 'price.regular': 'number', 'price.extended': 'number' };
+  for (const each of await items()) {
+    expect(Object.keys(each).sort()).toEqual(Object.keys(shape));
+    expectShape(each, { ...shape, ...inside, 'media.thumbnail': LINK });
+    expect(Number.isInteger(each.id)).toBe(true);
+    for (const entry of [each.options, each.tags].flat()) expect(typeof entry).toBe('string');
+  }
 });
 
 describe('media', () => {
@@ -180,23 +176,21 @@ describe('Purchase', () => {
   });
 });
 
-describe('User info', () => {
-  const fields =
-    'user_id user_name user_email user_firstname user_lastname user_gender user_birthdate user_picture user_cover user_registered user_verified user_relationship user_biography user_website';
+const USER_FIELDS =
+  'user_id user_name user_email user_firstname user_lastname user_gender user_birthdate user_picture user_cover user_registered user_verified user_relationship user_biography user_website';
 
-  it('has exactly the documented fields, all strings, for every user', async () => {
-    for (const { user_id } of running.sandbox.data.users) {
-      const { body } = await userInfo(running, await newToken(running, user_id));
-      expect(Object.keys(body)).toEqual(['user_info']);
-      const found = body.user_info as Json;
-      expect(found.user_id).toBe(user_id);
-      expect(Object.keys(found).join(' ')).toBe(fields);
-      for (const value of Object.values(found)) expect(typeof value).toBe('string');
-    }
-    const dates = { user_birthdate: DAY, user_registered: DAY };
-    expectShape(await info('3001'), { ...dates, user_verified: /^1$/ });
-    expectShape(await info('3004'), { ...dates, user_verified: /^0$/ });
-  });
+it('User info has exactly the documented fields, all strings, for every user', async () => {
+  for (const { user_id } of running.sandbox.data.users) {
+    const { body } = await userInfo(running, await newToken(running, user_id));
+    expect(Object.keys(body)).toEqual(['user_info']);
+    const found = body.user_info as Json;
+    expect(found.user_id).toBe(user_id);
+    expect(Object.keys(found).join(' ')).toBe(USER_FIELDS);
+    for (const value of Object.values(found)) expect(typeof value).toBe('string');
+  }
+  const dates = { user_birthdate: DAY, user_registered: DAY };
+  expectShape(await info('3001'), { ...dates, user_verified: /^1$/ });
+  expectShape(await info('3004'), { ...dates, user_verified: /^0$/ });
 });
 
 describe('States and transitions', () => {
@@ -322,19 +316,17 @@ describe('Endpoints of the key API', () => {
   });
 });
 
-describe('Endpoints of the login API', () => {
-  it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
-    const auth_key = newAuthKey(running);
-    const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };
-    const json = await running.postJson('/api/authorize', fields);
-    expect(json.body).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
-    const query = await running.post(`/api/authorize?${new URLSearchParams(fields)}`, {});
-    expect(query.body.error).toBe(true);
-    expect((await running.get(`/api/authorize?${new URLSearchParams(fields)}`)).status).toBe(405);
-    const { status, headers } = await exchange(running, auth_key);
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toContain('application/json');
-  });
+it('POST /api/authorize takes a form, and neither JSON nor a query', async () => {
+  const auth_key = newAuthKey(running);
+  const fields = { app_id: running.appId, app_secret: running.appSecret, auth_key };
+  const json = await running.postJson('/api/authorize', fields);
+  expect(json.body).toEqual({ error: true, message: 'Bad Request, invalid app_id' });
+  const query = await running.post(`/api/authorize?${new URLSearchParams(fields)}`, {});
+  expect(query.body.error).toBe(true);
+  expect((await running.get(`/api/authorize?${new URLSearchParams(fields)}`)).status).toBe(405);
+  const { status, headers } = await exchange(running, auth_key);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toContain('application/json');
 });
 
 describe('Errors of the key API', () => {

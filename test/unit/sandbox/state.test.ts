@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { newPath } from '../../support/new-path.js';
-import { authKeyOf, CALLBACK, exchange, it, start, userInfo } from './support.js';
+import { CALLBACK, infoBehind, it, start } from './support.js';
 
 describe('snapshot and restore', () => {
   it('put data and switches back, also through JSON', async () => {
@@ -104,22 +104,20 @@ describe('a state file', () => {
   });
 });
 
-describe('acceptLogin', () => {
-  it('gives the callback URL with an auth_key of that user and app', async ({ running }) => {
-    const { sandbox } = running;
-    const url = sandbox.acceptLogin('3002');
-    expect(url).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
-    const { body } = await exchange(running, authKeyOf(url));
-    const info = await userInfo(running, String(body.access_token));
-    expect(info.body).toMatchObject({ user_info: { user_id: '3002' } });
+it('acceptLogin gives the callback URL with an auth_key of that user and app', async ({
+  running,
+}) => {
+  const { sandbox } = running;
+  const url = sandbox.acceptLogin('3002');
+  expect(url).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+  expect(await infoBehind(running, url)).toMatchObject({ user_id: '3002' });
 
-    const other = String(sandbox.data.apps[1]?.app_id);
-    expect(() => sandbox.acceptLogin('3001', { appId: other })).toThrow('redirect URL');
-    sandbox.data.setRedirectUrl(other, 'http://localhost:5/in');
-    expect(sandbox.acceptLogin('3001', { appId: other })).toContain(
-      'http://localhost:5/in?auth_key=',
-    );
-    expect(() => sandbox.acceptLogin('9')).toThrow('user_id: there is none');
-    expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('app_id: there is none');
-  });
+  const other = String(sandbox.data.apps[1]?.app_id);
+  expect(() => sandbox.acceptLogin('3001', { appId: other })).toThrow('redirect URL');
+  sandbox.data.setRedirectUrl(other, 'http://localhost:5/in');
+  expect(sandbox.acceptLogin('3001', { appId: other })).toContain(
+    'http://localhost:5/in?auth_key=',
+  );
+  expect(() => sandbox.acceptLogin('9')).toThrow('user_id: there is none');
+  expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('app_id: there is none');
 });
