@@ -5,17 +5,16 @@ import { ERROR_CODES } from '../../../src/errors.js';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
   formsOf,
-  type KnownSecret,
   repetitionsOf,
   SENTINEL as SECRET,
-  secretsIn,
+  SecretIndex,
 } from '../../support/secrets/support/secret-forms.js';
 
 export { SECRET };
 
 /** The secrets that a target's code has been given: of others it cannot know that they are any. */
-export const secretsOf = (...names: (keyof typeof SECRET)[]): readonly KnownSecret[] =>
-  names.map((name) => formsOf(SECRET[name]));
+export const secretsOf = (...names: (keyof typeof SECRET)[]): SecretIndex =>
+  new SecretIndex(names.map((name) => formsOf(SECRET[name])));
 
 /** What a service could repeat of what it was sent, in the ways that programs write such things. */
 export const ECHOES: readonly string[] = Object.values(SECRET).flatMap(repetitionsOf);
@@ -42,7 +41,7 @@ export async function settled<T>(
 }
 
 /** An exception is of the contract's kind and shows nobody a secret. */
-export function checkError(error: unknown, secrets: readonly KnownSecret[]): MarketgateError {
+export function checkError(error: unknown, secrets: SecretIndex): MarketgateError {
   assert.ok(isMarketgateError(error), `not a MarketgateError: ${inspect(error)}`);
   assert.ok(Object.hasOwn(ERROR_CODES, error.code), `unknown code ${error.code}`);
   assert.equal(error.status, ERROR_CODES[error.code].status);
@@ -61,7 +60,7 @@ export function checkError(error: unknown, secrets: readonly KnownSecret[]): Mar
 /** After an answer that asks for a pause, the next call fails without a request. */
 export async function checkPause(
   service: { readonly requests: readonly unknown[] },
-  secrets: readonly KnownSecret[],
+  secrets: SecretIndex,
   call: () => Promise<unknown>,
 ): Promise<void> {
   const sent = service.requests.length;
@@ -74,9 +73,8 @@ export async function checkPause(
 }
 
 /** A text shows no secret. */
-export function checkClean(text: string, secrets: readonly KnownSecret[]): void {
-  const found = secretsIn(text, secrets);
-  assert.deepEqual(found, [], `a secret got out: ${text.slice(0, 600)}`);
+export function checkClean(text: string, secrets: SecretIndex): void {
+  assert.deepEqual(secrets.secretsIn(text), [], `a secret got out: ${text.slice(0, 600)}`);
 }
 
 const BUILT_IN = [

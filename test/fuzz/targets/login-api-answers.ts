@@ -25,10 +25,7 @@ const NOW = 1_800_000_000_000;
 const HOUR = 3_600_000;
 const METHODS = ['post', 'get'] as const;
 
-function clientOf(
-  answer: WireAnswer,
-  authorizeMethod: 'post' | 'get',
-): { loginApi: LoginApi; service: ServiceInMemory } {
+function clientOf(answer: WireAnswer, authorizeMethod: 'post' | 'get') {
   const service = new ServiceInMemory(() => answer);
   const loginApi = new LoginApi({
     authUrl: 'https://market.example',

@@ -72,12 +72,8 @@ describe('a user with a field nested deeper than the stack', () => {
   });
 });
 
-describe('a secret that the service repeats', () => {
-  it('is not shown in part where a long sentence is cut in its middle', async () => {
-    const loginApi = loginApiOf(
-      json({ error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }),
-    );
-    const { message } = await rejection(loginApi.exchange('some-auth-key'));
-    expect(message).not.toContain(APP_SECRET.slice(0, 8));
-  });
+it('a secret that the service repeats is not shown in part where a long sentence is cut in its middle', async () => {
+  const loginApi = loginApiOf(json({ error: true, message: `${'a1'.repeat(2040)} ${APP_SECRET}` }));
+  const { message } = await rejection(loginApi.exchange('some-auth-key'));
+  expect(message).not.toContain(APP_SECRET.slice(0, 8));
 });

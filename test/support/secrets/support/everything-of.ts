@@ -17,7 +17,10 @@ export function everythingOf(value: unknown): string {
   const isDenial = Object.getOwnPropertyDescriptor(value ?? {}, 'purchase')?.get !== undefined;
   const deep = { ...DEEP, getters: !isDenial };
   const parts = [inspect(value, deep), inspect(value, { ...deep, customInspect: false })];
-  parts.push(asText(value), asJson(value));
+  parts.push(
+    written(() => String(value)),
+    asJson(value),
+  );
   if (typeof value === 'object' && value !== null) {
     // What a copy takes over, what `for…in` finds, and what is hidden under symbols.
     parts.push(asJson({ ...value }), asJson(Object.getOwnPropertyDescriptors(value)));
@@ -30,17 +33,12 @@ export function everythingOf(value: unknown): string {
   return parts.join('\n').slice(0, LONGEST);
 }
 
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    return '';
-  }
-}
+const asJson = (value: unknown): string => written(() => JSON.stringify(value));
 
-function asText(value: unknown): string {
+/** Nothing, where a value cannot be written so. */
+function written(write: () => string | undefined): string {
   try {
-    return String(value);
+    return write() ?? '';
   } catch {
     return '';
   }

@@ -42,7 +42,7 @@ const PART = 8;
 /**
  * The forms of a secret that a reader of a log could turn back: as it is, percent-encoded (as a query
  * has it, or every byte), JSON-escaped, in hex, and the middle of its base64 for each of the three ways
- * in which the bytes before it can end. Capitals and small letters are one, see {@link secretsIn}.
+ * in which the bytes before it can end. Capitals and small letters are one, see {@link SecretIndex}.
  *
  * @param withParts - also its first and last 8 characters: a mask that shows these shows too much.
  */
@@ -71,16 +71,6 @@ export function formsOf(secret: string, withParts = false): KnownSecret {
   return { value: secret, forms: [...distinct].filter((form) => form.length >= PART) };
 }
 
-/** Which of the secrets a text shows, in any of their forms and any letter case. */
-export function secretsIn(text: string, secrets: Iterable<KnownSecret>): string[] {
-  const small = text.toLowerCase();
-  const found: string[] = [];
-  for (const { value, forms } of secrets) {
-    if (forms.some((form) => small.includes(form))) found.push(value);
-  }
-  return found;
-}
-
 /** The odd multiplier of the rolling hash, and what the character that leaves the window counts. */
 const BASE = 0x01000193;
 const LEAVING = Array.from({ length: PART }).reduce<number>((power) => Math.imul(power, BASE), 1);
@@ -94,6 +84,10 @@ export class SecretIndex {
   /** The upper half of each hash in use, which rules out nearly every position. */
   readonly #filter = new Uint8Array(1 << 16);
 
+  constructor(secrets: Iterable<KnownSecret> = []) {
+    for (const secret of secrets) this.add(secret);
+  }
+
   add({ value, forms }: KnownSecret): void {
     for (const form of forms) {
       let hash = 0;
@@ -105,7 +99,7 @@ export class SecretIndex {
     }
   }
 
-  /** As {@link secretsIn}, for all secrets of the index. */
+  /** Which of the secrets a text shows, in any of their forms and any letter case. */
   secretsIn(text: string): string[] {
     if (this.#forms.size === 0) return [];
     const small = text.toLowerCase();
