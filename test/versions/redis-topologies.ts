@@ -13,13 +13,10 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const FROZEN = 3000;
 
 class Server {
-  readonly port: number;
-  readonly #child: ChildProcess;
-
-  private constructor(port: number, child: ChildProcess) {
-    this.port = port;
-    this.#child = child;
-  }
+  private constructor(
+    readonly port: number,
+    readonly child: ChildProcess,
+  ) {}
 
   static async start(folder: string, port: number, args: readonly string[]): Promise<Server> {
     const own = join(folder, `${port}`);
@@ -59,31 +56,27 @@ class Server {
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+    this.child.kill(signal);
   }
 
   async end(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    this.#child.kill('SIGKILL');
-    await once(this.#child, 'exit');
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
   }
 }
 
 /** Servers of Redis that take over for each other: of a cluster, or data servers with sentinels. */
 class Topology {
-  readonly #folder: string;
-  readonly #servers: Server[];
-  readonly #others: readonly Server[];
-
-  constructor(folder: string, servers: Server[], others: readonly Server[] = []) {
-    this.#folder = folder;
-    this.#servers = servers;
-    this.#others = others;
-  }
+  constructor(
+    readonly folder: string,
+    readonly servers: Server[],
+    readonly others: readonly Server[] = [],
+  ) {}
 
   /** Ports that an app is told: all nodes of the cluster, or the sentinels. */
   get ports(): readonly number[] {
-    return (this.#others.length > 0 ? this.#others : this.#servers).map(({ port }) => port);
+    return (this.others.length > 0 ? this.others : this.servers).map(({ port }) => port);
   }
 
   /** Ends a master for good, and waits until another server is one. */
@@ -91,7 +84,7 @@ class Topology {
     const [master, replicas] = await this.#roles();
     await master.end();
     await this.#oneOf(replicas);
-    this.#servers.splice(this.#servers.indexOf(master), 1);
+    this.servers.splice(this.servers.indexOf(master), 1);
   }
 
   /**
@@ -110,15 +103,15 @@ class Topology {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#servers, ...this.#others].map((server) => server.end()));
-    await rm(this.#folder, { recursive: true, force: true });
+    await Promise.all([...this.servers, ...this.others].map((server) => server.end()));
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   /** A master that has a replica which is in step with it, and all replicas. */
   async #roles(): Promise<[master: Server, replicas: Server[]]> {
     for (;;) {
       const roles = await Promise.all(
-        this.#servers.map(async (server) => ({ server, role: await server.ask('ROLE') })),
+        this.servers.map(async (server) => ({ server, role: await server.ask('ROLE') })),
       );
       const lists = roles.map(({ server, role }) => ({ server, role: role as unknown[] }));
       const master = lists.find(({ role }) => role?.[0] === 'master' && String(role[2]) !== '');

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PAGES, ROOT, readPage } from './support/pages.js';
 
 /** As GitHub makes an anchor of a heading. */
@@ -27,10 +27,8 @@ function deadLinks(path: string): string[] {
     });
 }
 
-describe('the links of', () => {
-  it.each(PAGES)('%s lead somewhere', (path) => {
-    expect(deadLinks(path)).toEqual([]);
-  });
+it.each(PAGES)('the links of %s lead somewhere', (path) => {
+  expect(deadLinks(path)).toEqual([]);
 });
 
 it('a link that leads nowhere would be seen', () => {

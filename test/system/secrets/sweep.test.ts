@@ -210,34 +210,32 @@ describe('what may get out', () => {
   });
 });
 
-describe('a test file with leaks', () => {
-  it('fails in just the tests that leak, and for what is left over', {
-    timeout: 120_000,
-  }, async () => {
-    const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-    const vitest = at('../../../node_modules/vitest/vitest.mjs');
-    const { CI: _ci, MARKETGATE_COUNT_FILE: _file, ...env } = process.env;
-    const args = [vitest, 'run', '--config', at('./leaks/vitest.config.ts'), '--reporter=json'];
-    const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch(
-      (error: { stdout: string }) => error,
-    );
-    const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
-      testResults: {
-        status: string;
-        message: string;
-        assertionResults: { fullName: string; status: string }[];
-      }[];
-    };
-    const [file] = testResults;
-    const tests = file?.assertionResults.map(({ fullName, status }) => [fullName, status]) ?? [];
-    expect(Object.fromEntries(tests)).toEqual({
-      'a test leaks in an error': 'failed',
-      'a test leaks in a log': 'failed',
-      'a test leaks nothing': 'passed',
-      'a hook behind the tests leaks nothing': 'passed',
-    });
-    expect(file).toMatchObject({ status: 'failed' });
-    expect(stdout).toContain('secrets got out');
-    expect(stdout).toContain('at the end');
+it('a test file with leaks fails in just the tests that leak, and for what is left over', {
+  timeout: 120_000,
+}, async () => {
+  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+  const vitest = at('../../../node_modules/vitest/vitest.mjs');
+  const { CI: _ci, MARKETGATE_COUNT_FILE: _file, ...env } = process.env;
+  const args = [vitest, 'run', '--config', at('./leaks/vitest.config.ts'), '--reporter=json'];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch(
+    (error: { stdout: string }) => error,
+  );
+  const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
+    testResults: {
+      status: string;
+      message: string;
+      assertionResults: { fullName: string; status: string }[];
+    }[];
+  };
+  const [file] = testResults;
+  const tests = file?.assertionResults.map(({ fullName, status }) => [fullName, status]) ?? [];
+  expect(Object.fromEntries(tests)).toEqual({
+    'a test leaks in an error': 'failed',
+    'a test leaks in a log': 'failed',
+    'a test leaks nothing': 'passed',
+    'a hook behind the tests leaks nothing': 'passed',
   });
+  expect(file).toMatchObject({ status: 'failed' });
+  expect(stdout).toContain('secrets got out');
+  expect(stdout).toContain('at the end');
 });

@@ -38,40 +38,36 @@ describeTokenStore(
   { describe, it, expect },
 );
 
-describe('in the table', () => {
-  it('an encrypted token cannot be read, a plain one can', async () => {
-    const plain = makeStore(() => NOW);
-    await new EncryptedTokenStore(plain, { keys: [Buffer.alloc(32, 5)] }).set('anna', tokenOf());
-    expect(await everyRow()).not.toContain(SECRET);
-    await plain.set('bert', tokenOf());
-    expect(await everyRow()).toContain(SECRET);
-    await plain.delete('bert');
-    expect(await everyRow()).not.toContain(SECRET);
-  });
-
-  async function everyRow(): Promise<string> {
-    return JSON.stringify((await postgres.db.query('SELECT * FROM public.keyv')).rows);
-  }
+it('an encrypted token cannot be read in the table, a plain one can', async () => {
+  const plain = makeStore(() => NOW);
+  await new EncryptedTokenStore(plain, { keys: [Buffer.alloc(32, 5)] }).set('anna', tokenOf());
+  expect(await everyRow()).not.toContain(SECRET);
+  await plain.set('bert', tokenOf());
+  expect(await everyRow()).toContain(SECRET);
+  await plain.delete('bert');
+  expect(await everyRow()).not.toContain(SECRET);
 });
 
+async function everyRow(): Promise<string> {
+  return JSON.stringify((await postgres.db.query('SELECT * FROM public.keyv')).rows);
+}
+
 // The last one: there is no PostgreSQL after it.
-describe('when PostgreSQL goes away', () => {
-  it('every call rejects, and none says that there is no token', async () => {
-    const store = makeStore(() => NOW);
-    await store.set('anna', tokenOf());
-    expect(await store.get('anna')).toEqual(tokenOf());
-    await postgres.stop();
-    const calls = [
-      () => store.get('anna'),
-      () => store.get('nobody'),
-      () => store.set('anna', tokenOf()),
-      () => store.delete('anna'),
-    ];
-    for (const call of calls) {
-      const error = await rejection(call());
-      expect(error.code).toBe('store_unavailable');
-      expect(error.message).toContain('ECONNREFUSED');
-      expect(everythingOf(error)).not.toContain(SECRET);
-    }
-  });
+it('when PostgreSQL goes away, every call rejects, and none says that there is no token', async () => {
+  const store = makeStore(() => NOW);
+  await store.set('anna', tokenOf());
+  expect(await store.get('anna')).toEqual(tokenOf());
+  await postgres.stop();
+  const calls = [
+    () => store.get('anna'),
+    () => store.get('nobody'),
+    () => store.set('anna', tokenOf()),
+    () => store.delete('anna'),
+  ];
+  for (const call of calls) {
+    const error = await rejection(call());
+    expect(error.code).toBe('store_unavailable');
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(everythingOf(error)).not.toContain(SECRET);
+  }
 });

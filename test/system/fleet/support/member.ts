@@ -17,15 +17,15 @@ export interface Member {
 
 /** A cache whose locks outlive a holder that is slow because the machine is busy. */
 class LongLocks extends RedisCache {
-  readonly #factor: number;
-
-  constructor(options: RedisStoreOptions, factor: number) {
+  constructor(
+    options: RedisStoreOptions,
+    readonly factor: number,
+  ) {
     super(options);
-    this.#factor = factor;
   }
 
   override lock(key: string, ttl: number) {
-    return super.lock(key, ttl * this.#factor);
+    return super.lock(key, ttl * this.factor);
   }
 }
 

@@ -13,14 +13,10 @@ export type Opened = Awaited<ReturnType<(typeof CLIENTS)[ClientKind]>>;
 
 /** A client of each kind, so that all kinds go through one outage together. */
 export class EveryClient {
-  readonly #opened: readonly (Opened & { kind: ClientKind })[];
-
   private constructor(
     readonly servers: readonly RedisServer[],
-    opened: readonly (Opened & { kind: ClientKind })[],
-  ) {
-    this.#opened = opened;
-  }
+    readonly opened: readonly (Opened & { kind: ClientKind })[],
+  ) {}
 
   /** Connected to the shared servers of this worker, which are empty then. */
   static async open(): Promise<EveryClient> {
@@ -36,7 +32,7 @@ export class EveryClient {
 
   /** Runs with all clients side by side; a failure names the kind of client. */
   async each<T>(run: (opened: Opened, kind: ClientKind) => Promise<T>): Promise<T[]> {
-    const runs = this.#opened.map(async (opened) => {
+    const runs = this.opened.map(async (opened) => {
       try {
         return await run(opened, opened.kind);
       } catch (error) {
@@ -51,6 +47,6 @@ export class EveryClient {
   }
 
   close(): void {
-    for (const { close } of this.#opened) close();
+    for (const { close } of this.opened) close();
   }
 }
