@@ -249,15 +249,6 @@ export async function takeCallback(page: Page): Promise<string> {
 export const eventually = (check: () => void) =>
   vi.waitFor(check, { timeout: 40_000, interval: 20 });
 
-/** Something to wait for until it is opened. */
-export function gate(): { open: () => void; opened: Promise<void> } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}
-
 export const who = (page: Page) => page.locator('#who').textContent();
 export const heading = (page: Page) => page.locator('h1').textContent();
 export const path = (page: Page) => new URL(page.url()).pathname + new URL(page.url()).search;

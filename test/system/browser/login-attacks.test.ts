@@ -3,11 +3,11 @@ import express4 from 'express4';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { chromiumIsMissing } from '../../support/chromium.js';
+import { deferred } from '../../support/deferred.js';
 import { listen } from '../../support/listen.js';
 import {
   acceptAs,
   eventually,
-  gate,
   heading,
   isAnswered,
   logIn,
@@ -137,15 +137,15 @@ async function attacked(options: Options, where: Where, attack: Attack) {
     const callback = await strangersCallback();
     starts.length = 0;
     callbacks.length = 0;
-    const service = gate();
-    held = service.opened;
-    onTestFinished(service.open);
+    const service = deferred();
+    held = service.promise;
+    onTestFinished(() => service.resolve());
     const last = attack.end?.includes('window.other') ? context.waitForEvent('page') : page;
     const host = where === 'of another site' ? 'evil.example' : 'localhost';
     await page.goto(`${server.replace('127.0.0.1', host)}/#${callback}`, { waitUntil: 'commit' });
     if (attack.isClicked) await page.getByRole('button', { name: 'Win' }).click();
     await eventually(() => expect(callbacks.some(isAnswered)).toBe(true));
-    service.open();
+    service.resolve();
     const tab = await last;
     // Where the callback becomes a page, that page is seen to its end.
     if (attack.end === undefined || attack.isClicked)
