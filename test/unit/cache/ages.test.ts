@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
+import { json, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
 import { alone, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
 
@@ -60,6 +61,8 @@ describe('onShared', () => {
 });
 
 describe('the age of a positive answer', () => {
+  const UNTIL_110 = { ttl: 100, staleIfError: 10 };
+
   it.each<[string, number, Says, Gets, number, CacheOptions?]>([
     ['in the millisecond of its request', 0, 'negative', 'cached', 1],
     ['fresh until ttl', TTL - 1, 'negative', 'cached', 1],
@@ -73,15 +76,8 @@ describe('the age of a positive answer', () => {
     ['while a page is all that comes, too old', 24 * HOUR, 'page', 'unexpected_response', 2],
     ['after the clock stepped back, by an hour', -HOUR, 'negative', 'cached', 1],
     ['after the clock stepped back, in an outage', -HOUR, 'outage', 'cached', 1],
-    [
-      'stale for staleIfError at most',
-      109,
-      'positive',
-      'cached',
-      2,
-      { ttl: 100, staleIfError: 10 },
-    ],
-    ['never stale for longer', 110, 'positive', 'new', 2, { ttl: 100, staleIfError: 10 }],
+    ['stale for staleIfError at most', 109, 'positive', 'cached', 2, UNTIL_110],
+    ['never stale for longer', 110, 'positive', 'new', 2, UNTIL_110],
     ['with a ttl of 0', 0, 'positive', 'cached', 2, { ttl: 0 }],
   ])('%s', async (_name, age, says, gets, requests, cache = {}) => {
     const isServedAtOnce = gets === 'cached' && !(age > TTL + HOUR);
@@ -158,10 +154,10 @@ describe('each kind of answer', () => {
   it.each(KINDS)('%s: cached, stale, refreshed, stale in an outage', async (kind, ask, value) => {
     const { service, keyApi } = alone();
     const lookups = hear('lookup');
-    const at = async (age: number, says: Says, fresh = false): Promise<unknown> => {
+    const at = async (age: number, says: Says): Promise<unknown> => {
       service.now += age;
       service.says = says;
-      const found = await ask(keyApi, { fresh });
+      const found = await ask(keyApi);
       await settle();
       return found;
     };
@@ -171,7 +167,8 @@ describe('each kind of answer', () => {
     expect(await at(1, 'positive')).toBe(first);
     expect(await at(24 * HOUR - 1, 'outage')).toEqual(value);
     expect((await rejection(at(1, 'outage'))).code).toBe('service_unavailable');
-    await at(0, 'positive', true);
+    // The error is not cached.
+    expect(await at(0, 'positive')).toEqual(value);
     const failed = { outcome: 'failed', code: 'service_unavailable' };
     expect(lookups).toEqual(
       [
@@ -364,29 +361,11 @@ describe('the last positive answer', () => {
   });
 });
 
-describe('an error', () => {
-  it('is never cached', async () => {
-    const { service, keyApi } = alone();
-    service.says = 'outage';
-    await rejection(keyApi.validatePurchase(CODE));
-    service.says = 'positive';
-    expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-  });
-});
-
 describe('what is cached', () => {
   it('has no name __proto__, cached or not', async () => {
     const service = new KeyApiService();
-    service.override = ({ path }) =>
-      path === ACCOUNT
-        ? undefined
-        : {
-            status: 200,
-            headers: {},
-            bytes: Buffer.from(
-              JSON.stringify({ item }).replace('"id"', '"__proto__":{"admin":true},"id"'),
-            ),
-          };
+    const body = JSON.stringify({ item }).replace('"id"', '"__proto__":{"admin":true},"id"');
+    service.override = () => text(body);
     for (const cache of [false, {}] as const) {
       const found = await service.client({ cache }).getItem(1042);
       expect(Object.hasOwn(found ?? {}, '__proto__')).toBe(false);
@@ -396,11 +375,7 @@ describe('what is cached', () => {
 
   it('keeps the code as the service writes it', async () => {
     const service = new KeyApiService();
-    service.override = () => ({
-      status: 200,
-      headers: {},
-      bytes: Buffer.from(JSON.stringify({ item: { ...purchase, purchase_code: 'ABCDEFGH' } })),
-    });
+    service.override = () => json({ item: { ...purchase, purchase_code: 'ABCDEFGH' } });
     const keyApi = service.client();
     expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');
     expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');

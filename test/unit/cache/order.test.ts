@@ -3,17 +3,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { alone, fleet, HOUR, MINUTE, plainFleet } from './support.js';
+import { alone, expectUnavailable, fleet, HOUR, MINUTE, pairOf, plainFleet } from './support.js';
 
 // "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2).
-
-/** Two processes that both hold a positive answer, which the shared cache has as well. */
-async function customersOf<T extends ReturnType<typeof plainFleet>>(given: T) {
-  const processes = [given.join(), given.join()] as const;
-  for (const each of processes) await each.validatePurchase(CODE);
-  await settle();
-  return { ...given, one: processes[0], two: processes[1] };
-}
 
 /** The service withdraws the purchase, and one process hears of it. */
 async function refund(service: KeyApiService, by: KeyApi): Promise<void> {
@@ -28,33 +20,33 @@ describe('a negative answer that the shared cache does not take', () => {
     ['neither', ['write', 'publish']],
     ['away altogether', ['read', 'write', 'publish']],
   ])('%s: the old row does not come back', async (_name, broken) => {
-    const { service, shared, one, join } = await customersOf(fleet());
+    const { service, shared, one, join } = await pairOf(fleet());
     for (const method of broken) shared.broken.add(method);
     await refund(service, one);
     // The negative answer has expired here; the service cannot be asked; the row is still there.
     service.now += HOUR;
     service.says = 'outage';
     shared.broken.delete('read');
-    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(one);
     // And it is told later, to a process that starts then as well.
     shared.broken.clear();
     shared.reconnect();
     await settle();
-    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(join());
   });
 
   it('reaches a process that is in touch by its message alone', async () => {
-    const { service, shared, one, two } = await customersOf(fleet());
+    const { service, shared, one, two } = await pairOf(fleet());
     shared.broken.add('write');
     await refund(service, one);
     service.says = 'outage';
-    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(two);
   });
 
   it('is told by a timer, without a reconnect', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { service, shared, one, join } = await customersOf(fleet());
+    const { service, shared, one, join } = await pairOf(fleet());
     shared.broken.add('write');
     await refund(service, one);
     shared.broken.clear();
@@ -71,20 +63,18 @@ describe('a negative answer that the shared cache does not take', () => {
     await settle();
     await refund(given.service, one);
     given.service.says = 'outage';
-    for (const each of [one, two, given.join({ invalidTtl: 0 })]) {
-      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
-    }
+    await expectUnavailable(one, two, given.join({ invalidTtl: 0 }));
   });
 
   it('is not forgotten when messages were missed meanwhile', async () => {
-    const { service, shared, one } = await customersOf(fleet());
+    const { service, shared, one } = await pairOf(fleet());
     shared.broken.add('write').add('publish');
     await refund(service, one);
     service.now += MINUTE;
     service.says = 'outage';
     shared.reconnect();
     await settle();
-    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(one);
   });
 });
 
@@ -93,10 +83,8 @@ describe('a late positive answer', () => {
     ['is not written over the negative one of another process', true],
     ['is not served by a process that missed the message', false],
   ])('%s', async (_name, hears) => {
-    const { service, shared, join } = fleet();
-    const [slow, quick] = [join(), join()];
-    for (const each of [slow, quick]) await each.getAccount({ fresh: true });
-    await settle();
+    const given = await pairOf(fleet(), (each) => each.getAccount({ fresh: true }));
+    const { service, shared, join, one: slow, two: quick } = given;
     // Both ask at once: the lock is not there.
     vi.spyOn(shared, 'lock').mockImplementation(async () => async () => {});
     service.hold();
@@ -116,7 +104,7 @@ describe('a late positive answer', () => {
   });
 
   it('that was asked for after the negative one counts again', async () => {
-    const { service, one, two, join } = await customersOf(fleet());
+    const { service, one, two, join } = await pairOf(fleet());
     await refund(service, one);
     service.says = 'positive';
     expect(await two.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
@@ -140,9 +128,7 @@ describe('clocks that are five minutes apart', () => {
     await refund(service, one);
     service.says = 'outage';
     service.now += MINUTE;
-    for (const each of [one, two, given.join()]) {
-      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
-    }
+    await expectUnavailable(one, two, given.join());
   });
 
   it('change nothing for invalidate', async () => {
@@ -164,7 +150,7 @@ describe('clocks that are five minutes apart', () => {
 
 describe('messages that were missed', () => {
   it('make entries "must be asked", not gone: in an outage they still serve', async () => {
-    const { service, shared, one } = await customersOf(fleet());
+    const { service, shared, one } = await pairOf(fleet());
     shared.reconnect();
     await settle();
     expect(one.peekPurchase(CODE)).toBeUndefined();
@@ -174,7 +160,7 @@ describe('messages that were missed', () => {
   });
 
   it('cost no request while the shared cache still has the answer', async () => {
-    const { service, shared, one } = await customersOf(fleet());
+    const { service, shared, one } = await pairOf(fleet());
     shared.reconnect();
     await settle();
     expect(await one.validatePurchase(CODE)).toEqual(purchase);
@@ -186,7 +172,7 @@ describe('messages that were missed', () => {
     ['of one code', CODE],
     ['of everything', undefined],
   ])('are found out by looking: an invalidation %s', async (_name, code) => {
-    const { service, shared, one, two } = await customersOf(fleet());
+    const { service, shared, one, two } = await pairOf(fleet());
     const publish = vi.spyOn(shared, 'publish').mockResolvedValue(undefined);
     await one.invalidate(code);
     publish.mockRestore();
@@ -212,7 +198,7 @@ describe('invalidate', () => {
   ])(
     'that cannot be sent rejects, has forgotten the code here, and goes on: %s fails',
     async (_name, method, code) => {
-      const { service, shared, one, two, join } = await customersOf(fleet());
+      const { service, shared, one, two, join } = await pairOf(fleet());
       shared.broken.add(method);
       expect((await rejection(one.invalidate(code))).code).toBe('store_unavailable');
       expect(one.peekPurchase(CODE)).toBeUndefined();
@@ -226,7 +212,7 @@ describe('invalidate', () => {
   );
 
   it('of everything is told again to a shared cache that has lost it', async () => {
-    const { service, shared, one, join } = await customersOf(fleet());
+    const { service, shared, one, join } = await pairOf(fleet());
     const rows = [...shared.rows];
     await one.invalidate();
     // A failover to a replica that is behind.
@@ -239,7 +225,7 @@ describe('invalidate', () => {
   });
 
   it('of more codes than can be remembered becomes one of everything', async () => {
-    const { service, shared, join } = await customersOf(fleet());
+    const { service, shared, join } = await pairOf(fleet());
     const one = join({ max: 5, maxInvalid: 5 });
     shared.broken.add('write');
     for (let i = 0; i <= 10; i++) await rejection(one.invalidate(`purchase-code-${i}`));
@@ -253,17 +239,17 @@ describe('invalidate', () => {
 
 describe('a shared cache that keeps no order', () => {
   it('never brings a refused customer back in the process that heard it', async () => {
-    const { service, shared, one } = await customersOf(plainFleet());
+    const { service, shared, one } = await pairOf(plainFleet());
     const rows = [...shared.values];
     await refund(service, one);
     for (const [name, value] of rows) shared.values.set(name, value);
     service.now += HOUR;
     service.says = 'outage';
-    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(one);
   });
 
   it('shares answers and invalidations all the same', async () => {
-    const { service, one, two, join } = await customersOf(plainFleet());
+    const { service, one, two, join } = await pairOf(plainFleet());
     expect(service.asked()).toBe(1);
     await one.invalidate(CODE);
     service.says = 'negative';

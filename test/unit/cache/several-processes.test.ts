@@ -1,11 +1,20 @@
 import type { KeyApi, SharedCache } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, refusal } from '../../support/wire.js';
-import { fleet, HOUR, MINUTE, moveTimeByHand } from './support.js';
+import {
+  expectUnavailable,
+  fleet,
+  HOUR,
+  linkTo,
+  MINUTE,
+  moveTimeByHand,
+  pairOf,
+} from './support.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
 
@@ -15,51 +24,49 @@ describe('an api_key that is rejected', () => {
 
   /** Two processes that both hold the account; the key is unknown from then on. */
   async function accountHolders() {
-    const given = fleet();
-    const processes = [given.join(), given.join()] as const;
-    for (const each of processes) await each.getAccount();
-    await settle();
+    const given = await pairOf(fleet(), (each) => each.getAccount());
+    const { one, two, join } = given;
     given.service.keys = new Set();
-    return { ...given, processes };
+    /** Both, and a process that starts now, get this error for the account. */
+    const expectAll = async (code: string) => {
+      for (const each of [one, two, join()]) {
+        expect((await rejection(each.getAccount())).code).toBe(code);
+      }
+    };
+    return { ...given, expectAll };
   }
 
   it.each<[string, (one: ReturnType<KeyApiService['client']>) => Promise<unknown>]>([
     ['getAccount', (one) => one.getAccount({ fresh: true })],
     ['the check of the key behind a negative answer', (one) => one.validatePurchase(CODE)],
   ])('withdraws the account in every process: heard by %s', async (_by, hear) => {
-    const { service, processes, join } = await accountHolders();
+    const { service, one, expectAll } = await accountHolders();
     // The check of a key is remembered for some minutes.
     service.now += 6 * MINUTE;
-    expect((await rejection(hear(processes[0]))).code).toBe(REJECTED);
+    expect((await rejection(hear(one))).code).toBe(REJECTED);
     await settle();
-    for (const each of [...processes, join()]) {
-      expect((await rejection(each.getAccount())).code).toBe(REJECTED);
-    }
+    await expectAll(REJECTED);
     service.says = 'outage';
-    for (const each of [...processes, join()]) {
-      expect((await rejection(each.getAccount())).code).toBe(OUTAGE);
-    }
+    await expectAll(OUTAGE);
   });
 
   it('is told later where the shared cache refuses it', async () => {
-    const { service, shared, processes, join } = await accountHolders();
+    const { service, shared, one, expectAll } = await accountHolders();
     for (const method of ['write', 'publish'] as const) shared.broken.add(method);
-    expect((await rejection(processes[0].getAccount({ fresh: true }))).code).toBe(REJECTED);
+    expect((await rejection(one.getAccount({ fresh: true }))).code).toBe(REJECTED);
     service.says = 'outage';
-    expect((await rejection(processes[0].getAccount())).code).toBe(OUTAGE);
+    expect((await rejection(one.getAccount())).code).toBe(OUTAGE);
     shared.broken.clear();
     shared.reconnect();
     await settle();
-    for (const each of [...processes, join()]) {
-      expect((await rejection(each.getAccount())).code).toBe(OUTAGE);
-    }
+    await expectAll(OUTAGE);
   });
 
   it('that is accepted again gives the account again', async () => {
-    const { service, processes, join } = await accountHolders();
-    await rejection(processes[0].getAccount({ fresh: true }));
+    const { service, one, two, join } = await accountHolders();
+    await rejection(one.getAccount({ fresh: true }));
     service.keys = undefined;
-    for (const each of [...processes, join()]) {
+    for (const each of [one, two, join()]) {
       expect((await each.getAccount()).username).toBe('adanorth');
     }
   });
@@ -94,9 +101,8 @@ describe('positive answers that arrive in another order than they were requested
   });
 
   it('leave the latest one to be served by all of them', async () => {
-    const { service, join } = fleet();
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.getAccount({ fresh: true });
+    const given = await pairOf(fleet(), (each) => each.getAccount({ fresh: true }));
+    const { service, one, two, join } = given;
     service.hold();
     service.item = { ...item, version: 'first' };
     const late = one.validatePurchase(CODE, { fresh: true });
@@ -129,9 +135,7 @@ describe('positive answers that arrive in another order than they were requested
   });
 
   it('are not served when the later answer is negative', async () => {
-    const { service, shared, join } = fleet();
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.validatePurchase(CODE);
+    const { service, shared, one, two } = await pairOf(fleet());
     service.hold();
     const late = one.validatePurchase(CODE, { fresh: true });
     await settle();
@@ -155,13 +159,10 @@ describe('a negative answer about one item of a list', () => {
   }
 
   async function twoWithList() {
-    const given = fleet();
-    const processes = [given.join(), given.join()] as const;
-    for (const each of processes) await each.listItems();
-    await settle();
+    const given = await pairOf(fleet(), (each) => each.listItems());
     given.service.now += 1;
     takeOff(given);
-    return { ...given, one: processes[0], two: processes[1] };
+    return given;
   }
 
   it.each<[string, (given: Awaited<ReturnType<typeof twoWithList>>) => unknown]>([
@@ -189,26 +190,20 @@ describe('a negative answer about one item of a list', () => {
     }
     expect(service.asked(ITEM)).toBe(1);
     // Its own negative answer has expired, and the service cannot be asked.
-    service.now += MINUTE;
     service.override = undefined;
     service.says = 'outage';
-    for (const each of [one, other]) {
-      expect((await rejection(each.getItem(1042))).code).toBe('service_unavailable');
-      expect((await each.getItem(1043))?.id).toBe(1043);
-    }
-    service.now += 23 * HOUR;
-    for (const each of [one, other]) {
-      expect((await rejection(each.getItem(1042))).code).toBe('service_unavailable');
-      expect((await each.getItem(1043))?.id).toBe(1043);
+    for (const passed of [MINUTE, 23 * HOUR]) {
+      service.now += passed;
+      for (const each of [one, other]) {
+        expect((await rejection(each.getItem(1042))).code).toBe('service_unavailable');
+        expect((await each.getItem(1043))?.id).toBe(1043);
+      }
     }
   });
 
   it('holds against a list that was requested before and arrives later', async () => {
-    const given = fleet();
-    const { service, join } = given;
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.getAccount();
-    await settle();
+    const given = await pairOf(fleet(), (each) => each.getAccount());
+    const { service, one, two } = given;
     service.hold();
     const list = two.listItems();
     await settle();
@@ -259,22 +254,17 @@ describe('a shared cache that is full, and still deletes', () => {
     ],
     ['an invalidation', (one) => rejection(one.invalidate(CODE))],
   ])('does not bring an old answer back to a process that starts later: %s', async (_by, hear) => {
-    const { service, shared, join } = fleet();
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.validatePurchase(CODE);
-    await settle();
+    const { service, shared, one, two, join } = await pairOf(fleet());
     shared.broken.add('write').add('set');
     await hear(one, service);
     await settle();
     service.now += MINUTE;
     service.says = 'outage';
-    for (const each of [one, two, join()]) {
-      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
-    }
+    await expectUnavailable(one, two, join());
     // The process that heard it has ended before there was room again.
     await one.close();
     shared.broken.clear();
-    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(join());
   });
 });
 
@@ -285,12 +275,10 @@ describe('a negative answer whose order is not after that of the positive one', 
     let skew = 0;
     const shared = new MemorySharedCache(() => service.now + skew);
     const join = () => service.client({ cache: { shared } });
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.validatePurchase(CODE);
-    await settle();
+    const given = await pairOf({ service, shared, join });
     skew = step;
     shared.rows.clear();
-    return { service, shared, one, two, join };
+    return given;
   }
 
   it.each<[string, number]>([
@@ -303,9 +291,7 @@ describe('a negative answer whose order is not after that of the positive one', 
     await settle();
     service.now += MINUTE;
     service.says = 'outage';
-    for (const each of [one, two]) {
-      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
-    }
+    await expectUnavailable(one, two);
   });
 
   it.each<[string, boolean]>([
@@ -324,16 +310,15 @@ describe('a negative answer whose order is not after that of the positive one', 
     const found = await two.validatePurchase(CODE).catch((error) => error.code);
     expect([null, 'service_unavailable']).toContain(found);
     service.now += MINUTE;
-    expect((await rejection(two.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectUnavailable(two);
   });
 
   it.each([
     ['the positive one arrives first', [0, 1]],
     ['the negative one arrives first', [1, 0]],
   ])('counts when both began at the same moment: %s', async (_name, order) => {
-    const { service, shared, join } = fleet();
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.getAccount({ fresh: true });
+    const given = await pairOf(fleet(), (each) => each.getAccount({ fresh: true }));
+    const { service, shared, one, two, join } = given;
     const { read } = MemorySharedCache.prototype;
     vi.spyOn(shared, 'read').mockImplementation(async (key) => ({
       ...(await read.call(shared, key)),
@@ -351,9 +336,7 @@ describe('a negative answer whose order is not after that of the positive one', 
     await settle();
     service.now += MINUTE;
     service.says = 'outage';
-    for (const each of [one, two, join()]) {
-      expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
-    }
+    await expectUnavailable(one, two, join());
   });
 });
 
@@ -426,30 +409,22 @@ describe('an api_key that comes slowly', () => {
 });
 
 describe('a process that receives no messages', () => {
-  /** Another process's way to the same shared cache, with a subscription that does not stand. */
-  const deafTo = (
-    shared: MemorySharedCache,
-    subscribe: NonNullable<SharedCache['subscribe']>,
-  ): SharedCache => ({
-    get: (...given) => shared.get(...given),
-    set: (...given) => shared.set(...given),
-    delete: (...given) => shared.delete(...given),
-    read: (...given) => shared.read(...given),
-    write: (...given) => shared.write(...given),
-    lock: (key) => shared.lock(key),
-    publish: (...given) => shared.publish(...given),
-    subscribe,
-  });
+  type Subscribe = NonNullable<SharedCache['subscribe']>;
+  const retrying: Subscribe = async (_onInvalidate, onListening) => {
+    onListening?.(false);
+    return async () => {};
+  };
 
-  const WAYS: [string, NonNullable<SharedCache['subscribe']>][] = [
+  /** A fleet, and a process of it whose subscription does not stand. */
+  function fleetWithDeaf(subscribe: Subscribe) {
+    const given = fleet();
+    const shared = linkTo(given.shared, { subscribe });
+    return { ...given, deaf: given.service.client({ cache: { shared } }) };
+  }
+
+  it.each<[string, Subscribe]>([
     ['the subscription is refused', () => Promise.reject(new Error('NOPERM'))],
-    [
-      'the subscription is tried again and again',
-      async (_onInvalidate, onListening) => {
-        onListening?.(false);
-        return async () => {};
-      },
-    ],
+    ['the subscription is tried again and again', retrying],
     [
       'the connection is lost',
       async (_onInvalidate, onListening) => {
@@ -458,11 +433,8 @@ describe('a process that receives no messages', () => {
         return async () => {};
       },
     ],
-  ];
-
-  it.each(WAYS)('looks into the shared cache first: %s', async (_name, subscribe) => {
-    const { service, shared, join } = fleet();
-    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+  ])('looks into the shared cache first: %s', async (_name, subscribe) => {
+    const { service, deaf, join } = fleetWithDeaf(subscribe);
     const one = join();
     for (const each of [deaf, one, deaf]) await each.validatePurchase(CODE);
     await settle();
@@ -482,9 +454,7 @@ describe('a process that receives no messages', () => {
   });
 
   it('serves its own answers while the shared cache cannot be asked at all', async () => {
-    const { service, shared, join } = fleet();
-    const [, [, subscribe]] = WAYS as [unknown, (typeof WAYS)[number]];
-    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    const { service, shared, deaf, join } = fleetWithDeaf(retrying);
     await deaf.validatePurchase(CODE);
     await join().validatePurchase(CODE);
     for (const method of ['read', 'write', 'lock', 'publish'] as const) shared.broken.add(method);
@@ -495,10 +465,8 @@ describe('a process that receives no messages', () => {
   });
 
   it('says of a cached repeat that it cost no request, while the shared cache cannot be asked', async () => {
-    const { service, shared } = fleet();
+    const { service, shared, deaf } = fleetWithDeaf(retrying);
     service.says = 'negative';
-    const [, [, subscribe]] = WAYS as [unknown, (typeof WAYS)[number]];
-    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
     const onShared = vi.fn();
     expect(await deaf.validatePurchase(CODE, { onShared })).toBeNull();
     expect(onShared).not.toHaveBeenCalled();
@@ -509,14 +477,12 @@ describe('a process that receives no messages', () => {
   });
 
   it('serves them again without a look once messages arrive', async () => {
-    const { service, shared } = fleet();
     let onListening: (isListening: boolean) => void = () => {};
-    const subscribe: NonNullable<SharedCache['subscribe']> = async (_onInvalidate, listening) => {
+    const { service, deaf } = fleetWithDeaf(async (_onInvalidate, listening) => {
       onListening = listening ?? onListening;
       onListening(false);
       return async () => {};
-    };
-    const deaf = service.client({ cache: { shared: deafTo(shared, subscribe) } });
+    });
     await deaf.validatePurchase(CODE);
     expect(deaf.peekPurchase(CODE)).toBeUndefined();
     onListening(true);
@@ -536,25 +502,15 @@ it.each([
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const { service, shared } = fleet();
-  let arrive = (): void => {};
-  const slow: SharedCache = {
-    get: (key) => shared.get(key),
-    set: (...given) => shared.set(...given),
-    delete: (key) => shared.delete(key),
-    lock: (key) => shared.lock(key),
-    subscribe: (listener) => shared.subscribe(listener),
-    publish: (key) => shared.publish(key),
-    write: (...given) => shared.write(...given),
+  const arrival = deferred();
+  let isHeld = false;
+  const slow = linkTo(shared, {
     read: async (key) => {
       const row = await shared.read(key);
-      if (isHeld && row.value !== undefined) await arrival;
+      if (isHeld && row.value !== undefined) await arrival.promise;
       return row;
     },
-  };
-  const arrival = new Promise<void>((resolve) => {
-    arrive = resolve;
   });
-  let isHeld = false;
   const reader = service.client({ cache: { shared: slow } });
   const other = service.client({ cache: { shared } });
   await reader.getAccount();
@@ -566,7 +522,7 @@ it.each([
   service.says = 'negative';
   await (n === 0 ? reader : other).invalidate();
   await settle();
-  arrive();
+  arrival.resolve();
   expect(await lookup).toBeNull();
   expect(await reader.validatePurchase(CODE)).toBeNull();
 });
@@ -608,9 +564,7 @@ it('a later negative answer counts also where an earlier one of this process can
 });
 
 it('an invalidation is known to its own process when the clock of the shared cache steps back', async () => {
-  const { service, shared, join } = fleet();
-  const [one, two] = [join(), join()];
-  for (const each of [one, two]) await each.getAccount();
+  const { service, shared, one, two } = await pairOf(fleet(), (each) => each.getAccount());
   await two.invalidate('another-purchase-code');
   service.now -= MINUTE;
   shared.broken.add('write');

@@ -4,6 +4,7 @@ import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { json, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
 
 // The format of entries is what processes of two releases share: it is tested with its own seal.
@@ -242,8 +243,7 @@ describe('the size of an entry', () => {
   it('is not shared where an unknown field is nested too deeply for JSON, and answers all the same', async () => {
     const { service, keyApi, write: kept } = fleet();
     const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
-    const bytes = Buffer.from(`{"item":{"id":7,"name":"x","media":{},"unknown":${deep}}}`);
-    service.override = () => ({ status: 200, headers: {}, bytes });
+    service.override = () => text(`{"item":{"id":7,"name":"x","media":{},"unknown":${deep}}}`);
     expect(await keyApi.getItem(7)).toMatchObject({ id: 7 });
     await settle();
     expect(kept).not.toHaveBeenCalled();
@@ -253,19 +253,15 @@ describe('the size of an entry', () => {
     const around = JSON.stringify({ id: 100, name: 'x', description: '', media: {} }).length;
     // Each is 1,023 characters of JSON and a comma: 512 of them are just as many as may be.
     const description = 'x'.repeat(1023 - around);
-    const items = Array.from({ length: 600 }, (_, i) => ({
-      id: 100 + i,
-      name: 'x',
-      description,
-      media: {},
-    }));
+    const itemOf = (id: number) => ({ id, name: 'x', description, media: {} });
+    const items = Array.from({ length: 600 }, (_, i) => itemOf(100 + i));
     const { service, keyApi, write: kept } = fleet();
     service.items = items.slice(0, 512);
     await keyApi.listItems();
     await settle();
     expect(kept).toHaveBeenCalledTimes(1);
-    service.override = () => ({ status: 200, headers: {}, bytes });
-    const bytes = Buffer.from(JSON.stringify({ items }));
+    const body = json({ items });
+    service.override = () => body;
     const write = vi.spyOn(JSON, 'stringify');
     await keyApi.listItems({ fresh: true });
     await settle();

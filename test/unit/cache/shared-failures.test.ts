@@ -1,6 +1,7 @@
 import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { SELF_LIMITED } from '../../../src/deadline.js';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { settle } from '../../support/key-api-service.js';
@@ -41,6 +42,16 @@ async function until(holds: () => boolean, atMost = 10_000): Promise<number> {
   return performance.now() - begun;
 }
 
+/** Milliseconds until a call has ended. */
+async function timeOf(call: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  call.then(end, end);
+  return until(() => isOver);
+}
+
 moveTimeByHand();
 
 describe('a shared cache that hangs', () => {
@@ -74,11 +85,8 @@ describe('a shared cache that hangs', () => {
     await one.validatePurchase(CODE);
     await settle();
     const hangs = fail(method, never);
-    let isDone = false;
-    const done = rejection(one.invalidate(code)).finally(() => {
-      isDone = true;
-    });
-    expect(await until(() => isDone)).toBeGreaterThanOrEqual(99);
+    const done = rejection(one.invalidate(code));
+    expect(await timeOf(done)).toBeGreaterThanOrEqual(99);
     expect((await done).code).toBe('store_unavailable');
     hangs.mockRestore();
     service.says = 'negative';
@@ -100,11 +108,8 @@ describe('a shared cache that hangs', () => {
     const { service, fail, join } = fleet();
     fail('read', never);
     service.says = 'silence';
-    let isOver = false;
-    const found = rejection(join({ timeout: 1000 }).validatePurchase(CODE)).finally(() => {
-      isOver = true;
-    });
-    expect(await until(() => isOver)).toBeLessThanOrEqual(1010);
+    const found = rejection(join({ timeout: 1000 }).validatePurchase(CODE));
+    expect(await timeOf(found)).toBeLessThanOrEqual(1010);
     expect((await found).code).toBe('service_unavailable');
   });
 
@@ -127,11 +132,8 @@ describe('a shared cache that hangs', () => {
     vi.spyOn(shared, 'subscribe').mockResolvedValue(end as never);
     const one = join();
     await one.validatePurchase(CODE);
-    let isClosed = false;
-    const closed = one.close().then(() => {
-      isClosed = true;
-    });
-    expect(await until(() => isClosed)).toBe(0);
+    const closed = one.close();
+    expect(await timeOf(closed)).toBe(0);
     await closed;
   });
 
@@ -367,12 +369,8 @@ describe('the lock of another process', () => {
     const { service, fail, join } = fleet();
     fail('lock', async () => undefined);
     service.says = 'silence';
-    let isOver = false;
-    const found = rejection(join({ timeout: 400 }).validatePurchase(CODE)).then((error) => {
-      isOver = true;
-      return error;
-    });
-    expect(await until(() => isOver)).toBeLessThanOrEqual(410);
+    const found = rejection(join({ timeout: 400 }).validatePurchase(CODE));
+    expect(await timeOf(found)).toBeLessThanOrEqual(410);
     expect((await found).code).toBe('service_unavailable');
   });
 });
@@ -410,18 +408,16 @@ describe('the own lock is released', () => {
   it('when the answer is there for the others, and not before', async () => {
     const { shared, join } = fleet();
     await join().getAccount();
-    let write: () => void = () => {};
-    const written = MemorySharedCache.prototype.write;
+    const turn = deferred();
+    const { write } = MemorySharedCache.prototype;
     vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
-      await new Promise<void>((resolve) => {
-        write = resolve;
-      });
-      return written.apply(shared, given);
+      await turn.promise;
+      return write.apply(shared, given);
     });
     const found = join().validatePurchase(CODE);
     await settle();
     expect(shared.locks.size).toBe(1);
-    write();
+    turn.resolve();
     await found;
     await settle();
     expect(shared.locks.size).toBe(0);

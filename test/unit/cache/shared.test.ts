@@ -4,7 +4,9 @@ import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
-import { fleet, HOUR, KINDS, MINUTE, OTHER, OTHER_KEY, SECOND } from './support.js';
+import { fleet, HOUR, KINDS, MINUTE, OTHER, OTHER_KEY, pairOf, SECOND } from './support.js';
+
+type Says = KeyApiService['says'];
 
 const SECRET = 'ours alone, and long enough for a secret';
 
@@ -27,27 +29,27 @@ describe('an answer of another process', () => {
   });
 
   // How old it is when another process looks, and what that process makes of it.
-  it.each<[string, number, KeyApiService['says'], string | null, CacheOptions?]>([
-    ['fresh until ttl', 5 * MINUTE - 1, 'negative', 'version 1'],
-    ['no longer fresh from ttl on', 5 * MINUTE, 'positive', 'version 2'],
-    ['stale in an outage', 24 * HOUR - 1, 'outage', 'version 1'],
-    ['too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
+  const LONG_TTL = { ttl: HOUR, staleIfError: 0 };
+  it.each<[Says, string, number, Says, string | null, CacheOptions?]>([
+    ['positive', 'fresh until ttl', 5 * MINUTE - 1, 'negative', 'version 1'],
+    ['positive', 'no longer fresh from ttl on', 5 * MINUTE, 'positive', 'version 2'],
+    ['positive', 'stale in an outage', 24 * HOUR - 1, 'outage', 'version 1'],
+    ['positive', 'too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
+    ['positive', 'fresh until a longer ttl', HOUR - 1, 'outage', 'version 1', LONG_TTL],
+    ['positive', 'of a host whose clock is ahead', -5 * MINUTE, 'negative', 'version 1'],
     [
-      'fresh until ttl, where that is longer',
-      HOUR - 1,
-      'outage',
-      'version 1',
-      { ttl: HOUR, staleIfError: 0 },
-    ],
-    ['of a host whose clock is five minutes ahead', -5 * MINUTE, 'negative', 'version 1'],
-    [
-      'of a host whose clock is five minutes ahead, in an outage',
+      'positive',
+      'of a host whose clock is ahead, in an outage',
       -5 * MINUTE,
       'outage',
       'version 1',
     ],
-  ])('a positive one: %s', async (_name, age, says, gets, cache = {}) => {
+    ['negative', 'fresh until invalidTtl', 30 * SECOND - 1, 'positive', null],
+    ['negative', 'over from invalidTtl on', 30 * SECOND, 'positive', 'version 2'],
+    ['negative', 'over, and not served in an outage', 30 * SECOND, 'outage', 'service_unavailable'],
+  ])('a %s one: %s', async (first, _name, age, says, gets, cache = {}) => {
     const { service, join } = fleet();
+    service.says = first;
     service.item = { ...item, version: 'version 1' };
     // The clock of the shared cache is right, whatever that of a process says.
     const skew = Math.min(age, 0);
@@ -63,25 +65,6 @@ describe('an answer of another process', () => {
         (error) => error.code,
       );
     expect(found).toBe(gets);
-  });
-
-  it.each<[string, number, KeyApiService['says'], boolean | string]>([
-    ['fresh until invalidTtl', 30 * SECOND - 1, 'positive', false],
-    ['over from invalidTtl on', 30 * SECOND, 'positive', true],
-    ['over, and not served in an outage', 30 * SECOND, 'outage', 'service_unavailable'],
-  ])('a negative one: %s', async (_name, age, says, gets) => {
-    const { service, join } = fleet();
-    service.says = 'negative';
-    await join().validatePurchase(CODE);
-    await settle();
-    service.now += age;
-    service.says = says;
-    const found = join().validatePurchase(CODE);
-    const isPositive = await found.then(
-      (value) => value !== null,
-      (error) => error.code,
-    );
-    expect(isPositive).toBe(gets);
   });
 
   it('is as old here as it is there', async () => {
@@ -269,20 +252,16 @@ describe('invalidate in one process', () => {
     ['one code', CODE, [undefined, OTHER]],
     ['everything', undefined, [undefined, undefined]],
   ])('%s: holds for all of them', async (_name, code, cached) => {
-    const { service, join } = fleet();
-    const processes = [join(), join()] as const;
-    for (const each of processes) {
-      await each.validatePurchase(CODE);
-      await each.validatePurchase(OTHER);
-      await settle();
-    }
+    const { service, one, two, join } = await pairOf(fleet(), (each) =>
+      Promise.all([CODE, OTHER].map((sold) => each.validatePurchase(sold))),
+    );
     service.says = 'negative';
-    await processes[0].invalidate(code);
-    for (const each of processes) {
+    await one.invalidate(code);
+    for (const each of [one, two]) {
       expect([...cachedBy([each]), ...cachedBy([each], OTHER)]).toEqual(cached);
     }
     // Neither does the shared cache have it any more.
-    expect(await processes[1].validatePurchase(CODE)).toBeNull();
+    expect(await two.validatePurchase(CODE)).toBeNull();
     expect(await join().validatePurchase(CODE)).toBeNull();
     expect((await join().validatePurchase(OTHER))?.purchase_code).toBe(cached[1]);
   });
@@ -293,14 +272,11 @@ describe('invalidate in one process', () => {
     ['this process, of everything', 0, undefined],
     ['another process, of everything', 1, undefined],
   ])('makes in-flight lookups ask again: by %s', async (_name, by, code) => {
-    const { service, join } = fleet();
-    const processes = [join(), join()];
-    for (const each of processes) await each.getItem(1);
-    await settle();
+    const { service, one, two, join } = await pairOf(fleet(), (each) => each.getItem(1));
     service.hold();
-    const call = processes[0]?.validatePurchase(CODE);
+    const call = one.validatePurchase(CODE);
     await settle();
-    await processes[by]?.invalidate(code);
+    await [one, two][by]?.invalidate(code);
     service.says = 'negative';
     await service.release();
     expect(await call).toBeNull();
@@ -320,9 +296,7 @@ describe('invalidate in one process', () => {
   });
 
   it('is about its own code only, also where that reads like something else', async () => {
-    const { join } = fleet();
-    const [one, two] = [join(), join()];
-    for (const each of [one, two]) await each.validatePurchase(CODE);
+    const { one, two } = await pairOf(fleet());
     for (const code of ['99999999999999', 'generation 99999999', `a ${CODE}`]) {
       await two.validatePurchase(code);
       await settle();
@@ -333,13 +307,11 @@ describe('invalidate in one process', () => {
   });
 
   it('forgets all spellings of a code', async () => {
-    const { service, join } = fleet();
-    const processes = [join(), join()];
-    for (const each of processes) await each.validatePurchase(CODE);
-    await processes[0]?.invalidate(CODE.toUpperCase());
-    expect(cachedBy(processes)).toEqual([undefined, undefined]);
+    const { service, one, two } = await pairOf(fleet());
+    await one.invalidate(CODE.toUpperCase());
+    expect(cachedBy([one, two])).toEqual([undefined, undefined]);
     service.says = 'negative';
-    expect(await processes[1]?.validatePurchase(CODE)).toBeNull();
+    expect(await two.validatePurchase(CODE)).toBeNull();
   });
 
   it('works across a rotated api_key, in a process that has only served hits since', async () => {

@@ -1,6 +1,7 @@
-import type { CacheOptions, KeyApi, KeyApiOptions } from 'marketgate';
-import { afterEach, beforeEach, vi } from 'vitest';
-import { KeyApiService } from '../../support/key-api-service.js';
+import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { rejection } from '../../support/errors.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
 
@@ -55,3 +56,34 @@ function fleetOn<T extends PlainSharedCache>(service: KeyApiService, shared: T) 
       service.client({ cache: { shared, ...cache }, ...options }),
   };
 }
+
+/** The fleet with two processes that have both asked: for the purchase, or for what is given. */
+export async function pairOf<F extends ReturnType<typeof plainFleet>>(
+  given: F,
+  ask: (keyApi: KeyApi) => Promise<unknown> = (keyApi) => keyApi.validatePurchase(CODE),
+) {
+  const [one, two] = [given.join(), given.join()];
+  for (const each of [one, two]) await ask(each);
+  await settle();
+  return { ...given, one, two };
+}
+
+/** None of the processes has an answer for the code, while the service cannot be asked. */
+export async function expectUnavailable(...processes: KeyApi[]): Promise<void> {
+  for (const each of processes) {
+    expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+  }
+}
+
+/** Another way to a shared cache, on which some methods are different. */
+export const linkTo = (shared: MemorySharedCache, others: Partial<SharedCache>): SharedCache => ({
+  get: (key) => shared.get(key),
+  set: (...given) => shared.set(...given),
+  delete: (key) => shared.delete(key),
+  read: (key) => shared.read(key),
+  write: (...given) => shared.write(...given),
+  lock: (key) => shared.lock(key),
+  publish: (key) => shared.publish(key),
+  subscribe: (listener) => shared.subscribe(listener),
+  ...others,
+});
