@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Deadline, later, NoAnswer, TimeLimit, within } from '../../../src/deadline.js';
+import { Deadline, later, limited, NoAnswer, TimeLimit, within } from '../../../src/deadline.js';
+import { deferred } from '../../support/deferred.js';
 
 const never = () => new Promise<never>(() => {});
 
@@ -80,14 +81,12 @@ describe('with a fake clock', () => {
     });
 
     it('tells the work that nobody waits any more; it may fail then', async () => {
-      let fail: (error: Error) => void = () => {};
+      const work = deferred();
       let call: Deadline | undefined;
       const outcome = expect(
         within(50, (deadline) => {
           call = deadline;
-          return new Promise<never>((_, reject) => {
-            fail = reject;
-          });
+          return work.promise;
         }),
       ).rejects.toBeInstanceOf(NoAnswer);
       expect(call?.ended).toBe(false);
@@ -95,7 +94,7 @@ describe('with a fake clock', () => {
       await outcome;
       expect(call?.ended).toBe(true);
       // Vitest fails the run for a rejection that nobody listens to.
-      fail(new Error('too late to matter'));
+      work.reject(new Error('too late to matter'));
     });
   });
 
@@ -110,25 +109,24 @@ describe('with a fake clock', () => {
 });
 
 it('a time limit refuses calls when too many are unanswered, until some are answered', async () => {
-  const limit = new TimeLimit(60_000);
-  const answers: (() => void)[] = [];
-  const slow = () => new Promise<void>((resolve) => answers.push(resolve));
-  const calls = Array.from({ length: 10_000 }, () => limit.run(slow));
-  await expect(limit.run(() => 'answer')).rejects.toBeInstanceOf(NoAnswer);
-  for (const answer of answers) answer();
+  const run = limited({}, 60_000);
+  const slow = deferred();
+  const calls = Array.from({ length: 10_000 }, () => run(() => slow.promise));
+  const onceMore = vi.fn(() => 'answer');
+  await expect(run(onceMore)).rejects.toEqual(
+    new NoAnswer('was not sent, because too many calls are unanswered'),
+  );
+  expect(onceMore).not.toHaveBeenCalled();
+  slow.resolve();
   await Promise.all(calls);
-  expect(await limit.run(() => 'answer')).toBe('answer');
+  expect(await run(onceMore)).toBe('answer');
 });
 
 it('an answer that arrived while the process was busy is not late', async () => {
   const { port1, port2 } = new MessageChannel();
-  const answer = within(
-    20,
-    () =>
-      new Promise<string>((resolve) => {
-        port1.once('message', resolve);
-      }),
-  );
+  const message = deferred<string>();
+  port1.once('message', message.resolve);
+  const answer = within(20, () => message.promise);
   port2.postMessage('answer');
   const end = performance.now() + 60;
   while (performance.now() < end);

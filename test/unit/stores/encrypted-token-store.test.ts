@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
+import { type AccessToken, EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { sealText } from '../../../src/cache/seal.js';
 import { hear } from '../../support/hear.js';
@@ -138,27 +138,20 @@ describe('a row that counts as none', () => {
     }
   });
 
-  it('is one that was made to last longer', async () => {
+  it.each<[string, (row: AccessToken) => unknown]>([
+    ['one that was made to last longer', (row) => ({ ...row, expiresAt: row.expiresAt + 1 })],
+    ['a token from before there was encryption', (row) => ({ ...row, value: SECRET })],
+    ['nothing', (row) => ({ ...row, value: ' ' })],
+    ['one of another version', (row) => ({ ...row, value: '1.AAAA' })],
+    ['a huge one', (row) => ({ ...row, value: 'x'.repeat(200_000) })],
+    [
+      'one of ours with another version in it',
+      (row) => ({ ...row, value: sealedOf({ v: 2, user: 'anna', ...tokenOf() }) }),
+    ],
+    ['what is no token at all', () => ({ value: 5 })],
+  ])('is %s', async (_what, change) => {
     const { inner, store, row } = await withToken();
-    inner.rows.set('anna', { ...row, expiresAt: row.expiresAt + 1 });
-    await expectUnreadable(store);
-  });
-
-  it.each([
-    ['a token from before there was encryption', SECRET],
-    ['nothing', ' '],
-    ['one of another version', '1.AAAA'],
-    ['a huge one', 'x'.repeat(200_000)],
-  ])('is %s', async (_what, value) => {
-    const { inner, store } = await withToken();
-    inner.rows.set('anna', { ...tokenOf(), value });
-    await expectUnreadable(store);
-  });
-
-  it('is one of ours with another version in it', async () => {
-    const { inner, store } = await withToken();
-    const content = { v: 2, user: 'anna', ...tokenOf() };
-    inner.rows.set('anna', { ...tokenOf(), value: sealedOf(content) });
+    inner.rows.set('anna', change(row) as AccessToken);
     await expectUnreadable(store);
   });
 
@@ -171,12 +164,6 @@ describe('a row that counts as none', () => {
     }
     inner.rows.set('anna', { ...tokenOf(), value: sealedOf(JSON.parse(content)) });
     expect(await store.get('anna')).toEqual(tokenOf());
-  });
-
-  it('is what is no token at all', async () => {
-    const { inner, store } = await withToken();
-    inner.rows.set('anna', { value: 5 } as never);
-    await expectUnreadable(store);
   });
 
   it('is not reported where there is nothing, nor one that is in order', async () => {

@@ -3,11 +3,15 @@ import { inspect } from 'node:util';
 import Keyv from 'keyv';
 import { type KeyvLike, KeyvTokenStore } from 'marketgate/keyv';
 import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { HOUR, NOW, SECRET, tokenOf } from './support.js';
 
 const clock = () => NOW;
+
+/** As much of a Keyv as is needed, with nothing in it. */
+const EMPTY = { get: async () => undefined, set: async () => true, delete: async () => true };
 
 /** An adapter like those on npm, whose calls can be made to fail. */
 class Adapter extends EventEmitter {
@@ -101,17 +105,13 @@ describe('a backend that is down', () => {
   }
 
   it('fails a delete that could not be looked after, although Keyv says only false', async () => {
-    const keyv = {
-      get: async () => '{}',
-      set: async () => true,
-      delete: async () => false,
-    };
+    const keyv = { ...EMPTY, get: async () => '{}', delete: async () => false };
     const error = await rejection(new KeyvTokenStore({ keyv, clock }).delete('anna'));
     expect(error.message).toContain('KeyvTokenStore.delete was refused by Keyv');
   });
 
   it('fails a set to which Keyv says false', async () => {
-    const keyv = { get: async () => undefined, set: async () => false, delete: async () => true };
+    const keyv = { ...EMPTY, set: async () => false };
     const error = await rejection(new KeyvTokenStore({ keyv, clock }).set('anna', tokenOf()));
     expect(error.message).toContain('KeyvTokenStore.set was refused by Keyv');
   });
@@ -180,21 +180,14 @@ describe("the app's own Keyv", () => {
     ['could not be left again', { on: vi.fn() }],
     ['cannot be listened to', { off: vi.fn() }],
   ])('is not needed as an emitter: its adapter %s', async (_what, store) => {
-    const methods = { get: async () => undefined, set: async () => true, delete: async () => true };
-    const keyv = { ...methods, store } as KeyvLike;
+    const keyv = { ...EMPTY, store } as KeyvLike;
     expect(await new KeyvTokenStore({ keyv, clock }).get('anna')).toBeUndefined();
   });
 
   it('is listened to for one call when another has ended, and no longer', async () => {
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const keyv = Object.assign(new EventEmitter(), {
-      get: async (key: string) => (key.endsWith('slow') ? ended : undefined),
-      set: async () => true,
-      delete: async () => true,
-    });
+    const ended = deferred();
+    const get = async (key: string) => (key.endsWith('slow') ? ended.promise : undefined);
+    const keyv = Object.assign(new EventEmitter(), EMPTY, { get });
     const store = new KeyvTokenStore({ keyv, clock });
     const slow = rejection(store.get('slow'));
     await store.get('quick');
@@ -202,14 +195,14 @@ describe("the app's own Keyv", () => {
     for (const name of ['SyntaxError', 'RangeError', 'TypeError']) {
       keyv.emit('error', Object.assign(new Error('x'), { name }));
     }
-    end();
+    ended.resolve();
     expect((await slow).message).toContain('KeyvTokenStore.get failed (RangeError)');
     expect(keyv.listenerCount('error')).toBe(0);
   });
 
   it('that cannot parse a row has none, also where SyntaxError is another class (jest)', async () => {
     const garbled = async (): Promise<never> => Promise.reject({ name: 'SyntaxError' });
-    const keyv = { get: garbled, set: async () => true, delete: async () => false };
+    const keyv = { ...EMPTY, get: garbled, delete: async () => false };
     const store = new KeyvTokenStore({ keyv, clock });
     const messages = hear('drift');
     expect(await store.get('anna')).toBeUndefined();
@@ -218,12 +211,9 @@ describe("the app's own Keyv", () => {
   });
 
   it('of version 6, which tells a failed read by an event only, is understood', async () => {
-    const keyv = Object.assign(new EventEmitter(), {
+    const keyv = Object.assign(new EventEmitter(), EMPTY, {
       throwOnEmptyListeners: true,
       getRaw: async () => void keyv.emit('error', new Error(SECRET)),
-      get: async () => undefined,
-      set: async () => true,
-      delete: async () => true,
     });
     keyv.on('error', () => {});
     const error = await rejection(new KeyvTokenStore({ keyv, clock }).get('anna'));
@@ -323,18 +313,17 @@ describe('options of KeyvTokenStore', () => {
     expect('claim' in new KeyvTokenStore({ keyv: new Keyv() })).toBe(false);
   });
 
-  const keyv = { get: async () => {}, set: async () => {}, delete: async () => {} };
   it.each<[string, unknown, string]>([
     ['none', undefined, 'option "keyv" must be a Keyv'],
     ['no keyv', {}, 'option "keyv" must be a Keyv'],
     ['a URL', { keyv: 'postgres://x' }, 'option "keyv" must be a Keyv'],
-    ['half a keyv', { keyv: { get: keyv.get, set: keyv.set } }, '"delete" is missing'],
+    ['half a keyv', { keyv: { ...EMPTY, delete: undefined } }, '"delete" is missing'],
     ['a Map', { keyv: new Map() }, 'option "keyv" must be a Keyv'],
-    ['a Keyv 5.4', { keyv: { ...keyv, throwOnErrors: false } }, 'option "keyv" is of a version'],
-    ['a prefix that is no text', { keyv, prefix: 5 }, 'option "prefix" must be'],
-    ['a blank prefix', { keyv, prefix: ' ' }, 'option "prefix" must be'],
-    ['a wrong clock', { keyv, clock: 7 }, 'option "clock"'],
-    ['a typing error', { keyv, prefx: 'x' }, 'unknown option "prefx"'],
+    ['a Keyv 5.4', { keyv: { ...EMPTY, throwOnErrors: false } }, 'option "keyv" is of a version'],
+    ['a prefix that is no text', { keyv: EMPTY, prefix: 5 }, 'option "prefix" must be'],
+    ['a blank prefix', { keyv: EMPTY, prefix: ' ' }, 'option "prefix" must be'],
+    ['a wrong clock', { keyv: EMPTY, clock: 7 }, 'option "clock"'],
+    ['a typing error', { keyv: EMPTY, prefx: 'x' }, 'unknown option "prefx"'],
   ])('that are wrong (%s) are a TypeError that says so', (_what, options, message) => {
     const make = () => new KeyvTokenStore(options as { keyv: KeyvLike });
     expect(make).toThrow(TypeError);
@@ -342,8 +331,7 @@ describe('options of KeyvTokenStore', () => {
   });
 
   it('take a Keyv 5.4 that is told to throw', () => {
-    expect(
-      () => new KeyvTokenStore({ keyv: { ...keyv, throwOnErrors: true } as KeyvLike }),
-    ).not.toThrow();
+    const keyv = { ...EMPTY, throwOnErrors: true } as KeyvLike;
+    expect(() => new KeyvTokenStore({ keyv })).not.toThrow();
   });
 });

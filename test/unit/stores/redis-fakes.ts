@@ -13,9 +13,14 @@ class FakeClient extends EventEmitter {
   ping = vi.fn(async (): Promise<unknown> => 'PONG');
   connect = vi.fn(async (): Promise<unknown> => undefined);
   disconnect = vi.fn(async (): Promise<unknown> => undefined);
-  duplicate = vi.fn((..._overrides: unknown[]): FakeClient => this.double);
-  /** What {@link duplicate} gives. */
-  declare double: FakeClient;
+  duplicate = vi.fn((..._overrides: unknown[]) => this.double);
+  #double: FakeClient | undefined;
+
+  /** What {@link duplicate} gives: another client of this kind. */
+  get double(): this {
+    this.#double ??= new (this.constructor as new () => FakeClient)();
+    return this.#double as this;
+  }
 
   /** As the package's options want it. */
   get asClient(): RedisClient {
@@ -31,6 +36,12 @@ export class FakeNodeRedis extends FakeClient {
   pTTL = vi.fn();
   withCommandOptions: ((options: object) => FakeNodeRedis) | undefined = vi.fn(() => this);
   destroy: (() => void) | undefined = vi.fn();
+
+  /** The connection is there again. */
+  comeBack(): void {
+    this.isReady = true;
+    this.emit('ready');
+  }
 }
 
 /** A client as of ioredis. */

@@ -1,22 +1,18 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { guessGate } from '../../../src/check/guess-gate.js';
 import { NoAnswer } from '../../../src/deadline.js';
 import { redisCommands } from '../../../src/stores/redis/clients.js';
 import { storeCall } from '../../../src/stores/store-guard.js';
+import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
 import { HOUR, NOW, tokenOf } from './support.js';
 
 const clock = () => NOW;
 const settle = (): Promise<void> => new Promise(setImmediate);
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
 
 describe('a failed call', () => {
   const cacheOf = (client: FakeNodeRedis) => new RedisCache({ client: client.asClient });
@@ -79,12 +75,9 @@ describe('a wrong argument', () => {
     ['RedisCache.subscribe: "onInvalidate" must be', () => cache.subscribe('x' as never)],
     ['RedisTokenStore.set: "token" must be', () => store.set('a', { value: '' } as never)],
   ])('is a TypeError: %s', async (message, call) => {
-    const error = await call().then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(TypeError);
-    expect((error as TypeError).message).toContain(message);
+    const called = call();
+    await expect(called).rejects.toThrow(TypeError);
+    await expect(called).rejects.toThrow(message);
   });
 });
 
@@ -196,18 +189,16 @@ describe('a connection to listen with', () => {
     ['ioredis', () => new FakeIoRedis()],
   ])('of %s: an error or its end means that it is lost', async (_library, make) => {
     for (const event of ['error', 'end']) {
-      const [client, double] = [make(), make()];
-      client.double = double;
+      const client = make();
       const { onLost } = await listenTo(client);
       expect(onLost).not.toHaveBeenCalled();
-      double.emit(event, new Error('away'));
+      client.double.emit(event, new Error('away'));
       expect(onLost).toHaveBeenCalled();
     }
   });
 
   it('of node-redis does not reconnect by itself, also where the client has no options', async () => {
     const client = new FakeNodeRedis();
-    client.double = new FakeNodeRedis();
     await listenTo(client);
     client.options = undefined;
     await listenTo(client);
@@ -219,8 +210,7 @@ describe('a connection to listen with', () => {
   });
 
   it('of ioredis does not reconnect by itself, and passes messages on', async () => {
-    const [client, double] = [new FakeIoRedis(), new FakeIoRedis()];
-    client.double = double;
+    const client = new FakeIoRedis();
     const { onMessage } = await listenTo(client);
     const [overrides] = client.duplicate.mock.calls[0] as [{ retryStrategy(): unknown }];
     expect(overrides).toMatchObject({
@@ -229,8 +219,8 @@ describe('a connection to listen with', () => {
       autoResubscribe: false,
     });
     expect(overrides.retryStrategy()).toBeNull();
-    double.emit('message', 'channel', 'said');
-    double.emit('message', 'channel');
+    client.double.emit('message', 'channel', 'said');
+    client.double.emit('message', 'channel');
     expect(onMessage.mock.calls).toEqual([['said'], ['']]);
   });
 
@@ -245,9 +235,8 @@ describe('a connection to listen with', () => {
       },
     ],
   ])('of node-redis is %s', async (_name, prepare) => {
-    const [client, double] = [new FakeNodeRedis(), new FakeNodeRedis()];
-    client.double = double;
-    const ended = prepare(double);
+    const client = new FakeNodeRedis();
+    const ended = prepare(client.double);
     const { listener } = await listenTo(client);
     listener.close();
     await settle();
@@ -256,7 +245,6 @@ describe('a connection to listen with', () => {
 
   it('is to one node of a cluster, any of them', async () => {
     const nodes = [new FakeIoRedis(), new FakeIoRedis(), new FakeIoRedis()];
-    for (const node of nodes) node.double = new FakeIoRedis();
     const cluster = Object.assign(new FakeIoRedis(), { nodes: () => nodes });
     for (const [random, expected] of [
       [0, 0],
@@ -272,7 +260,6 @@ describe('a connection to listen with', () => {
 
   it('is to one node of a cluster of node-redis, and to the master of a sentinel', async () => {
     const nodes = [new FakeNodeRedis(), new FakeNodeRedis(), new FakeNodeRedis()];
-    for (const node of nodes) node.double = new FakeNodeRedis();
     const cluster = Object.assign(new FakeNodeRedis(), {
       masters: nodes,
       nodeClient: async (node: FakeNodeRedis) => node,
@@ -321,8 +308,7 @@ describe('a client that is away', () => {
     const found = Promise.all([cache.get('a'), cache.get('b')]);
     // All who wait share one listener.
     expect(client.listenerCount('ready')).toBe(1);
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     expect(await found).toEqual(['there', 'there']);
     client.isReady = false;
     expect((await rejection(cache.get('a'))).message).toContain('the connection is lost');
@@ -336,8 +322,7 @@ describe('a client that is away', () => {
     const stored = store.set('anna', tokenOf());
     await settle();
     expect(client.set).not.toHaveBeenCalled();
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     await stored;
     expect(client.set).toHaveBeenCalledOnce();
   });
@@ -352,14 +337,12 @@ describe('a client that is away', () => {
       'was not sent, because the connection is lost',
     );
     // It was back, although nobody asked then.
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     client.isReady = false;
     await settle();
     const found = store.get('anna');
     await settle();
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     expect(await found).toBeUndefined();
   });
 
@@ -371,8 +354,7 @@ describe('a client that is away', () => {
     client.emit('ready');
     await settle();
     expect(client.listenerCount('ready')).toBe(1);
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     expect(await found).toBeUndefined();
   });
 
@@ -392,8 +374,7 @@ describe('a client that is away', () => {
     const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 5 });
     const error = await rejection(store.set('anna', tokenOf()));
     expect(error.message).toContain('did not answer within 5 ms');
-    client.isReady = true;
-    client.emit('ready');
+    client.comeBack();
     await settle();
     expect(client.set).not.toHaveBeenCalled();
   });
@@ -411,19 +392,18 @@ describe('a lock', () => {
 
   it('that was taken too late is given back at once, for nobody knows of it', async () => {
     const client = new FakeNodeRedis();
-    let reply = (_taken: string): void => {};
-    client.set.mockReturnValue(new Promise((resolve) => (reply = resolve)));
+    const reply = deferred<string>();
+    client.set.mockReturnValue(reply.promise);
     const cache = new RedisCache({ client: client.asClient, timeout: 5 });
     const error = await rejection(cache.lock('a', 5000));
     expect(error.message).toContain('RedisCache.lock did not answer within 5 ms');
-    reply('OK');
+    reply.resolve('OK');
     await settle();
     expect(client.eval).toHaveBeenCalledOnce();
   });
 });
 
 describe('a limit of guesses', () => {
-  const DRIFT = 'marketgate:drift';
   const limitOf = (...replies: unknown[]) => {
     const warnings = hearWarnings();
     const client = new FakeNodeRedis();
@@ -454,10 +434,7 @@ describe('a limit of guesses', () => {
     ['no numbers', [['x', 5]]],
     ['a count for the client, and nothing for all', [[3, 60_000], []]],
   ])('by a reply of %s it counts in the process, and says so', async (_name, replies) => {
-    const messages: unknown[] = [];
-    const listener = (message: unknown): void => void messages.push(message);
-    subscribe(DRIFT, listener);
-    onTestFinished(() => void unsubscribe(DRIFT, listener));
+    const messages = hear('drift');
     const { attempt, warnings, client } = limitOf(...replies);
     client.eval.mockResolvedValue(undefined);
     const attempts = [];
@@ -501,11 +478,11 @@ describe('a limit of guesses', () => {
 
   it('gives back what was taken too late, for nobody knows of it', async () => {
     const { client, limit } = limitOf();
-    let reply = (_counts: number[]): void => {};
-    client.eval.mockReturnValueOnce(new Promise((resolve) => (reply = resolve)));
+    const reply = deferred<number[]>();
+    client.eval.mockReturnValueOnce(reply.promise);
     const reservation = await limit.reserve('anna');
     expect(reservation).toMatchObject({ isAllowed: true });
-    reply([1, 60_000]);
+    reply.resolve([1, 60_000]);
     await settle();
     if (reservation.isAllowed) await reservation.refund();
     expect(client.eval).toHaveBeenCalledTimes(2);
