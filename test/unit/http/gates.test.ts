@@ -1,10 +1,11 @@
-import { KeyApi, LoginApi } from 'marketgate';
+import { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Breaker, type CallEnd, parseRetryAfter } from '../../../src/http/gates.js';
 import { rejection } from '../../support/errors.js';
 import { json, page, ServiceInMemory, type WireAnswer } from '../../support/service-in-memory.js';
 import { page as htmlPage, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, success } from '../../support/wire.js';
+import { serving } from '../clients/login-support.js';
 
 describe('a breaker', () => {
   function open() {
@@ -77,29 +78,15 @@ describe('a breaker', () => {
   });
 });
 
-it('pages and refusals are answers: they come at once, and say what is wrong', async () => {
-  const upstream = await startUpstream((_request, res) => htmlPage(res, 404));
-  const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
-  onTestFinished(() => keyApi.close());
-  for (let i = 0; i < 8; i++) {
-    expect((await rejection(keyApi.getAccount())).code).toBe('unexpected_response');
-  }
-  expect(upstream.requests).toHaveLength(8);
-});
-
 it('the login has a breaker of its own, which a clock that is set back does not keep open', async () => {
   let now = 1_800_000_000_000;
-  const upstream = await startUpstream((_request, res) => htmlPage(res, 500));
-  const loginApi = new LoginApi({
-    ...{ authUrl: upstream.url, appId: 'a', appSecret: 's', clock: () => now },
-  });
-  onTestFinished(() => loginApi.close());
+  const { loginApi, service } = serving(() => page(500), { clock: () => now });
   for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
   expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
-  expect(upstream.requests).toHaveLength(5);
+  expect(service.count()).toBe(5);
   now -= 365 * 24 * 3_600_000;
   await rejection(loginApi.exchange('k10'));
-  expect(upstream.requests).toHaveLength(6);
+  expect(service.count()).toBe(6);
 });
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -169,11 +156,6 @@ describe('a service that asks to be left alone', () => {
       expect((await keyApi.getAccount()).username).toBe('adanorth');
     },
   );
-
-  it.each([500, 503])('not by HTTP %d without the header: that is retried', async (status) => {
-    const { keyApi } = open(page(status));
-    expect((await keyApi.getAccount()).username).toBe('adanorth');
-  });
 
   // What has passed since is unknown, so the service is asked; it can ask to be left alone again.
   it.each([

@@ -17,12 +17,11 @@ beforeEach(() => {
 });
 afterEach(() => time.end());
 
-function serve({ schedule }: Plan): SimulatedService {
-  return new SimulatedService(
-    time.now,
-    (n) => schedule[Math.min(n, schedule.length - 1)] as Behaviour,
-  );
-}
+/** How the service behaves towards one request. */
+const behaviourOf = ({ schedule }: Plan, n: number): Behaviour =>
+  schedule[Math.min(n, schedule.length - 1)] as Behaviour;
+
+const serve = (given: Plan) => new SimulatedService(time.now, (n) => behaviourOf(given, n));
 
 const on = (dispatcher: SimulatedService, { retries, timeout }: Plan) =>
   ({ clock: time.now, dispatcher, retries, timeout }) as const;
@@ -74,9 +73,7 @@ describe('one call, whatever the service does', () => {
         const ended = await end(keyApiOn(service, given).validatePurchase(CODE));
         expect(ended.took).toBeLessThanOrEqual(given.timeout);
         expect(service.count(VALIDATION)).toBeLessThanOrEqual(given.retries + 1);
-        const answers = service.requests.map(
-          (_request, n) => given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
-        );
+        const answers = service.requests.map((_request, n) => behaviourOf(given, n).answer);
         if (ended.value === null) expect(answers).toContain('negative');
         else if (ended.value !== undefined) expect(answers.at(-1)).toBe('positive');
         else expect(ended.code).toBeDefined();
@@ -107,12 +104,9 @@ describe('one call, whatever the service does', () => {
         const { value } = await end(keyApiOn(service, given).validatePurchase(CODE));
         if (value !== null) return;
         nulls++;
-        const said = service.requests.map(({ path }, n) => ({
-          path,
-          answer: given.schedule[Math.min(n, given.schedule.length - 1)]?.answer,
-        }));
-        expect(said).toContainEqual({ path: VALIDATION, answer: 'negative' });
-        expect(said.at(-1)).toEqual({ path: ACCOUNT, answer: 'positive' });
+        const said = service.requests.map(({ path }, n) => [path, behaviourOf(given, n).answer]);
+        expect(said).toContainEqual([VALIDATION, 'negative']);
+        expect(said.at(-1)).toEqual([ACCOUNT, 'positive']);
       }),
       RUNS,
     );
@@ -127,8 +121,7 @@ describe('one call, whatever the service does', () => {
         expect(code).toBe('service_unavailable');
         for (let n = 1; n < service.requests.length; n++) {
           const [before = 0, after = 0] = [service.times[n - 1], service.times[n]];
-          const answered = given.schedule[Math.min(n - 1, given.schedule.length - 1)]?.after ?? 0;
-          const waited = after - before - answered;
+          const waited = after - before - behaviourOf(given, n - 1).after;
           const longest = Math.min(100 * 2 ** (n - 1), 2000);
           // A timer is a whole number of milliseconds.
           expect(waited).toBeGreaterThanOrEqual(Math.floor(longest / 2));
@@ -146,7 +139,7 @@ describe('one call, whatever the service does', () => {
         const { took } = await end(keyApiOn(service, given).getAccount());
         const last = service.requests.length - 1;
         const lastSent = (service.times[last] ?? 0) - (service.times[0] ?? 0);
-        const { after = 0 } = given.schedule[Math.min(last, given.schedule.length - 1)] ?? {};
+        const { after } = behaviourOf(given, last);
         // A timer takes a millisecond at least.
         expect(took).toBeLessThanOrEqual(Math.min(lastSent + Math.max(after, 1), given.timeout));
       }),
@@ -195,15 +188,11 @@ describe('one call, whatever the service does', () => {
         const service = serve(given);
         const leaving = new AbortController();
         const begun = time.now();
-        const call = keyApiOn(service, given)
-          .getAccount({ signal: leaving.signal })
-          .then(
-            () => time.now(),
-            () => time.now(),
-          );
+        const call = keyApiOn(service, given).getAccount({ signal: leaving.signal });
+        const ended = call.then(time.now, time.now);
         await time.pass(after);
         leaving.abort();
-        expect((await time.until(call)) - begun).toBeLessThanOrEqual(after);
+        expect((await time.until(ended)) - begun).toBeLessThanOrEqual(after);
         await expectSilence(service);
       }),
       RUNS,

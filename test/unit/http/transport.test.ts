@@ -40,6 +40,8 @@ function client(baseUrl: string, options: object = {}): KeyApi {
   return keyApi;
 }
 
+const eventually = (check: () => void) => vi.waitFor(check, { interval: 2, timeout: 40_000 });
+
 const answered: Answerer = (_request, res) => json(res, success({ data: account }));
 
 describe.each(WAYS)('through %s', (way, options) => {
@@ -181,14 +183,11 @@ describe.each(WAYS)('through %s', (way, options) => {
     const leaving = new AbortController();
     const keyApi = open(upstream.url);
     const call = keyApi.getAccount({ signal: leaving.signal });
-    await vi.waitFor(() => expect(upstream.requests).toHaveLength(1), {
-      interval: 2,
-      timeout: 40_000,
-    });
+    await eventually(() => expect(upstream.requests).toHaveLength(1));
     const reason = new Error('the visitor left');
     leaving.abort(reason);
     await expect(call).rejects.toBe(reason);
-    await vi.waitFor(() => expect(closed).toHaveBeenCalled(), { interval: 2, timeout: 40_000 });
+    await eventually(() => expect(closed).toHaveBeenCalled());
     await expect(keyApi.getAccount({ signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
     expect(upstream.requests).toHaveLength(1);
   });
@@ -207,15 +206,9 @@ describe.each(WAYS)('through %s', (way, options) => {
       loginApi.exchange('auth-key-1'),
       loginApi.getUser('a-token'),
     ].map(rejection);
-    await vi.waitFor(() => expect(upstream.requests).toHaveLength(4), {
-      interval: 2,
-      timeout: 40_000,
-    });
+    await eventually(() => expect(upstream.requests).toHaveLength(4));
     await Promise.all([keyApi.close(), keyApi.close(), loginApi.close()]);
-    await vi.waitFor(() => expect(closed).toHaveBeenCalledTimes(4), {
-      interval: 2,
-      timeout: 40_000,
-    });
+    await eventually(() => expect(closed).toHaveBeenCalledTimes(4));
     const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
     for (const call of [...calls, ...later]) {
       expect(await call).toMatchObject({

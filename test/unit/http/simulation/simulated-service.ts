@@ -1,3 +1,5 @@
+import { KEY_ENDPOINTS } from '../../../oracle/key-api-rows.js';
+import { LOGIN_ENDPOINTS } from '../../../oracle/login-api-rows.js';
 import {
   json,
   page,
@@ -5,8 +7,9 @@ import {
   reset,
   ServiceInMemory,
   type ServiceRequest,
+  text,
 } from '../../../support/service-in-memory.js';
-import { account, CODE, purchase, refusal, success } from '../../../support/wire.js';
+import { CODE, refusal } from '../../../support/wire.js';
 
 /** How the service behaves towards one request. */
 export interface Behaviour {
@@ -21,27 +24,17 @@ export interface Behaviour {
   readonly retryAfter?: number;
 }
 
-/** The documented words of a positive and of a negative answer, by path. */
-const WORDS: Readonly<
-  Record<string, { positive: object; negative: [body: object, status: number] }>
-> = {
-  '/api/account/details': {
-    positive: success({ data: account }),
-    negative: [refusal('Invalid request'), 401],
-  },
-  '/api/purchases/validation': {
-    positive: success({ data: { purchase } }),
-    negative: [refusal('Invalid purchase code'), 404],
-  },
-  '/api/authorize': {
-    positive: { access_token: 'a-token' },
-    negative: [{ error: true, message: 'Bad Request, invalid auth_key' }, 200],
-  },
-  '/api/get_user_info': {
-    positive: { user_info: { user_id: '77', user_name: 'mira', user_email: 'mira@example.test' } },
-    negative: [{ error: true, message: 'Bad Request, expired access_token' }, 200],
-  },
-};
+/** The documented positive and negative answers. */
+const ENDPOINTS = [
+  ...Object.values(KEY_ENDPOINTS).map((each) => ({
+    ...each,
+    negative: json(refusal(each.no), 404),
+  })),
+  ...Object.values(LOGIN_ENDPOINTS).map((each) => ({
+    ...each,
+    negative: json({ error: true, message: 'Bad Request' }),
+  })),
+];
 
 /** The service in memory, with answers that take simulated time: an hour of an outage takes a second. */
 export class SimulatedService extends ServiceInMemory {
@@ -73,10 +66,10 @@ function replyTo(
   if (answer === 'reset') return reset();
   if (answer === '500') return page(500);
   if (answer === '429') return page(429, { 'retry-after': String(retryAfter) });
-  const words = WORDS[request.path];
-  if (words === undefined || answer === 'page') return page();
-  if (answer === 'negative') return json(...words.negative);
+  const endpoint = ENDPOINTS.find(({ path }) => path === request.path);
+  if (endpoint === undefined || answer === 'page') return page();
+  if (answer === 'negative') return endpoint.negative;
   // A purchase is that of the code that was sent.
   const sent = request.parameter('purchase_code') ?? CODE;
-  return json(JSON.parse(JSON.stringify(words.positive).replace(CODE, sent)));
+  return text(JSON.stringify(endpoint.payload).replace(CODE, sent));
 }
