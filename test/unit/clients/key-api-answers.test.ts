@@ -124,9 +124,9 @@ describe('an answer to another question', () => {
   });
 });
 
-describe('an item or a user whose id is beyond what JSON numbers can hold', () => {
+describe('an item whose id cannot be read, or is beyond what JSON numbers can hold', () => {
   // As text, because JSON.stringify would write other digits.
-  it.each(['9007199254740992', '9007199254740993', '1e999', '-1e999', '1042.00001', 'true', '{}'])(
+  it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
     'is unexpected_response, and not another one: %s',
     async (id) => {
       const service = new KeyApiService();
@@ -135,31 +135,12 @@ describe('an item or a user whose id is beyond what JSON numbers can hold', () =
       const error = await rejection(service.client().validatePurchase(CODE));
       expect(error.code).toBe('unexpected_response');
       expect(error.message).toContain('data.purchase.item.id: ');
+      expect(error.message).not.toContain(id.replaceAll('"', ''));
     },
   );
 });
 
 describe('the error', () => {
-  it('names the field that is not as documented, and not its value', async () => {
-    const service = new KeyApiService();
-    service.item = { ...item, id: 'seven' };
-    const error = await rejection(service.client().validatePurchase(CODE));
-    expect(error.message).toContain('data.purchase.item.id');
-    expect(error.message).not.toContain('seven');
-  });
-
-  it('says that there was text ahead of the JSON, and not which', async () => {
-    const service = new KeyApiService();
-    service.override = () => ({
-      status: 200,
-      headers: {},
-      bytes: Buffer.from(`Warning: mysql_connect(root)\n${JSON.stringify({ data: { purchase } })}`),
-    });
-    const error = await rejection(service.client().validatePurchase(CODE));
-    expect(error.message).toContain('text ahead of the JSON');
-    expect(everythingOf(error)).not.toContain('mysql');
-  });
-
   it('of a refusal carries its sentence', async () => {
     const service = new KeyApiService();
     service.override = () => json(refusal(`nothing for ${KEY} here`), 400);

@@ -15,7 +15,6 @@ const giveUser: Answerer = () => json({ user_info: userInfo });
 describe('options of LoginApi', () => {
   it.each<[string, object]>([
     ['authUrl', { authUrl: 'nowhere' }],
-    ['authUrl', { authUrl: 'http://market.example' }],
     ['appId', { appId: '' }],
     ['appId', { appId: 7 }],
     ['appSecret', { appSecret: undefined }],
@@ -155,23 +154,16 @@ describe('getUser', () => {
   });
 
   // As text, because JSON.stringify would write other digits.
-  it.each([
-    '9007199254740992',
-    '9007199254740993',
-    '1e999',
-    '1.5',
-    'true',
-    'false',
-    '{}',
-    '[77]',
-    'null',
-  ])('takes no user_id of %s for somebody', async (id) => {
-    const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
-    const { loginApi } = serving(() => text(sent));
-    const error = await rejection(loginApi.getUser(TOKEN));
-    expect(error.code).toBe('unexpected_response');
-    expect(error.message).toContain('user_info.user_id: ');
-  });
+  it.each(['9007199254740993', '1e999', '-1e999'])(
+    'takes no user_id of %s for somebody',
+    async (id) => {
+      const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
+      const { loginApi } = serving(() => text(sent));
+      const error = await rejection(loginApi.getUser(TOKEN));
+      expect(error.code).toBe('unexpected_response');
+      expect(error.message).toContain('user_info.user_id: ');
+    },
+  );
 });
 
 describe('an error', () => {
