@@ -1,6 +1,7 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
+import { deferred } from '../../support/deferred.js';
 
 /** Lets all promises go on that wait for nothing else. */
 const settle = () => new Promise(setImmediate);
@@ -29,12 +30,7 @@ function gateOf(reserve: GuessLimit['reserve']) {
 
 /** A question that is answered when the test says so. */
 function question<T = string | null>() {
-  let answer = (_value: T): void => {};
-  let fail = (_error: unknown): void => {};
-  const promise = new Promise<T>((resolve, reject) => {
-    answer = resolve;
-    fail = reject;
-  });
+  const { promise, resolve: answer, reject: fail } = deferred<T>();
   return { validate: vi.fn(() => promise), answer, fail };
 }
 const questions = (count: number) => Array.from({ length: count }, () => question());

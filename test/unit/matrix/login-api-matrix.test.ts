@@ -85,21 +85,11 @@ async function tryCase(each: LoginApiCase, setting: Setting, mine: Belongings): 
   }
 }
 
-const INITIAL: Setting = Object.fromEntries(
-  Object.entries(LOGIN_API_SWITCHES).map(([name, [first = false]]) => [name, first]),
-);
-
 describe('the login API with every pair of switches', () => {
   it.each(settingsOf(LOGIN_API_SWITCHES, 'nulls'))('%s', async (_name, setting) => {
     // First what was there before an outage began.
-    const { htmlOutage, warnings, vanishedUser, nulls } = INITIAL;
-    turn(world.sandbox.dialect, {
-      ...setting,
-      htmlOutage,
-      warnings,
-      vanishedUser,
-      nulls,
-    } as Setting);
+    const before = { htmlOutage: false, warnings: false, vanishedUser: false, nulls: false };
+    turn(world.sandbox.dialect, { ...setting, ...before });
     const mine = await makeBelongings(world);
     turn(world.sandbox.dialect, setting);
     expect.soft(world.client().loginUrl()).toBe(world.url);
