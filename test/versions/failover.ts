@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { FAILOVERS } from './axes.js';
 import { type Matrix, makeProject, type Outcome, versionOf } from './project.js';
-import { startCluster, startSentinels } from './redis-topologies.js';
+import { type Mark, startCluster, startSentinels } from './redis-topologies.js';
 import type { Table } from './results.js';
 
 const PROCESSES = 3;
@@ -129,7 +129,7 @@ async function failover(project: string, kind: string, topology: keyof typeof TO
         return seen;
       }),
     );
-    return { ended, ...summaryOf(all, stale) };
+    return { ended, ...summaryOf(all, stale), times: timesOf(all, servers.marks) };
   } finally {
     isOver = true;
     for (const child of children) child.kill('SIGKILL');
@@ -170,4 +170,15 @@ function summaryOf(all: readonly Seen[], [from, to]: readonly [number, number]) 
     twice: twice.filter((times) => !times.some(isLate)).length,
     twiceLate: twice.filter((times) => times.some(isLate)).length,
   };
+}
+
+/** Where what is lost lies among what happened, in milliseconds since the first of it. */
+function timesOf(all: readonly Seen[], marks: readonly Mark[]): string[] {
+  const lost = all.flatMap((seen) => [
+    ...seen.lost.map((at): Mark => [at, 'a lost token']),
+    ...seen.freed.map((at): Mark => [at, 'a lost holder']),
+  ]);
+  const times = [...marks, ...lost].sort(([one], [other]) => one - other);
+  const begin = times[0]?.[0] ?? 0;
+  return times.map(([at, what]) => `${at - begin} ${what}`);
 }

@@ -66,8 +66,14 @@ class Server {
   }
 }
 
+export type Mark = readonly [at: number, what: string];
+
 /** Servers of Redis that take over for each other: of a cluster, or data servers with sentinels. */
 class Topology {
+  /** What happened, and when: also failovers that nobody caused, as on a machine that stood still for a second. */
+  readonly marks: Mark[] = [];
+  #sentinel: Redis | undefined;
+
   constructor(
     readonly folder: string,
     readonly servers: Server[],
@@ -82,6 +88,7 @@ class Topology {
   /** Ends a master for good, and waits until another server is one. */
   async kill(): Promise<void> {
     const [master, replicas] = await this.#roles();
+    this.#mark(`kill ${master.port}`);
     await master.end();
     await this.#oneOf(replicas);
     this.servers.splice(this.servers.indexOf(master), 1);
@@ -93,18 +100,35 @@ class Topology {
    */
   async freeze(): Promise<readonly [from: number, to: number]> {
     const [master, replicas] = await this.#roles();
+    this.#mark(`freeze ${master.port}`);
     master.signal('SIGSTOP');
     await this.#oneOf(replicas);
     await sleep(FROZEN);
-    const from = Date.now();
+    const from = this.#mark(`${master.port} goes on`);
     master.signal('SIGCONT');
     while (!(await master.is('slave'))) await sleep(50);
-    return [from, Date.now()];
+    return [from, this.#mark(`${master.port} is a replica`)];
+  }
+
+  /** Notes what a sentinel says. */
+  async listen(): Promise<void> {
+    const sentinel = new Redis(this.others[0]?.port as number);
+    sentinel.on('pmessage', (_pattern, channel, message) => this.#mark(`${channel} ${message}`));
+    sentinel.on('error', () => {});
+    await sentinel.psubscribe('*');
+    this.#sentinel = sentinel;
   }
 
   async stop(): Promise<void> {
+    this.#sentinel?.disconnect();
     await Promise.all([...this.servers, ...this.others].map((server) => server.end()));
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #mark(what: string): number {
+    const at = Date.now();
+    this.marks.push([at, what]);
+    return at;
   }
 
   /** A master that has a replica which is in step with it, and all replicas. */
@@ -157,7 +181,9 @@ export async function startSentinels(): Promise<Topology> {
     const include = ['--include', own, '--sentinel'];
     sentinels.push(await Server.start(folder, port, include));
   }
-  return new Topology(folder, servers, sentinels);
+  const topology = new Topology(folder, servers, sentinels);
+  await topology.listen();
+  return topology;
 }
 
 /** Three masters with a replica each. */
