@@ -44,6 +44,12 @@ class StuckResponse extends Writable {
   override _write(): void {}
 }
 
+/** Stops the time that passes between two events. */
+function useFakeTimeouts(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 describe('live events of the console', () => {
   it('follow a request when it comes in and when it is answered', async ({ running }) => {
     const { response, next } = await open(running.baseUrl);
@@ -65,6 +71,7 @@ describe('live events of the console', () => {
   it('follow every kind of change', async ({ running }) => {
     const { sandbox } = running;
     const { next } = await open(running.baseUrl);
+    useFakeTimeouts();
     for (const change of [
       () => Object.assign(sandbox.faults, { bom: true }),
       () => sandbox.faults.clear(),
@@ -81,6 +88,7 @@ describe('live events of the console', () => {
       () => sandbox.clearRequests(),
     ]) {
       change();
+      vi.advanceTimersByTime(100);
       expect(await next()).toBe('event: changed');
     }
   });
@@ -93,8 +101,7 @@ describe('live events of the console', () => {
   });
 
   it('a burst is one event; one that does not read is cut off, which leaves nothing behind', () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    useFakeTimeouts();
     const live = new LiveEvents();
     const [stuck, reader] = [new StuckResponse(), new StuckResponse()];
     const write = vi.spyOn(reader, 'write').mockReturnValue(true);
