@@ -3,53 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 type EndListener = (reason: unknown) => void;
 
 /**
- * The time limit of one call, with everything that it waits for. It ends by time or by the caller's
- * `AbortSignal`, whichever comes first.
- *
- * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
+ * Something that ends once, for a reason. It does for this package's own calls what an `AbortSignal` does, which
+ * costs as much as the rest of a lookup.
  */
-export class Deadline {
+export class Ending {
   ended = false;
-  /** Why it ended: what the call rejects with. */
+  /** Why it ended. */
   reason: unknown;
-  /** Whether the caller's signal ended it, which says nothing about the service. */
-  isAborted = false;
-  readonly #endsAt: number;
-  readonly #timer: NodeJS.Timeout;
-  readonly #stopListening: (() => void) | undefined;
-  readonly #open: Set<Deadline> | undefined;
   readonly #listeners = new Set<EndListener>();
 
-  /**
-   * @param exceeded makes the error that the call rejects with when its time has elapsed.
-   * @param open contains the deadline until it ends or is disposed of.
-   */
-  constructor(
-    milliseconds: number,
-    exceeded: () => unknown,
-    signal?: AbortSignal,
-    open?: Set<Deadline>,
-  ) {
-    this.#open = open;
-    open?.add(this);
-    this.#endsAt = performance.now() + milliseconds;
-    // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
-    // a response that arrived in time is read before the call ends.
-    this.#timer = setTimeout(setImmediate, milliseconds, () => this.end(exceeded()));
-    if (signal === undefined) return;
-    const abort = (): void => {
-      this.isAborted = !this.ended;
-      this.end(signal.reason);
-    };
-    if (signal.aborted) abort();
-    else this.#stopListening = onAbort(signal, abort);
-  }
-
-  get remaining(): number {
-    return this.ended ? 0 : Math.max(0, this.#endsAt - performance.now());
-  }
-
-  /** Calls `listener` when the deadline ends; at once if it has ended. */
+  /** Calls `listener` when it ends; at once if it has ended. */
   listen(listener: EndListener): void {
     if (this.ended) listener(this.reason);
     else this.#listeners.add(listener);
@@ -57,6 +20,71 @@ export class Deadline {
 
   unlisten(listener: EndListener): void {
     this.#listeners.delete(listener);
+  }
+
+  /** The same for a function of the public API. */
+  toSignal(): AbortSignal {
+    const controller = new AbortController();
+    this.listen((reason) => controller.abort(reason));
+    return controller.signal;
+  }
+
+  end(reason: unknown): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.reason = reason;
+    const listeners = [...this.#listeners];
+    this.dispose();
+    for (const listener of listeners) listener(reason);
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+/**
+ * The time limit of one call, with everything that it waits for. It ends by time or by its caller, whichever
+ * comes first; the reason is what the call rejects with.
+ *
+ * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
+ */
+export class Deadline extends Ending {
+  /** Whether the caller ended it, which says nothing about the service. */
+  isAborted = false;
+  readonly #endsAt: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #stopListening: (() => void) | undefined;
+  readonly #open: Set<Deadline> | undefined;
+
+  /**
+   * @param exceeded makes the error that the call rejects with when its time has elapsed.
+   * @param caller ends the call early.
+   * @param open contains the deadline until it ends or is disposed of.
+   */
+  constructor(
+    milliseconds: number,
+    exceeded: () => unknown,
+    caller?: AbortSignal | Ending,
+    open?: Set<Deadline>,
+  ) {
+    super();
+    this.#open = open;
+    open?.add(this);
+    this.#endsAt = performance.now() + milliseconds;
+    // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
+    // a response that arrived in time is read before the call ends.
+    this.#timer = setTimeout(setImmediate, milliseconds, () => this.end(exceeded()));
+    if (caller === undefined) return;
+    const abort = (): void => {
+      this.isAborted = !this.ended;
+      this.end(caller.reason);
+    };
+    this.#stopListening = onAbort(caller, abort);
+  }
+
+  get remaining(): number {
+    return this.ended ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
   /** Waits for `promise` until the deadline ends. The promise itself goes on. */
@@ -81,21 +109,12 @@ export class Deadline {
     if (this.ended) throw this.reason;
   }
 
-  end(reason: unknown): void {
-    if (this.ended) return;
-    this.ended = true;
-    this.reason = reason;
-    const listeners = [...this.#listeners];
-    this.dispose();
-    for (const listener of listeners) listener(reason);
-  }
-
   /** Must be called when the call has ended; otherwise the timer keeps the process alive. */
-  dispose(): void {
+  override dispose(): void {
     clearTimeout(this.#timer);
     this.#stopListening?.();
     this.#open?.delete(this);
-    this.#listeners.clear();
+    super.dispose();
   }
 }
 
@@ -171,11 +190,19 @@ export function later(milliseconds: number, task: () => void): () => void {
 const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => void }>();
 
 /**
- * Calls `listener` when the signal is aborted. Listeners of the same signal share one event listener,
+ * Calls `listener` when the signal is aborted, or at once if it has been. Listeners of the same signal share one event listener,
  * because Node.js warns about more than ten. It is removed with the last of them.
  * @returns a function that stops listening.
  */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+export function onAbort(signal: AbortSignal | Ending, listener: () => void): () => void {
+  if (signal instanceof Ending) {
+    signal.listen(listener);
+    return () => signal.unlisten(listener);
+  }
+  if (signal.aborted) {
+    listener();
+    return () => {};
+  }
   let entry = waiting.get(signal);
   if (entry === undefined) {
     const all = new Set<() => void>();

@@ -312,7 +312,7 @@ export class Cache<T extends object> {
       return own;
     }
     try {
-      lookup.signal.throwIfAborted();
+      if (lookup.isAborted) throw lookup.ending.reason;
       return await this.#askService(lookup, performance.now() - begun, order);
     } finally {
       release();
@@ -326,7 +326,7 @@ export class Cache<T extends object> {
     order: number | undefined,
   ): Promise<Answer<T> | undefined> {
     const { request, clock, freeze, shared } = this.#parts;
-    const { key, signal } = lookup;
+    const { key } = lookup;
     lookup.source = 'service';
     const at = clock();
     lookup.requestNumber = ++this.#requests;
@@ -334,7 +334,7 @@ export class Cache<T extends object> {
     // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
     let refusal: unknown;
-    const how = { signal, isInvalidating: known !== undefined, elapsed };
+    const how = { signal: lookup.ending, isInvalidating: known !== undefined, elapsed };
     const value = await request(variant, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
       refusal = error;

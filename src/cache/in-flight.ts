@@ -1,4 +1,4 @@
-import { onAbort } from '../deadline.js';
+import { Ending, onAbort } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 
 /**
@@ -6,8 +6,8 @@ import type { LookupMessage } from '../diagnostics.js';
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  /** Made when its signal is needed, because it costs more than the rest of a lookup. */
-  #controller: AbortController | undefined;
+  /** Ends the request, when the last caller has left. */
+  readonly ending = new Ending();
   readonly #answer: Promise<T>;
   #callers = 0;
   /** Whether a caller without a signal waits: it cannot leave. */
@@ -21,14 +21,8 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
-  /** Aborted when the last caller has left. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
-  }
-
   get isAborted(): boolean {
-    return this.#controller?.signal.aborted === true;
+    return this.ending.ended;
   }
 
   join(signal: AbortSignal | undefined): Promise<T> {
@@ -49,8 +43,7 @@ export class InFlight<T> {
 
   /** Ends the request, for all its callers. */
   abort(reason: unknown): void {
-    this.#controller ??= new AbortController();
-    this.#controller.abort(reason);
+    this.ending.end(reason);
   }
 }
 
@@ -78,7 +71,7 @@ export class Lookup<T> extends InFlight<T> {
 
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: AbortSignal;
+  readonly signal: Ending;
   /** Whether a negative answer would invalidate a positive one. */
   readonly isInvalidating: boolean;
   /** Milliseconds of the call that have elapsed. */

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { type CallOptions, InFlight } from '../cache/in-flight.js';
+import type { Ending } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
@@ -72,7 +73,7 @@ class Attempts {
     const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
     if (current !== undefined && !current.isAborted) return current.join(signal);
     const attempt: InFlight<T | null> = new InFlight(
-      ({ signal: allLeft }) => this.#run(reserve, client, key, validate, allLeft),
+      ({ ending }) => this.#run(reserve, client, key, validate, ending),
       () => {
         if (this.#inFlight.get(key) === attempt) this.#inFlight.delete(key);
       },
@@ -81,29 +82,29 @@ class Attempts {
     return attempt.join(signal);
   }
 
-  /** @param signal is aborted when the last caller has left. */
+  /** @param ending ends when the last caller has left. */
   async #run<T>(
     reserve: Reserve,
     client: string,
     key: string,
     validate: Validate<T>,
-    signal: AbortSignal,
+    ending: Ending,
   ): Promise<T | null> {
     const reserved = await this.#reserve(reserve, client, key);
     let isCounted = false;
     let isShared = false;
     try {
-      signal.throwIfAborted();
+      if (ending.ended) throw ending.reason;
       const onShared = (): void => {
         isShared = true;
       };
       reserved.isAsked = true;
-      const answer = await validate({ signal, onShared });
+      const answer = await validate({ signal: ending.toSignal(), onShared });
       // A cached answer was counted when it was requested.
       isCounted = answer === null && !isShared;
       return answer;
     } catch (error) {
-      isCounted = signal.aborted && reserved.isAsked;
+      isCounted = ending.ended && reserved.isAsked;
       if (isCounted) this.#abandoned.set(key, reserved);
       throw error;
     } finally {

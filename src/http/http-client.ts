@@ -1,4 +1,4 @@
-import { Deadline } from '../deadline.js';
+import { Deadline, type Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
@@ -14,7 +14,7 @@ export interface HttpRequest<T> extends WireRequest {
 }
 
 export interface CallConditions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | Ending | undefined;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number | undefined;
 }
