@@ -11,6 +11,14 @@ export type JsonBody =
   | { readonly value: unknown; readonly found?: never }
   | { readonly value?: never; readonly found: string };
 
+/** Removes fields named `__proto__`, because a copy of their object could take them as its prototype. */
+const withoutProto = (key: string, value: unknown): unknown =>
+  key === '__proto__' ? undefined : value;
+
+/** Whether a body can have that name, also with its letters escaped. */
+const canHaveProto = (text: string): boolean =>
+  text.includes('__proto__') || (text.includes('\\u00') && /\\u00[567]/.test(text));
+
 /**
  * Parses a body as JSON, after a byte order mark and blanks. Other text before the JSON is not skipped:
  * what follows a PHP warning can be cut or altered.
@@ -19,7 +27,7 @@ export function parseJson(body: Buffer): JsonBody {
   // `trimStart` also removes the byte order mark.
   const text = body.toString('utf8').trimStart();
   try {
-    return { value: JSON.parse(text) };
+    return { value: JSON.parse(text, canHaveProto(text) ? withoutProto : undefined) };
   } catch {
     return { found: describe(text) };
   }

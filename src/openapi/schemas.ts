@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { z } from 'zod';
 import { accountSchema } from '../model/account.js';
+import { documentedType } from '../model/fields.js';
 import { itemSchema } from '../model/item.js';
 import { purchaseSchema } from '../model/purchase.js';
 import { userInfoSchema } from '../model/user-info.js';
@@ -50,17 +51,11 @@ export function schemaRef(name: string): JsonSchema {
 }
 
 function jsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema, ...json } = z.toJSONSchema(schema, {
-    unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema: json }) => {
+  const { $schema, ...json } = z.toJSONSchema(documentedType(schema), {
+    override: ({ jsonSchema: json }) => {
       // zod's limits for safe integers are no part of the documented type.
       if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
       if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
-      // The first option of a field is its documented type; the second one coerces drift.
-      const { def } = zodSchema._zod;
-      if (def.type !== 'union' || def.options[1]?._zod.def.type !== 'transform') return;
-      Object.assign(json, json.anyOf?.[0]);
-      delete json.anyOf;
     },
   });
   return json;

@@ -30,6 +30,20 @@ describe('JSON bodies', () => {
     expect(parse(text)).toEqual({ found: what });
   });
 
+  it.each(['__proto__', '\\u005f_proto__', '_\\u005Fproto__', '__\\u0070roto__'])(
+    'lose fields named %s, at any depth',
+    (name) => {
+      const body = parse(`{"a":[{"${name}":{"isAdmin":true},"b":1}],"${name}":{"isAdmin":true}}`);
+      expect(body).toStrictEqual({ value: { a: [{ b: 1 }] } });
+      expect(JSON.stringify(body)).not.toContain('isAdmin');
+    },
+  );
+
+  it('keep texts that name it, and fields that resemble it', () => {
+    const value = { a: '__proto__', __proto: '\u005f', b: { proto__: 1 } };
+    expect(parse(JSON.stringify(value))).toEqual({ value });
+  });
+
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
     expect(parseJson(body)).toEqual({ value: { a: '\uFFFD' } });
