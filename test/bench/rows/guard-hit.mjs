@@ -2,9 +2,14 @@ import { CODES } from '../subjects/guard-server.mjs';
 import { ADDED, CPU, measureAdded, openGuards } from './guards.mjs';
 
 const ONE = CODES.slice(0, 1);
+const PRIVATE = 'hand-written, with the same headers';
 const HAND_ONE = 'hand-written, synchronous, 1 code';
+const PRIVATE_ONE = 'hand-written, with the same headers, 1 code';
 const OURS_ONE = 'marketgate, 1 code';
-const ADDED_HERE = { ...ADDED, limits: { [HAND_ONE]: HAND_ONE, [OURS_ONE]: HAND_ONE } };
+const ADDED_HERE = {
+  ...ADDED,
+  limits: { [HAND_ONE]: HAND_ONE, [PRIVATE_ONE]: HAND_ONE, [OURS_ONE]: HAND_ONE },
+};
 
 export default {
   name: 'guard-hit',
@@ -13,13 +18,16 @@ export default {
 middleware: it reads the header and asks an \`LRUCache\`. Compared is what a guard adds to the bare route,
 which is a tenth of the whole: so in each sample one process serves both, and is asked for 400 of the one
 and 400 of the other, 30 times, the order of each two by chance. What the bare route adds to itself is how far that can be believed.
-marketgate also checks the code's form and the purchase's item.`,
+marketgate also checks the code's form and the purchase's item, and sets \`Cache-Control\` and \`Vary\`, so that no
+shared cache gives the file to the next visitor; "with the same headers" does that by hand.`,
   variants: {
     'bare Express': { guard: 'bare' },
     'hand-written, synchronous': { guard: 'hand-written' },
+    [PRIVATE]: { guard: 'hand-written-private' },
     marketgate: { guard: 'marketgate' },
     'marketgate, diagnostics heard': { guard: 'marketgate', isHeard: true },
     [HAND_ONE]: { guard: 'hand-written', codes: ONE },
+    [PRIVATE_ONE]: { guard: 'hand-written-private', codes: ONE },
     [OURS_ONE]: { guard: 'marketgate', codes: ONE },
     'hand-written, awaited': { guard: 'hand-written-async' },
     'lru-cache fetch': { guard: 'lru-cache-fetch' },
@@ -44,6 +52,16 @@ marketgate also checks the code's form and the purchase's item.`,
       most: 1.1,
       what: 'added by marketgate, to what the hand-written guard adds, with 1 code',
     },
+    ...[
+      [PRIVATE, 'marketgate'],
+      [PRIVATE_ONE, OURS_ONE],
+    ].map(([limit, variant]) => ({
+      metric: ADDED,
+      variant,
+      limit,
+      most: 1.1,
+      what: `added by ${variant}, to ${limit}`,
+    })),
     ...[
       'hand-written, awaited',
       'lru-cache fetch',
