@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTimestamp } from '../../../src/model/fields.js';
+import { isDocumented, parseTimestamp, timestamp } from '../../../src/model/fields.js';
 import { readsAsTimestamp } from '../../oracle/shapes.js';
+
+const number = (most: number, digits = 2) =>
+  fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(digits, '0'));
 
 describe('parseTimestamp', () => {
   it.each([
@@ -36,9 +39,18 @@ describe('parseTimestamp', () => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 
+  it('reads what a field of this type takes for documented', () => {
+    const parts = [number(9999, 4), number(14), number(33), number(26), number(62), number(62)];
+    fc.assert(
+      fc.property(fc.tuple(...parts), ([year, month, day, hour, minute, second]) => {
+        const sent = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
+        expect(isDocumented(timestamp, sent)).toBe(parseTimestamp(sent) !== undefined);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('reads what the contract says, and nothing else', () => {
-    const number = (most: number, digits = 2) =>
-      fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(digits, '0'));
     const part = (text: fc.Arbitrary<string>) => fc.option(text, { nil: '' });
     const time = fc
       .tuple(
