@@ -69,6 +69,7 @@ export class Transport {
     };
     this.#sender ??= openOwn(url.origin, timeout);
     const sender = await this.#sender;
+    const isOwn = this.#sender instanceof Promise && typeof sender === 'object';
     return new Promise((resolve, reject) => {
       const name = nameOf(request);
       const handler = new ResponseHandler(
@@ -77,6 +78,7 @@ export class Transport {
         maxResponseBytes,
         deadline,
         check,
+        isOwn,
         resolve,
         reject,
       );
@@ -117,6 +119,8 @@ async function openOwn(origin: string, timeout: number): Promise<Fetch | OwnDisp
 type Abort = (reason: Error) => void;
 type Headers = Record<string, string | string[] | undefined>;
 
+const CALL_ENDED = new Error('the call has ended');
+
 const first = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
@@ -141,6 +145,8 @@ class ResponseHandler {
     private readonly maxBytes: number,
     private readonly deadline: Deadline,
     private readonly check: () => void,
+    /** Whether the dispatcher was opened here. */
+    private readonly isOwn: boolean,
     private readonly resolve: (response: WireResponse) => void,
     private readonly reject: (error: unknown) => void,
   ) {
@@ -152,18 +158,24 @@ class ResponseHandler {
     if (!this.#finish()) return;
     this.#chunks = [];
     this.reject(reason);
-    this.#controller?.abort(new Error('the call has ended'));
+    this.#controller?.abort(CALL_ENDED);
   };
 
   onRequestStart(controller: { abort: Abort }, context?: unknown): void {
-    // The call can have ended while the request was still waiting for a connection.
-    if (this.#isDone) controller.abort(new Error('the call has ended'));
-    else this.#controller = controller;
     try {
       this.check();
     } catch (error) {
       this.#onEnd(error);
     }
+    // The call can also have ended before, while the request was waiting for a connection.
+    if (this.#isDone) {
+      // An abort would close the connection, which undici keeps when the handler throws. An undici of the app can
+      // be a mock that does not catch that.
+      if (this.isOwn) throw CALL_ENDED;
+      controller.abort(CALL_ENDED);
+      return;
+    }
+    this.#controller = controller;
     const { history } = Object(context) as { history?: unknown };
     // A redirect interceptor of undici has followed one. Nothing has been sent to the other host yet.
     if (Array.isArray(history) && history.length > 0) this.#refuseRedirect('by the dispatcher');

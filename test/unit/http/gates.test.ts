@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { KeyApi } from 'marketgate';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Breaker, type CallEnd, parseRetryAfter } from '../../../src/http/gates.js';
 import { rejection } from '../../support/errors.js';
 import { json, page, ServiceInMemory, type WireAnswer } from '../../support/service-in-memory.js';
@@ -172,13 +173,17 @@ describe('a service that asks to be left alone', () => {
     const upstream = await startUpstream((_request, res) =>
       htmlPage(res, 429, { 'retry-after': '60' }),
     );
+    const connected = vi.fn();
+    subscribe('undici:client:connected', connected);
+    onTestFinished(() => void unsubscribe('undici:client:connected', connected));
     const keyApi = new KeyApi({ baseUrl: upstream.url, apiKey: KEY });
     onTestFinished(() => keyApi.close());
     const codes = Array.from({ length: 500 }, (_, n) => `cold-code-${n}`);
     const errors = await Promise.all(codes.map((code) => rejection(keyApi.validatePurchase(code))));
     for (const error of errors) expect(error.retryAfter).toBeGreaterThan(0);
-    // As many as there are connections.
+    // As many as there are connections, and none is closed for a request that is not sent.
     expect(upstream.requests.length).toBeLessThanOrEqual(128);
+    expect(connected.mock.calls.length).toBeLessThanOrEqual(128);
   });
 
   it('is left alone when the clock was corrected by less than a second', async () => {
