@@ -147,13 +147,23 @@ export class TimeLimit {
     const milliseconds = this.#milliseconds;
     const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
     const deadline = new Deadline(milliseconds, exceeded);
-    const result = (async () => work(deadline))();
-    const end = (): void => {
-      this.#unanswered--;
-      deadline.dispose();
-    };
-    void result.then(end, end);
-    return deadline.race(result);
+    return new Promise<T>((resolve, reject) => {
+      deadline.listen(reject);
+      const end = (): void => {
+        this.#unanswered--;
+        deadline.dispose();
+      };
+      (async () => work(deadline))().then(
+        (result) => {
+          end();
+          resolve(result);
+        },
+        (error: unknown) => {
+          end();
+          reject(error);
+        },
+      );
+    });
   }
 }
 
