@@ -19,8 +19,9 @@ export function canRegenerate(req: Request): boolean {
 /**
  * Makes passport's `req.logIn` work with every session that {@link canRegenerate}. Passport calls
  * `regenerate` and `save` with a callback, and waits without a limit. So while it logs in, a stand-in takes
- * the session's place: it has the same data, and methods that take callbacks and have a deadline. A stand-in,
- * because the methods of iron-session cannot be replaced.
+ * the session's place: it has the same properties, and methods that take callbacks and have a deadline. A
+ * stand-in, because the methods of iron-session cannot be replaced. It is a copy, because V8 takes long to make
+ * the session itself a prototype.
  */
 export function adaptLogIn(req: Request): void {
   const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
@@ -33,7 +34,8 @@ export function adaptLogIn(req: Request): void {
       return original.call(req, user, ...rest);
     }
     const standInFor = (real: Session): Session =>
-      Object.defineProperties(Object.assign(Object.create(real), real), {
+      Object.create(Object.getPrototypeOf(real), {
+        ...Object.getOwnPropertyDescriptors(real),
         regenerate: methodOf(req, async () => {
           setSession(real);
           if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
