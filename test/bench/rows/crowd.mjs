@@ -81,6 +81,8 @@ ${CROWD.toLocaleString('en')} requests, which alone takes a while: the limit is 
       await server.stop();
     }
   },
+  notes: `The service gets 128 requests because there are so many connections: all of them have sent one before
+the first 429 is there. It closes the gate, and none of the other visitors is sent.`,
   metrics: [TIMES, FIRST, CPU, { name: 'calls', title: 'requests that the service gets' }],
   goals: [
     {
