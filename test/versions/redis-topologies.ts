@@ -69,9 +69,11 @@ class Server {
 export type Mark = readonly [at: number, what: string];
 
 /** Servers of Redis that take over for each other: of a cluster, or data servers with sentinels. */
-class Topology {
+export class Topology {
   /** What happened, and when: also failovers that nobody caused, as on a machine that stood still for a second. */
   readonly marks: Mark[] = [];
+  /** From when until when a server was a master that had been replaced: what it acknowledged, Redis drops. */
+  readonly stale: (readonly [from: number, to: number])[] = [];
   #sentinel: Redis | undefined;
 
   constructor(
@@ -96,9 +98,9 @@ class Topology {
 
   /**
    * Stops a master until another server is one, and for a while after; then lets it go on, and waits until it is
-   * a replica. Gives when it went on and when it was one: what it acknowledged in between, it lost.
+   * a replica.
    */
-  async freeze(): Promise<readonly [from: number, to: number]> {
+  async freeze(): Promise<void> {
     const [master, replicas] = await this.#roles();
     this.#mark(`freeze ${master.port}`);
     master.signal('SIGSTOP');
@@ -107,16 +109,37 @@ class Topology {
     const from = this.#mark(`${master.port} goes on`);
     master.signal('SIGCONT');
     while (!(await master.is('slave'))) await sleep(50);
-    return [from, this.#mark(`${master.port} is a replica`)];
+    this.stale.push([from, this.#mark(`${master.port} is a replica`)]);
   }
 
-  /** Notes what a sentinel says. */
-  async listen(): Promise<void> {
+  /** Notes what a sentinel says, and when there are two masters: two sentinels can each have made one. */
+  async watch(): Promise<void> {
     const sentinel = new Redis(this.others[0]?.port as number);
     sentinel.on('pmessage', (_pattern, channel, message) => this.#mark(`${channel} ${message}`));
     sentinel.on('error', () => {});
     await sentinel.psubscribe('*');
     this.#sentinel = sentinel;
+    void this.#watchMasters(sentinel);
+  }
+
+  async #watchMasters(sentinel: Redis): Promise<void> {
+    let from: number | undefined;
+    /** When there was one for certain. */
+    let single = Date.now();
+    while (sentinel.status !== 'end') {
+      const before = Date.now();
+      const areMasters = await Promise.all(this.servers.map((server) => server.is('master')));
+      const isDouble = areMasters.filter(Boolean).length > 1;
+      if (isDouble && from === undefined) {
+        from = single;
+        this.#mark('two masters');
+      } else if (!isDouble && from !== undefined) {
+        this.stale.push([from, this.#mark('one master')]);
+        from = undefined;
+      }
+      if (!isDouble) single = before;
+      await sleep(50);
+    }
   }
 
   async stop(): Promise<void> {
@@ -182,7 +205,7 @@ export async function startSentinels(): Promise<Topology> {
     sentinels.push(await Server.start(folder, port, include));
   }
   const topology = new Topology(folder, servers, sentinels);
-  await topology.listen();
+  await topology.watch();
   return topology;
 }
 
