@@ -40,12 +40,15 @@ const HEADERS = {
 /** The connections to one service. */
 export class Transport {
   readonly #settings: ClientSettings;
-  /** What sends the requests: as given, or opened with the first of them. */
-  #sender: Fetch | DispatcherLike | Promise<Fetch | OwnDispatcher> | undefined;
+  /** What sends the requests. */
+  readonly #sender: Fetch | DispatcherLike | Promise<Fetch | OwnDispatcher>;
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
-    this.#sender = settings.fetch ?? settings.dispatcher;
+    const { url, timeout } = settings;
+    this.#sender = settings.fetch ?? settings.dispatcher ?? openOwn(url.origin, timeout);
+    // A failure is that of the first request.
+    if (this.#sender instanceof Promise) this.#sender.catch(() => {});
   }
 
   /**
@@ -54,7 +57,7 @@ export class Transport {
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const { url, timeout, maxResponseBytes } = this.#settings;
+    const { url, maxResponseBytes } = this.#settings;
     const options = {
       origin: url.origin,
       path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
@@ -67,7 +70,6 @@ export class Transport {
       // Turns off a redirect interceptor of the dispatcher.
       maxRedirections: 0,
     };
-    this.#sender ??= openOwn(url.origin, timeout);
     const sender = await this.#sender;
     const isOwn = this.#sender instanceof Promise && typeof sender === 'object';
     return new Promise((resolve, reject) => {
@@ -104,7 +106,8 @@ type OwnDispatcher = DispatcherLike & Pick<Dispatcher, 'destroy'>;
 
 /** What sends the requests where the app has given nothing. */
 async function openOwn(origin: string, timeout: number): Promise<Fetch | OwnDispatcher> {
-  // Loaded with the first call, because undici would double the time to import the package.
+  // Not with the package, because undici would double the time to import that, and not with the first request,
+  // because the customers of a process that has just started would wait for it.
   const loaded = await import('undici');
   // undici is CommonJS, which some bundles have at `default` only.
   const { EnvHttpProxyAgent, Pool } = loaded.Pool === undefined ? loaded.default : loaded;

@@ -256,6 +256,16 @@ describe('without a dispatcher', () => {
     onTestFinished(() => void vi.doUnmock('undici'));
   };
 
+  it('undici is loaded when the client is made, and not while the first customer waits', async () => {
+    let isLoaded = false;
+    await whereUndiciIs((undici) => {
+      isLoaded = true;
+      return undici;
+    });
+    client('http://127.0.0.1:9');
+    await eventually(() => expect(isLoaded).toBe(true));
+  });
+
   it('undici is found in a bundle that has it at `default` only', async () => {
     await whereUndiciIs((undici) => ({ default: undici, Pool: undefined }));
     const upstream = await startUpstream(answered);
