@@ -82,6 +82,15 @@ describe('a log of attempts', () => {
     expect(isIn('a customer')).toBe(true);
   });
 
+  it('waits for the later of the two limits', () => {
+    const log = new AttemptLog();
+    for (let i = 0; i < 3; i++) take(log, 'a');
+    vi.setSystemTime(NOON + 10_000);
+    expect(take(log, 'a')).toBe(50);
+    for (let i = 0; i < 9; i++) take(log, `customer ${i}`);
+    expect(take(log, 'a')).toBe(60);
+  });
+
   it('does not grow with the clients that come and go', () => {
     const log = new AttemptLog();
     for (let i = 0; i < 15_000; i++) take(log, `many ${i}`);
