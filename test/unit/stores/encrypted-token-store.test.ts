@@ -224,6 +224,8 @@ describe('options of EncryptedTokenStore', () => {
       { keys: [`${secret.slice(0, 20)} ${secret.slice(21)}`] },
       '"keys[0]" must be 32 bytes',
     ],
+    ['a key and more behind it', inner, { keys: [`${secret}!`] }, '"keys[0]" must be 32 bytes'],
+    ['a key and more before it', inner, { keys: [`!${secret}`] }, '"keys[0]" must be 32 bytes'],
     ['an empty text', inner, { keys: [''] }, '"keys[0]" must be 32 bytes'],
     ['undefined', inner, { keys: [KEY, undefined] }, '"keys[1]" must be 32 bytes as a Buffer'],
     ['a list of numbers', inner, { keys: [[...KEY]] }, '"keys[0]" must be 32 bytes as a Buffer'],
