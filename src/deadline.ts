@@ -200,8 +200,8 @@ export function later(milliseconds: number, task: () => void): () => void {
 const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => void }>();
 
 /**
- * Calls `listener` when the signal is aborted, or at once if it has been. Listeners of the same signal share one event listener,
- * because Node.js warns about more than ten. It is removed with the last of them.
+ * Calls `listener` when the signal is aborted, or at once if it has been. Listeners of the same signal share one
+ * event listener, because Node.js warns about more than ten. It is removed with the last of them.
  * @returns a function that stops listening.
  */
 export function onAbort(signal: AbortSignal | Ending, listener: () => void): () => void {

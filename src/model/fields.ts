@@ -193,7 +193,7 @@ export function parse<T>(
   onDrift: OnDrift,
 ): Parsed<T> {
   const known = documentedBy(schema);
-  // Twice as fast where it succeeds, and in vain where it does not: a deployment that drifts does so again.
+  // Cheaper where it succeeds, and in vain where it does not: a deployment that drifts does so again.
   if (known.isLikely && known.type.safeParse(sent).success) return { ok: true, value: sent as T };
   const parsed = schema.safeParse(sent);
   if (parsed.success) {

@@ -35,8 +35,8 @@ interface Seen {
 
 /**
  * The long test of the stores in Redis: 0 wrong verdicts, 0 tokens lost, 0 claims granted twice, 0 holders lost or
- * too many, 0 processes ended. What a master acknowledges after it was replaced is lost by Redis, and counted apart:
- * one that was frozen, or one of two that two sentinels made of the same failure.
+ * too many, 0 processes ended. What a frozen master acknowledges after it was replaced is lost by Redis, and counted
+ * apart.
  */
 export async function failoverTable({ workplace, tarball, cell }: Matrix): Promise<Table> {
   const rows: string[][] = [];
@@ -140,7 +140,7 @@ async function failover(project: string, kind: string, topology: keyof typeof TO
 /** Milliseconds that an acknowledgement can take to arrive. */
 const ARRIVAL = 500;
 
-/** @param stale from when until when a master went on that had been replaced. */
+/** @param stale from when until when a frozen master went on that had been replaced. */
 function summaryOf(all: readonly Seen[], stale: Topology['stale']) {
   const sum = (read: (seen: Seen) => number) => all.reduce((total, seen) => total + read(seen), 0);
   const isLate = (at: number) => stale.some(([from, to]) => at >= from && at <= to + ARRIVAL);
@@ -156,7 +156,7 @@ function summaryOf(all: readonly Seen[], stale: Topology['stale']) {
     wrong: all.flatMap((seen) => seen.wrong),
     tokens: sum((seen) => seen.tokens),
     lost: lost.filter((at) => !isLate(at)).length,
-    /** Acknowledged by a master that had been replaced. */
+    /** Acknowledged by a master that had been replaced while it was frozen. */
     lostLate: lost.filter(isLate).length,
     failures: sum((seen) => seen.failures),
     longestOut: Math.round(Math.max(...all.map((seen) => seen.longestOut))),

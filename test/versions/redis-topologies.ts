@@ -72,7 +72,7 @@ export type Mark = readonly [at: number, what: string];
 export class Topology {
   /** What happened, and when: also failovers that nobody caused, as on a machine that stood still for a second. */
   readonly marks: Mark[] = [];
-  /** From when until when a server was a master that had been replaced: what it acknowledged, Redis drops. */
+  /** From when until when a frozen master went on that had been replaced: what it acknowledged, Redis drops. */
   readonly stale: (readonly [from: number, to: number])[] = [];
   #sentinel: Redis | undefined;
 
@@ -112,34 +112,13 @@ export class Topology {
     this.stale.push([from, this.#mark(`${master.port} is a replica`)]);
   }
 
-  /** Notes what a sentinel says, and when there are two masters: two sentinels can each have made one. */
+  /** Notes what a sentinel says. */
   async watch(): Promise<void> {
     const sentinel = new Redis(this.others[0]?.port as number);
     sentinel.on('pmessage', (_pattern, channel, message) => this.#mark(`${channel} ${message}`));
     sentinel.on('error', () => {});
     await sentinel.psubscribe('*');
     this.#sentinel = sentinel;
-    void this.#watchMasters(sentinel);
-  }
-
-  async #watchMasters(sentinel: Redis): Promise<void> {
-    let from: number | undefined;
-    /** When there was one for certain. */
-    let single = Date.now();
-    while (sentinel.status !== 'end') {
-      const before = Date.now();
-      const areMasters = await Promise.all(this.servers.map((server) => server.is('master')));
-      const isDouble = areMasters.filter(Boolean).length > 1;
-      if (isDouble && from === undefined) {
-        from = single;
-        this.#mark('two masters');
-      } else if (!isDouble && from !== undefined) {
-        this.stale.push([from, this.#mark('one master')]);
-        from = undefined;
-      }
-      if (!isDouble) single = before;
-      await sleep(50);
-    }
   }
 
   async stop(): Promise<void> {
