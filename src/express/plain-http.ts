@@ -30,8 +30,9 @@ export function responseOf(req: Request): Response | undefined {
   };
   if (res !== undefined) return res;
   const waiting = socket?._httpMessage;
+  const answered = waiting?.req;
   // With pipelining, the socket can have the response to an earlier request.
-  const isOurs = waiting?.req === req || (waiting !== undefined && waiting.req === raw);
+  const isOurs = answered !== undefined && (answered === req || answered === raw);
   return isOurs ? waiting : undefined;
 }
 

@@ -4,14 +4,36 @@
  * that dies, long properties.
  */
 const FOLDERS = {
-  http: { include: ['test/unit/http/**/*.test.ts'] },
+  http: {
+    include: [
+      'test/unit/http/**/*.test.ts',
+      'test/unit/deadline/*.test.ts',
+      'test/unit/options/secrets.test.ts',
+      // What a call's error says, and about which option.
+      'test/unit/express/messages.test.ts',
+      'test/unit/secrets/clients.test.ts',
+      'test/unit/clients/key-api.test.ts',
+      'test/unit/clients/login-api.test.ts',
+    ],
+  },
   passport: {
-    include: ['test/unit/passport/**/*.test.ts'],
+    include: [
+      'test/unit/passport/**/*.test.ts',
+      'test/unit/express/login.test.ts',
+      'test/unit/express/messages.test.ts',
+      'test/unit/express/warnings.test.ts',
+      'test/unit/secrets/apps.test.ts',
+    ],
     exclude: ['test/unit/passport/login-walk.test.ts'],
   },
   check: { include: ['test/unit/check/**/*.test.ts', 'test/unit/express/guess-limit.test.ts'] },
   express: {
-    include: ['test/unit/express/**/*.test.ts'],
+    include: [
+      'test/unit/express/**/*.test.ts',
+      // What a login does with the session.
+      'test/unit/passport/sessions.test.ts',
+      'test/unit/passport/login-attempts.test.ts',
+    ],
     exclude: ['test/unit/express/every-case.test.ts', 'test/unit/express/guard-hit.test.ts'],
   },
   stores: {

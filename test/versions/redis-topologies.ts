@@ -133,16 +133,20 @@ export class Topology {
     return at;
   }
 
-  /** A master that has a replica which is in step with it, and all replicas. */
+  /** A master that has a replica, and all replicas, once none is on its way to another master. */
   async #roles(): Promise<[master: Server, replicas: Server[]]> {
     for (;;) {
       const roles = await Promise.all(
         this.servers.map(async (server) => ({ server, role: await server.ask('ROLE') })),
       );
       const lists = roles.map(({ server, role }) => ({ server, role: role as unknown[] }));
-      const master = lists.find(({ role }) => role?.[0] === 'master' && String(role[2]) !== '');
+      const masters = lists.filter(({ role }) => role?.[0] === 'master');
+      const master = masters.find(({ role }) => String(role[2]) !== '');
       const replicas = lists.filter(({ role }) => role?.[0] === 'slave' && role[3] === 'connected');
-      if (master !== undefined && replicas.length > 0) {
+      const isCalm = masters.length + replicas.length === lists.length;
+      // Sentinels watch one master. While there are two, they are in the middle of a failover.
+      const isOnly = this.others.length === 0 || masters.length === 1;
+      if (master !== undefined && replicas.length > 0 && isCalm && isOnly) {
         return [master.server, replicas.map(({ server }) => server)];
       }
       await sleep(100);
@@ -160,7 +164,9 @@ export class Topology {
 
 /**
  * A master and three replicas, so that each of two failovers leaves a master with a replica. As the Redis guide says, a
- * master that has lost its replicas takes no writes: sentinels need about ten seconds to demote one that comes back.
+ * master that has lost its replicas takes no writes: sentinels need about ten seconds to demote one that comes back. And
+ * a master counts as down only after a time that no sentinel stands still for: one that did would start a second
+ * failover, and for a second both new masters would take writes.
  */
 export async function startSentinels(): Promise<Topology> {
   const folder = await mkdtemp(join(tmpdir(), 'marketgate-sentinel-'));
@@ -175,7 +181,7 @@ export async function startSentinels(): Promise<Topology> {
   for (const port of ports) {
     const watch = [
       `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master} 2`,
-      `sentinel down-after-milliseconds ${MASTER_NAME} 1000`,
+      `sentinel down-after-milliseconds ${MASTER_NAME} 3000`,
       `sentinel failover-timeout ${MASTER_NAME} 5000`,
     ];
     const own = join(folder, `${port}-watch`);
