@@ -22,6 +22,11 @@ export interface LoginAttempt {
 
 /** How long a visitor can take at the service, in milliseconds. */
 export const ATTEMPT_LIFETIME = 10 * 60_000;
+/**
+ * How far ahead an attempt can start, in milliseconds: the callback can reach another process than the one
+ * that began the login, and their clocks can differ by this much.
+ */
+const CLOCK_SKEW = 5 * 60_000;
 /** A browser can have several at once, one per tab. The oldest is dropped for a sixth. */
 const MAX_ATTEMPTS = 5;
 
@@ -43,7 +48,8 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
     return [storage.read(req)]
       .flat()
       .filter(isAttempt)
-      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME && now >= startedAt);
+      .filter(({ startedAt }) => startedAt <= now + CLOCK_SKEW)
+      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME);
   }
 
   async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
