@@ -52,6 +52,12 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
       .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME);
   }
 
+  /** The attempts that a callback can use. With an id, only that one. */
+  const isUsable =
+    (id: string | undefined) =>
+    (attempt: LoginAttempt): boolean =>
+      !attempt.waits && (id === undefined || attempt.id === id);
+
   async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
     const all = current(req);
     const found = all.findLast(isWanted);
@@ -66,7 +72,13 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
 
   return {
     /** The attempts of this browser that a callback can use, the newest last. */
-    listOpen: (req: Request) => current(req).filter(({ waits }) => !waits),
+    listOpen: (req: Request) => current(req).filter(isUsable(undefined)),
+
+    /** Whether `take` would find an attempt, as far as this process knows. */
+    canTake: (req: Request, id: string | undefined) =>
+      current(req)
+        .filter(isUsable(id))
+        .some((attempt) => claims.find(attempt.id) === undefined),
 
     /** Whether this browser holds the attempt, and it waits for "Continue". */
     isWaiting: (req: Request, id: string) =>
@@ -87,12 +99,9 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
      * which a deployment has echoed; without an id the newest, because the service accepts only the newest
      * auth_key of a user.
      */
-    async take(req: Request, id?: string): Promise<LoginAttempt | undefined> {
+    async take(req: Request, id: string | undefined): Promise<LoginAttempt | undefined> {
       for (;;) {
-        const attempt = await remove(
-          req,
-          (each) => !each.waits && (id === undefined || each.id === id),
-        );
+        const attempt = await remove(req, isUsable(id));
         // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
         // the first claim succeeds; the others try the next attempt.
         if (attempt === undefined || (await claims.claim(attempt.id))) return attempt;
@@ -194,7 +203,7 @@ const CLAIM_LIFETIME = 3_600_000;
 /** What a claim remembers about an auth_key. Claims of attempts remember nothing. */
 export interface UsedKey {
   /** The `returnTo` of its login. A reload of the callback leads there too. */
-  readonly returnTo?: string | undefined;
+  returnTo?: string | undefined;
 }
 
 /**

@@ -24,6 +24,7 @@ import {
   sendPage,
 } from './confirmation.js';
 import { adaptLogIn, canRegenerate } from './log-in.js';
+import type { UsedKey } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
@@ -291,17 +292,17 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   const { attempts, claims } = setup;
   const open = attempts.listOpen(req);
   const used = claims.find(authKey);
-  if (used !== undefined) {
-    // The attempts of other tabs stay open. Only a browser with an open attempt learns that the key was
-    // used.
-    if (!isLoggedIn(req) && open.length > 0) throw alreadyUsed();
-    return passOnIfLoggedIn(visit, used.returnTo);
-  }
-  const attempt = await attempts.take(req, setup.state ? String(queryOf(req).state) : undefined);
-  const wanted = safeReturnTo(options.returnTo);
-  if (attempt === undefined) return passOnIfLoggedIn(visit, wanted);
-  const { returnTo = wanted } = attempt;
-  if (!(await claims.claim(authKey, { returnTo }))) throw alreadyUsed();
+  if (used !== undefined) return endUsed(visit, used);
+  const state = setup.state ? String(queryOf(req).state) : undefined;
+  const use: UsedKey = { returnTo: safeReturnTo(options.returnTo) };
+  if (!attempts.canTake(req, state)) return passOnIfLoggedIn(visit, use.returnTo);
+  // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
+  if (!(await claims.claim(authKey, use))) return endUsed(visit, use);
+  const attempt = await attempts.take(req, state);
+  // A concurrent callback has taken it.
+  if (attempt === undefined) return passOnIfLoggedIn(visit, use.returnTo);
+  const { returnTo = use.returnTo } = attempt;
+  use.returnTo = returnTo;
 
   let token: AccessToken;
   try {
@@ -403,8 +404,16 @@ function passOnIfLoggedIn(visit: Visit, returnTo?: string): Outcome {
   return url === undefined ? ['pass'] : ['redirect', url];
 }
 
-const alreadyUsed = () =>
-  new Failure('auth_key_rejected', 'This login link was already used. Please log in again.');
+/** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
+function endUsed(visit: Visit, { returnTo }: UsedKey): Outcome {
+  const { setup, req } = visit;
+  // Only a browser with an open attempt learns that the key was used.
+  if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
+    return passOnIfLoggedIn(visit, returnTo);
+  }
+  const message = 'This login link was already used. Please log in again.';
+  throw new Failure('auth_key_rejected', message);
+}
 
 /** The host without its port, because cookies are shared by all ports of a host. */
 const hostOf = (req: Request): string | undefined =>

@@ -42,6 +42,9 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     Object.assign(browser.cookies, cookies);
     expect((await comeBack('k2')).outcome?.[2]).toBe(403);
     expect(exchanged).toEqual(['k1']);
+    // The refused callback has not spent its auth_key.
+    await start();
+    expect((await comeBack('k2')).outcome).toEqual(success);
   });
 
   it.each([

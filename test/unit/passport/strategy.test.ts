@@ -77,6 +77,18 @@ describe('the callback', () => {
     expect(exchanged).toEqual(['k1']);
   });
 
+  it('two at once with one attempt and two auth_keys exchange one, also in two processes', async () => {
+    const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+    const logins = [openLogin({ tokenStore }), openLogin({ tokenStore })];
+    const { session } = logins[0] as (typeof logins)[0];
+    await logins[0]?.start();
+    const outcomes = await Promise.all(
+      logins.map((login, i) => login.comeBack(`k${i}`, { session: { ...session } })),
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([success, NOT_STARTED]);
+    expect(logins.flatMap(({ exchanged }) => exchanged)).toEqual(['k0']);
+  });
+
   it.each<[string, object, string]>([
     ['given twice', { auth_key: ['a', 'b'] }, 'given once'],
     ['empty', { auth_key: '' }, 'empty'],
@@ -129,28 +141,43 @@ describe('the callback', () => {
 });
 
 describe('a used auth_key', () => {
-  async function used() {
-    const login = openLogin();
-    await login.start({ returnTo: '/first' });
-    await login.comeBack('k1');
-    return login;
+  /** A browser that has logged in with k1: in the process that the tests visit, or in another. */
+  async function used(isElsewhere = false) {
+    const options = { tokenStore: new MemoryTokenStore({ clock: () => 0 }) };
+    const login = openLogin(options);
+    const first = isElsewhere ? openLogin(options) : login;
+    await first.start({ returnTo: '/first' }, { session: login.session });
+    await first.comeBack('k1', { session: login.session });
+    return { ...login, exchangedLater: () => login.exchanged.slice(isElsewhere ? 0 : 1) };
   }
 
-  it('leads a logged-in user where it led, and takes no other tab’s attempt', async () => {
-    const { start, comeBack, exchanged } = await used();
+  it.each<[string, boolean, string | undefined]>([
+    ['where it led', false, '/first'],
+    ['on, when it was used in another process', true, undefined],
+  ])('leads a logged-in user %s, and takes no other tab’s attempt', async (...row) => {
+    const [, isElsewhere, to] = row;
+    const { start, comeBack, exchangedLater } = await used(isElsewhere);
     await start({ returnTo: '/second' });
-    expect(await comeBack('k1', { user })).toMatchObject({ recorded: [['pass']], to: '/first' });
+    for (let i = 0; i < 2; i++) {
+      expect(await comeBack('k1', { user })).toMatchObject({ recorded: [['pass']], to });
+    }
     expect(await comeBack('k2', { user })).toMatchObject({ outcome: success, to: '/second' });
-    expect(exchanged).toEqual(['k1', 'k2']);
+    expect(exchangedLater()).toEqual(['k2']);
   });
 
-  it('is refused in a browser that has begun another login, and leaves that login alone', async () => {
-    const { start, comeBack, exchanged } = await used();
-    await start();
-    expect((await comeBack('k1')).recorded).toEqual([ALREADY_USED]);
-    expect((await comeBack('k2')).outcome).toEqual(success);
-    expect(exchanged).toEqual(['k1', 'k2']);
-  });
+  it.each([
+    ['here', false],
+    ['in another process', true],
+  ])(
+    'is refused in a browser that has begun another login, and leaves that login alone: %s',
+    async (...row) => {
+      const { start, comeBack, exchangedLater } = await used(row[1]);
+      await start();
+      expect((await comeBack('k1')).recorded).toEqual([ALREADY_USED]);
+      expect((await comeBack('k2')).outcome).toEqual(success);
+      expect(exchangedLater()).toEqual(['k2']);
+    },
+  );
 
   it.each<[string, object[]]>([
     ['none', []],
