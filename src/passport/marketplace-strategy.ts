@@ -222,13 +222,17 @@ async function handle(visit: Visit): Promise<Outcome> {
   }
   // Repeated here, because class fields are set after the constructor.
   refuseUnusedHooks(strategy);
-  if (isPrefetch(req) || req.method === 'HEAD') throw notFollowed('a prefetch or HEAD of a login');
+  // A form can begin or confirm a login by POST. Test helpers give no method.
+  const { method = 'GET' } = req;
+  if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
+    throw notFollowed('a prefetch, HEAD or OPTIONS of a login');
+  }
   const query = queryOf(req);
   const authKey = readAuthKey(query);
   const confirmation = setup.confirm ? readConfirmation(query) : undefined;
   if (authKey === undefined && confirmation === undefined) return start(visit);
-  if (isSubresource(req)) {
-    throw notFollowed('a callback that is no navigation (an image, a script, a fetch)');
+  if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
+    throw notFollowed('a callback that is no navigation (an image, a script, a fetch, a POST)');
   }
   if (authKey instanceof Failure) throw authKey;
   if (authKey !== undefined) return callback(visit, authKey);

@@ -48,6 +48,15 @@ describe('the start', () => {
     expect(outcome?.[0]).toBe('redirect');
   });
 
+  it.each([
+    ['POST, as of a form', 'POST', 'redirect', [ATTEMPTS_KEY]],
+    ['OPTIONS', 'OPTIONS', 'error', []],
+  ])('by %s ends in the right way', async (_name, method, expected, held) => {
+    const { start, session } = openLogin();
+    expect((await start({}, { method })).outcome?.[0]).toBe(expected);
+    expect(Object.keys(session)).toEqual(held);
+  });
+
   it('is an error when the session cannot be saved', async () => {
     const session = { save: (done: (e: Error) => void) => done(new Error('disk full')) };
     const { recorded } = await openLogin().start({}, { session });
@@ -116,19 +125,27 @@ describe('the callback', () => {
 
   it.each<[string, object]>([
     ['HEAD', { method: 'HEAD' }],
+    ['OPTIONS, as a route for all methods gets it', { method: 'OPTIONS' }],
+    ['POST', { method: 'POST' }],
     ['sec-purpose', { headers: { 'sec-purpose': 'prefetch;prerender' } }],
     ['purpose', { headers: { purpose: 'prefetch' } }],
     ['x-moz', { headers: { 'x-moz': 'prefetch' } }],
     ['x-purpose, as old Safari sends it', { headers: { 'x-purpose': 'preview' } }],
-  ])('fetched ahead (%s) spends neither the auth_key nor the attempt', async (_name, more) => {
-    const { start, comeBack, exchanged } = openLogin();
-    await start();
-    const { outcome } = await comeBack('k1', more);
-    expect(outcome?.[0]).toBe('error');
-    expect(outcome?.[1]).toMatchObject({ code: 'login_failed', message: /prefetch/ });
-    expect(exchanged).toEqual([]);
-    expect((await comeBack()).outcome).toEqual(success);
-  });
+  ])(
+    'fetched ahead or not by GET (%s) spends neither the auth_key nor the attempt',
+    async (_name, more) => {
+      const { start, comeBack, exchanged } = openLogin();
+      await start();
+      const { outcome } = await comeBack('k1', more);
+      expect(outcome?.[0]).toBe('error');
+      expect(outcome?.[1]).toMatchObject({
+        code: 'login_failed',
+        message: /prefetch|no navigation/,
+      });
+      expect(exchanged).toEqual([]);
+      expect((await comeBack()).outcome).toEqual(success);
+    },
+  );
 
   it.each([
     ['the start', {}],
