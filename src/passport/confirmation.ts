@@ -4,7 +4,7 @@ import { pathOf, requiredResponse } from '../express/plain-http.js';
 import { html, PAGE_POLICY, page } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
-import { ATTEMPT_LIFETIME, type LoginAttempt } from './login-attempts.js';
+import { ATTEMPT_LIFETIME, isAttemptId, type LoginAttempt } from './login-attempts.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /** What the "Continue as NAME?" page asks about. */
@@ -74,7 +74,8 @@ export interface ConfirmationInput {
 /** Reads the query; `undefined` when it is not about a confirmation. */
 export function readConfirmation(query: Record<string, unknown>): ConfirmationInput | undefined {
   const { confirm: id, answer } = query;
-  if (typeof id !== 'string' || id === '') return undefined;
+  // Anything else is the app's own, as in "/login?confirm=1".
+  if (typeof id !== 'string' || !isAttemptId(id)) return undefined;
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
 }
 

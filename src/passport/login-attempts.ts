@@ -117,6 +117,9 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
   };
 }
 
+/** Whether a text has the form of an attempt's id: 16 random bytes as base64url. */
+export const isAttemptId = (text: string): boolean => /^[\w-]{22}$/.test(text);
+
 function isAttempt(value: unknown): value is LoginAttempt {
   const attempt = value as Partial<LoginAttempt> | null | undefined;
   return typeof attempt?.id === 'string' && Number.isFinite(attempt.startedAt);

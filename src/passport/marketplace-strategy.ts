@@ -228,7 +228,7 @@ async function handle(visit: Visit): Promise<Outcome> {
     throw notFollowed('a prefetch, HEAD or OPTIONS of a login');
   }
   const query = queryOf(req);
-  const authKey = readAuthKey(query);
+  const authKey = readAuthKey(visit, query);
   const confirmation = setup.confirm ? readConfirmation(query) : undefined;
   if (authKey === undefined && confirmation === undefined) return start(visit);
   if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
@@ -247,7 +247,10 @@ const notFollowed = (what: string): MarketgateError =>
   );
 
 /** The auth_key of a callback, or what is wrong with it. `undefined` when the query has none. */
-function readAuthKey(query: Record<string, unknown>): string | Failure | undefined {
+function readAuthKey(
+  { setup, req }: Visit,
+  query: { auth_key?: unknown },
+): string | Failure | undefined {
   const broken = (why: string) =>
     new Failure('auth_key_rejected', `The login could not be completed: ${why}.`);
   const { auth_key: value } = query;
@@ -256,9 +259,11 @@ function readAuthKey(query: Record<string, unknown>): string | Failure | undefin
     return broken('auth_key must be given once');
   }
   if (value === undefined) {
-    // The service appends "?auth_key=…" even to a URL that has a query.
+    // The service appends "?auth_key=…" even to a URL that has a query. Before a login has begun, such text is
+    // the app's own, as in "/login?next=/a?auth_key=1".
     const others = Object.values(query).flat();
-    return others.some((other) => typeof other === 'string' && other.includes('?auth_key='))
+    const isAppended = others.some((it) => typeof it === 'string' && it.includes('?auth_key='));
+    return isAppended && setup.attempts.listOpen(req).length > 0
       ? broken(
           'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
         )

@@ -7,6 +7,9 @@ const user = { id: '77' };
 const success = ['success', user, {}];
 const refused = ['fail', expect.objectContaining({ code: 'login_failed' }), 403];
 
+/** The id of an attempt that no browser holds. */
+const MADE_UP = 'a'.repeat(22);
+
 type Headers = Record<string, string>;
 
 const from = (site: string, dest = 'document', mode = 'navigate'): Headers => ({
@@ -201,8 +204,8 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       for (const query of [
         { confirm, answer: 'continue' },
         { confirm },
-        { confirm: 'made-up' },
-        { confirm: 'made-up', answer: 'cancel' },
+        { confirm: MADE_UP },
+        { confirm: MADE_UP, answer: 'cancel' },
       ]) {
         expect((await stranger.visit(query)).outcome).toEqual(refused);
         expect((await stranger.visit(query, { user })).recorded).toEqual([['pass']]);
@@ -213,7 +216,7 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const { answer, upToThePage } = open();
       const confirm = await upToThePage();
       expect((await answer(confirm, 'perhaps')).outcome?.[0]).toBe('page');
-      expect((await answer('made-up')).outcome).toEqual(refused);
+      expect((await answer(MADE_UP)).outcome).toEqual(refused);
       expect((await answer(confirm)).outcome).toEqual(success);
     });
 
@@ -348,6 +351,7 @@ describe('"confirm" in the query', () => {
   it.each([
     ['is nothing where it is off', { confirm: false }, { confirm: 'x', answer: 'continue' }],
     ['is nothing where it is empty', { confirm: true }, { confirm: '', answer: 'continue' }],
+    ['is the app’s own where it is no id', { confirm: true }, { confirm: '1', answer: 'continue' }],
   ])('%s: the login starts', async (_name, options, query) => {
     expect((await openLogin(options).visit(query)).outcome?.[0]).toBe('redirect');
   });

@@ -119,6 +119,7 @@ describe('the callback', () => {
     ['nothing', undefined],
     ['a number', { x: 7 }],
     ['an object', { x: { toString: () => '?auth_key=k1' } }],
+    ['a link of the app', { next: '/a?auth_key=1' }],
   ])('%s in the query is no auth_key: the login starts', async (_name, query) => {
     expect((await openLogin().visit({}, { query })).outcome?.[0]).toBe('redirect');
   });
