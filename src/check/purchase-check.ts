@@ -3,7 +3,14 @@ import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '..
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
+import {
+  dropPromise,
+  flagOption,
+  functionOption,
+  knownOptions,
+  shapedOption,
+  wrongOption,
+} from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { GuardedHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
@@ -18,7 +25,11 @@ export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
  */
 export interface PurchaseConditions<About = undefined> {
   /** The id of the purchase's item; several ids, of which one must match; or a function that gives them. */
-  item?: number | readonly number[] | ((about: About) => number | readonly number[]) | undefined;
+  item?:
+    | number
+    | readonly number[]
+    | ((about: About) => number | readonly number[] | Promise<number | readonly number[]>)
+    | undefined;
   /** The purchase's `license_type`, or several, of which one must match. Letter case counts. */
   licenseType?: string | readonly string[] | undefined;
   /** Whether support must still run, compared with the current time of each check. */
@@ -35,8 +46,8 @@ export interface HolderOptions<Id> {
   /** Stores which accounts hold which codes, as in `new RedisHolderStore({ client, secret })`. */
   store: HolderStore;
   /**
-   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`; in
-   * {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`.
+   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`, which can be
+   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`.
    */
   id: Id;
   /** How many accounts can hold one code, for seats or sites. Default 1. */
@@ -60,7 +71,7 @@ export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
    */
   guessLimit?: GuessLimitOption | undefined;
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
-  fresh?: boolean | ((about: About) => boolean) | undefined;
+  fresh?: boolean | ((about: About) => boolean | Promise<boolean>) | undefined;
 }
 
 /** A refusal. */
@@ -132,6 +143,7 @@ export async function checkPurchase(
     throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
   }
   if (!['string', 'number', 'undefined'].includes(typeof client)) {
+    dropPromise(client);
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
   const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
@@ -149,10 +161,12 @@ export const CHECK_OPTION_NAMES = [
   'holder',
 ] as const;
 
+type MaybePromise<T> = T | Promise<T>;
+type ValidResult = Extract<CheckResult, { verdict: 'valid' }>;
+type HolderIdOf<About> = (about: About) => MaybePromise<HolderId>;
+
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
-
-type MaybePromise<T> = T | Promise<T>;
 
 /**
  * Decides about a code. A cached answer is decided synchronously, because a promise would double the
@@ -174,7 +188,7 @@ export const isThenable = <T>(value: MaybePromise<T>): value is Promise<T> =>
 export const andThen = <T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
-): MaybePromise<U> => (isThenable(value) ? value.then(next) : next(value));
+): MaybePromise<U> => (isThenable(value) ? Promise.resolve(value).then(next) : next(value));
 
 /**
  * Makes the check of a guard.
@@ -184,7 +198,7 @@ export const andThen = <T, U>(
 export function makePurchaseCheck<About>(
   owner: string,
   keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<About, HolderId | ((about: About) => HolderId)>,
+  options: PurchaseCheckOptions<About, HolderId | HolderIdOf<About>>,
   clientOf: (about: About, gate: GuessGate) => string,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
@@ -192,29 +206,30 @@ export function makePurchaseCheck<About>(
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
   const hold = 'holder' in options ? holderOption(owner, options.holder) : undefined;
   const { fresh } = options;
-  if (typeof fresh !== 'function') flagOption(owner, 'fresh', fresh);
+  const isTrue = (value: unknown): boolean => flagOption(owner, 'fresh', value);
+  const isAlwaysFresh = typeof fresh !== 'function' && isTrue(fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
 
-  return (given, about, withSignal) => {
-    if (isAbsent(given)) return absent();
-    const items = itemsFor?.(about);
-    if (items instanceof Error) return { verdict: 'invalid', denial: items };
-    if (typeof given !== 'string') return unknownCode();
-    // Most codes need nothing.
-    const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
-    if (code === '') return absent();
-    if (!PURCHASE_CODE.test(code)) return unknownCode();
+  type Items = readonly number[] | undefined;
+  type WithSignal = Parameters<PurchaseCheck<About>>[2];
 
-    const isFresh = typeof fresh === 'function' ? fresh(about) === true : fresh === true;
-    const decide = (purchase: Purchase | null): MaybePromise<CheckResult> => {
-      if (purchase === null) return unknownCode();
-      const result = checkConditions(purchase, items, about);
-      // Last, so that a refused purchase is held by nobody.
-      return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
-    };
+  const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
+    if (purchase === null) return unknownCode();
+    const result = checkConditions(purchase, items, about);
+    // Last, so that a refused purchase is held by nobody.
+    return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
+  };
+
+  // No closure is made for a cached answer: that is a good part of what a hit costs.
+  const find = (
+    code: string,
+    items: Items,
+    about: About,
+    withSignal: WithSignal,
+    isFresh: boolean,
+  ): MaybePromise<CheckResult> => {
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
-    if (known !== undefined) return decide(known);
-
+    if (known !== undefined) return decide(known, code, items, about);
     return withSignal(async (signal) => {
       signal?.throwIfAborted();
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
@@ -235,8 +250,32 @@ export function makePurchaseCheck<About>(
         if (error.status < 500) throw error;
         return { verdict: 'unknown', error, isOutage: true };
       }
-      return decide(purchase);
+      return decide(purchase, code, items, about);
     });
+  };
+
+  const check = (
+    given: unknown,
+    items: Items | MarketgateError,
+    about: About,
+    withSignal: WithSignal,
+  ): MaybePromise<CheckResult> => {
+    if (items instanceof Error) return { verdict: 'invalid', denial: items };
+    if (typeof given !== 'string') return unknownCode();
+    // Most codes need nothing.
+    const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
+    if (code === '') return absent();
+    if (!PURCHASE_CODE.test(code)) return unknownCode();
+    if (typeof fresh !== 'function') return find(code, items, about, withSignal, isAlwaysFresh);
+    return andThen(fresh(about), (is) => find(code, items, about, withSignal, isTrue(is)));
+  };
+
+  return (given, about, withSignal) => {
+    if (isAbsent(given)) return absent();
+    const items = itemsFor?.(about);
+    return isThenable(items)
+      ? Promise.resolve(items).then((ready) => check(given, ready, about, withSignal))
+      : check(given, items, about, withSignal);
   };
 }
 
@@ -339,23 +378,27 @@ const unreadable = (field: string): CheckResult => ({
 function itemsOption<About>(
   owner: string,
   item: PurchaseConditions<About>['item'],
-): ((about: About) => readonly number[] | MarketgateError) | undefined {
+): ((about: About) => MaybePromise<readonly number[] | MarketgateError>) | undefined {
   if (item === undefined) return undefined;
   if (typeof item === 'function') {
-    return (about) => {
-      const given = item(about);
-      try {
-        return [given].flat().map(itemId);
-      } catch (error) {
-        return error as MarketgateError;
-      }
-    };
+    return (about) => andThen(item(about), itemIds);
   }
   const ids = [item].flat();
   if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0)) {
     throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
   }
   return () => ids;
+}
+
+/** The items that a function has given, or the error `item_id_invalid`. */
+function itemIds(given: number | readonly number[]): readonly number[] | MarketgateError {
+  const ids = [given].flat();
+  try {
+    return ids.map(itemId);
+  } catch (error) {
+    ids.forEach(dropPromise);
+    return error as MarketgateError;
+  }
 }
 
 function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
@@ -370,7 +413,7 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
 /** Gives the function that lets an account hold the code of a valid purchase, or refuses it. */
 function holderOption<About>(
   owner: string,
-  option: HolderOptions<HolderId | ((about: About) => HolderId)> | undefined,
+  option: HolderOptions<HolderId | HolderIdOf<About>> | undefined,
 ): (result: CheckResult, code: string, about: About) => MaybePromise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
   const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
@@ -378,23 +421,30 @@ function holderOption<About>(
   const { id, max = 1 } = given;
   const holders = new GuardedHolderStore(owner, 'holder.store', given.store);
   if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
+  if (typeof id !== 'function') holderName(owner, id);
   if (!Number.isSafeInteger(max) || max < 1) {
     throw wrongOption(owner, 'holder.max', 'must be a whole number, 1 or more');
   }
-  return (result, code, about) => {
-    if (result.verdict !== 'valid') return result;
-    const { purchase } = result;
-    const holder = holderName(owner, typeof id === 'function' ? id(about) : id);
+  const take = (result: ValidResult, code: string, account: unknown): MaybePromise<CheckResult> => {
+    const holder = holderName(owner, account);
     if (holder === undefined) {
-      return refuse(purchase, 'login_required', 'nobody is logged in who could hold it');
+      return refuse(result.purchase, 'login_required', 'nobody is logged in who could hold it');
     }
     // A service can ignore letter case, and then all spellings are one purchase.
     const key = code.toLowerCase();
     if (holders.isKnown(key, holder)) return result;
     return holders.take(key, holder, max).then(
-      (isHeld) => (isHeld ? result : refuse(purchase, 'purchase_held', 'held by another account')),
+      (isHeld) =>
+        isHeld ? result : refuse(result.purchase, 'purchase_held', 'held by another account'),
       (error: MarketgateError) => ({ verdict: 'unknown', error }),
     );
+  };
+  return (result, code, about) => {
+    if (result.verdict !== 'valid') return result;
+    const account = typeof id === 'function' ? id(about) : id;
+    return isThenable(account)
+      ? Promise.resolve(account).then((id) => take(result, code, id))
+      : take(result, code, account);
   };
 }
 
@@ -403,5 +453,6 @@ function holderName(owner: string, id: unknown): string | undefined {
   if (id === undefined || id === null) return undefined;
   if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
   if (typeof id === 'string') return id.trim() === '' ? undefined : id;
+  dropPromise(id);
   throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

@@ -75,7 +75,7 @@ export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
 
 /** Options of {@link loadItem}. */
 export interface LoadItemOptions {
-  /** The item's id: a whole number or its digits. Default: the route parameter `id`. */
+  /** The item's id: a whole number or its digits, or a promise of either. Default: the route parameter `id`. */
   id?: ((req: Request) => unknown) | undefined;
 }
 
@@ -94,7 +94,7 @@ export function loadItem(
   const given = knownOptions('loadItem', options, ['id']);
   const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params?.id);
   return keyLoader('loadItem', keyApi, 'getItem', async (call, req) => {
-    const item = await keyApi.getItem(itemId(idOf(req)), call);
+    const item = await keyApi.getItem(itemId(await idOf(req)), call);
     // A shallow copy, because Express's res.render writes into its argument.
     if (item !== null) return { item: { ...item } };
     throw new MarketgateError('item_not_found', 'the service has no item with this id');

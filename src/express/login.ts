@@ -24,9 +24,9 @@ import { isLoggedIn, sessionOf } from './session.js';
 
 /**
  * Gives the `user_id` of the logged-in user that the token is stored under. `undefined` for a user without a
- * marketplace account, who is then sent to the login.
+ * marketplace account, who is then sent to the login. May be async.
  */
-export type UserIdSource = (req: Request) => string | undefined;
+export type UserIdSource = (req: Request) => string | undefined | Promise<string | undefined>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
@@ -95,7 +95,7 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
   async function check(req: Request): Promise<void> {
-    const { tokenName } = userOfRequest(req);
+    const { tokenName } = await userOfRequest(req);
     const token = await tokens.get(tokenName);
     if (token !== undefined && clock() < token.expiresAt) return;
     if (token !== undefined) await tokens.forget(tokenName, token);
@@ -140,7 +140,7 @@ export function loadUser(
   const { tokens, userOfRequest } = userTokens(owner, given);
 
   return loader(async (req, res, context) => {
-    const { id, tokenName } = userOfRequest(req);
+    const { id, tokenName } = await userOfRequest(req);
     await abortOnLeave(res, async (signal) => {
       const token = await tokens.get(tokenName);
       if (token === undefined) throw loginError('access_token_expired');
@@ -166,8 +166,8 @@ function userTokens(owner: string, options: LoadUserOptions) {
   const userIdOf = functionOption(owner, 'userId', options.userId) ?? userIdOfPassport;
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   /** @throws MarketgateError `login_required`; TypeError for a logged-in user without an id. */
-  const userOfRequest = (req: Request): { id: string; tokenName: string } => {
-    const id: unknown = userIdOf(req);
+  const userOfRequest = async (req: Request): Promise<{ id: string; tokenName: string }> => {
+    const id: unknown = await userIdOf(req);
     if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
     // An app's own `userId` finds none for a user who has logged in without the marketplace.
     const isLocal = options.userId !== undefined && (id ?? '') === '';

@@ -28,7 +28,7 @@ import { handleThrown, queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
-  extends PurchaseCheckOptions<Request, (req: Request) => HolderId> {
+  extends PurchaseCheckOptions<Request, (req: Request) => HolderId | Promise<HolderId>> {
   /**
    * Where the purchase code is read from. Default: the header `x-purchase-code`, then the body's field
    * `purchase_code`.

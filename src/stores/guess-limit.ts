@@ -3,7 +3,13 @@ import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { isBetween } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
+import {
+  dropPromise,
+  functionOption,
+  knownOptions,
+  positiveOption,
+  wrongOption,
+} from '../options.js';
 
 /** How many failed attempts a client has. An attempt fails when the service does not know the code. */
 export interface GuessLimitOptions {
@@ -103,6 +109,7 @@ export function clientKey(client: unknown): string {
   if (client === undefined || client === '') return 'unknown';
   if (typeof client === 'number') return String(client);
   if (typeof client !== 'string') {
+    dropPromise(client);
     throw new TypeError(
       'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
     );

@@ -3,13 +3,14 @@ import {
   checkPurchase,
   MarketgateError,
   MemoryGuessLimit,
+  MemoryHolderStore,
   type Purchase,
   requirePurchase,
 } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { fakeResponse } from '../../support/fake-response.js';
-import { hear } from '../../support/hear.js';
+import { hear, unhandledRejections } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
@@ -257,6 +258,7 @@ describe('the other conditions', () => {
     ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
     ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
     ['no answer of the function', { item: () => undefined as never }, 'item_id_invalid'],
+    ['promises', { item: () => [1, 2].map(() => Promise.reject()) as never }, 'item_id_invalid'],
     ['another licence', { licenseType: 'regular' }, 'license_type_mismatch'],
     ['the app refuses', { accept: () => false }, 'purchase_not_accepted'],
     ['the app refuses later', { accept: async () => false }, 'purchase_not_accepted'],
@@ -331,6 +333,7 @@ describe('a condition that needs a field which cannot be read', () => {
 
 describe('what checkPurchase complains about, and names', () => {
   const keyApi = { validatePurchase: vi.fn() };
+  const store = new MemoryHolderStore();
 
   it.each<[string, unknown, object | undefined]>([
     ['"keyApi" must be a KeyApi', {}, { client: 'anna' }],
@@ -346,6 +349,17 @@ describe('what checkPurchase complains about, and names', () => {
     await expect(decision).rejects.toThrow(TypeError);
     await expect(decision).rejects.toThrow(`checkPurchase: `);
     await expect(decision).rejects.toThrow(complaint);
+  });
+
+  it.each<[string, (wrong: Promise<never>) => object]>([
+    ['"client" must be a string', (client) => ({ client })],
+    ['"holder.id" must give', (id) => ({ guessLimit: false, holder: { store, id } })],
+  ])('%s, and no promise, whose rejection is handled', async (complaint, optionsWith) => {
+    const unhandled = unhandledRejections();
+    const options = optionsWith(Promise.reject(new Error('mine'))) as never;
+    await expect(checkPurchase(keyApi, CODE, options)).rejects.toThrow(complaint);
+    await new Promise(setImmediate);
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   it('but not about an address that is not known: it counts with all of them', async () => {

@@ -30,6 +30,7 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
     app.get('/items', loadItems(shop.keyApi));
     app.get('/items/:id', loadItem(shop.keyApi));
     app.get('/by-query', loadItem(shop.keyApi, { id: (req) => req.query.item }));
+    app.get('/later', loadItem(shop.keyApi, { id: async () => 1042 }));
     const endings = countEndings(app);
     app.use(errorHandler({ log: false }));
     return { ...shop, app, endings };
@@ -54,6 +55,7 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
     const answer = await request(app).get('/items/1042').expect(200);
     expect(answer.body.marketplace.item).toMatchObject({ id: 1042 });
     await request(app).get('/by-query?item=1042').expect(200);
+    await request(app).get('/later').expect(200);
   });
 
   it.each([

@@ -42,6 +42,9 @@ const holding = (found: object | null) => ({
 const failing = (code: MarketgateErrorCode) => ({
   validatePurchase: () => Promise.reject(new MarketgateError(code, 'for the operator')),
 });
+const holderOf = (id: () => Promise<string | undefined>) => ({
+  holder: { store: new MemoryHolderStore(), id },
+});
 const denied = (code: string) => expect.objectContaining({ code });
 
 const NONE_LEFT: GuessLimit = {
@@ -215,11 +218,14 @@ describe('an error of the app’s own', () => {
       ['code', { code: fail }],
       ['code, later', { code: reject }],
       ['item', { item: fail }],
+      ['item, later', { item: reject }],
       ['accept', { accept: fail }],
       ['accept, later', { accept: reject }],
       ['fresh', { fresh: fail }],
+      ['fresh, later', { fresh: reject }],
       ['keyGenerator', { guessLimit: { keyGenerator: fail } }],
       ['holder.id', { holder: { store: new MemoryHolderStore(), id: fail } }],
+      ['holder.id, later', { holder: { store: new MemoryHolderStore(), id: reject } }],
     ];
   };
 
@@ -244,6 +250,36 @@ describe('an error of the app’s own', () => {
       return Promise.reject(mine);
     };
     expect((await drive(requirePurchase(holding(null), { onDenied }))).error).toBe(mine);
+  });
+});
+
+describe('functions of the app that give a promise', () => {
+  it.each<[string, LoadPurchaseOptions, string | undefined]>([
+    ['the item', { item: async () => 1042 }, undefined],
+    ['another item', { item: async () => [7] }, 'purchase_item_mismatch'],
+    ['no item', { item: async () => Number.NaN }, 'item_id_invalid'],
+    ['to ask the service', { fresh: async () => true }, 'purchase_code_invalid'],
+    ['not to ask it', { fresh: async () => false }, undefined],
+    ['nobody', holderOf(async () => undefined), 'login_required'],
+    ['the account', holderOf(async () => 'anna'), undefined],
+    ['another account', holderOf(async () => 'bert'), 'purchase_held'],
+  ])('are awaited: %s', async (_name, options, code) => {
+    await options.holder?.store.take(CODE.toLowerCase(), 'anna', 1);
+    const keyApi = { ...holding(null), peekPurchase: () => purchase as Purchase };
+    for (const make of [requirePurchase, loadPurchase]) {
+      const { context } = await drive(make(keyApi, options));
+      expect(context?.denial?.code).toBe(code);
+    }
+  });
+
+  it.each<[string, RequirePurchaseOptions]>([
+    ['keyGenerator', { guessLimit: { keyGenerator: (async () => 'anna') as never } }],
+    ['fresh', { fresh: () => 1 as never }],
+    ['fresh', { fresh: async () => '1' as never }],
+  ])('and wrong values of %s are named', async (name, options) => {
+    const { error } = await drive(requirePurchase(holding(purchase), options));
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain(`"${name}" must`);
   });
 });
 

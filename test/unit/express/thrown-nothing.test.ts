@@ -3,21 +3,24 @@ import {
   loadItem,
   loadPurchase,
   loadUser,
+  MemoryHolderStore,
   MemoryTokenStore,
   requireAccessToken,
   requirePurchase,
 } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
+import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import { openShop } from '../../support/shop.js';
 
 // What `next` reads as "go on", or as "skip this route".
 const NOTHINGS = [undefined, null, '', 'route'];
 
+allowNoUnhandledRejection();
+
 describe.each(expressVersions)('a function of the app that throws, on %s', (_version, express) => {
   it.each(NOTHINGS)('%j opens nothing', async (thrown) => {
-    vi.spyOn(console, 'error').mockImplementation(() => {});
     const { keyApi, code } = await openShop();
     const tokenStore = new MemoryTokenStore();
     const fail = (): never => {
@@ -30,15 +33,25 @@ describe.each(expressVersions)('a function of the app that throws, on %s', (_ver
       requirePurchase(keyApi, { code: reject }),
       requirePurchase(keyApi, { code: fail }),
       requirePurchase(keyApi, { item: fail }),
+      requirePurchase(keyApi, { item: reject }),
+      requirePurchase(keyApi, { fresh: reject }),
+      requirePurchase(keyApi, { holder: { store: new MemoryHolderStore(), id: reject } }),
       requirePurchase(keyApi, { licenseType: 'none', onDenied: reject }),
       requirePurchase({ validatePurchase: reject }),
       requirePurchase({ validatePurchase: reject }, { onUnknown: 'allow' }),
       requirePurchase({ validatePurchase: reject }, { guessLimit: { keyGenerator: fail } }),
+      requirePurchase(
+        { validatePurchase: reject },
+        { guessLimit: { keyGenerator: reject as never } },
+      ),
       loadPurchase(keyApi, { code: fail }),
       loadItem(keyApi, { id: fail }),
+      loadItem(keyApi, { id: reject }),
       loadItem({ getItem: reject }),
       loadUser({ getUser: reject }, { tokenStore, userId: fail }),
+      loadUser({ getUser: reject }, { tokenStore, userId: reject }),
       requireAccessToken({ tokenStore, userId: fail }),
+      requireAccessToken({ tokenStore, userId: reject }),
     ];
     const app = express();
     for (const [i, guard] of guards.entries()) {
