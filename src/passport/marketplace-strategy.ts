@@ -259,11 +259,13 @@ function readAuthKey(
     return broken('auth_key must be given once');
   }
   if (value === undefined) {
-    // The service appends "?auth_key=…" even to a URL that has a query. Before a login has begun, such text is
-    // the app's own, as in "/login?next=/a?auth_key=1".
-    const others = Object.values(query).flat();
-    const isAppended = others.some((it) => typeof it === 'string' && it.includes('?auth_key='));
-    return isAppended && setup.attempts.listOpen(req).length > 0
+    // The service appends "?auth_key=…" even to a URL that has a query. Before a login has begun, a link with such
+    // text is the app's own, as in "/login?next=/a?auth_key=1".
+    const appended = Object.values(query)
+      .flat()
+      .filter((it): it is string => typeof it === 'string' && it.includes('?auth_key='));
+    const isBroken = appended.some((text) => !/^[^?]*\//.test(text));
+    return isBroken || (appended.length > 0 && setup.attempts.listOpen(req).length > 0)
       ? broken(
           'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
         )

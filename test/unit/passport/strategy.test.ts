@@ -107,12 +107,18 @@ describe('the callback', () => {
     ['an object, as Express 5 leaves it', { 'auth_key[a]': 'k1' }, 'given once'],
     ['in a query of the redirect URL', { x: '1?auth_key=k1' }, 'redirect URL'],
     ['in one that is given twice', { x: ['1', '2?auth_key=k1'] }, 'redirect URL'],
+    ['in one that is a path', { x: '/1?auth_key=k1' }, 'redirect URL'],
   ])('with an auth_key that is %s fails, and keeps the attempt', async (_name, query, message) => {
     const { start, visit, comeBack, exchanged } = openLogin();
     await start();
     expect((await visit(query)).recorded).toEqual([failure('auth_key_rejected', 401, message)]);
     expect((await comeBack()).outcome).toEqual(success);
     expect(exchanged).toEqual(['k1']);
+  });
+
+  it('with an auth_key in a query of the redirect URL fails also where no login has begun', async () => {
+    const { recorded } = await openLogin().visit({ x: '1?auth_key=k1' });
+    expect(recorded).toEqual([failure('auth_key_rejected', 401, 'redirect URL')]);
   });
 
   it.each<[string, object | undefined]>([
