@@ -236,8 +236,49 @@ export function onAbort(signal: AbortSignal | Ending, listener: () => void): () 
 export const SLEW = 1000;
 
 /**
- * Whether `now` is between two times of the same clock. False if the clock was set back to before `from`:
- * the elapsed time is then unknown, and the period counts as elapsed.
+ * A length of time from now on, by a clock that can be set back. It is over as soon as the clock or the process's own
+ * timer says so, and then for good. It is also over when the clock was set back to before its beginning, because the
+ * elapsed time is then unknown.
  */
-export const isBetween = (from: number, now: number, until: number): boolean =>
-  now > from - SLEW && now < until;
+export class Period {
+  readonly #begun: number;
+  readonly #begunReal = performance.now();
+  #isOver = false;
+
+  /** @param length milliseconds, as of `clock`. */
+  constructor(
+    readonly clock: () => number,
+    readonly length: number,
+  ) {
+    this.#begun = clock();
+  }
+
+  /** The milliseconds that are left. */
+  get left(): number {
+    const elapsed = this.#isOver ? this.length : this.clock() - this.#begun;
+    const elapsedReal = performance.now() - this.#begunReal;
+    const left = this.length - Math.max(elapsed, elapsedReal, 0);
+    if (left <= 0 || elapsed <= -SLEW) this.#isOver = true;
+    return this.#isOver ? 0 : left;
+  }
+}
+
+/**
+ * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
+ * timer measures the time since the last reading.
+ */
+export function monotonic(clock: () => number): () => number {
+  let last = clock();
+  let lastReal = performance.now();
+  let time = last;
+  return () => {
+    const now = clock();
+    const real = performance.now();
+    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
+    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
+    time += isSetBack ? real - lastReal : now - last;
+    last = now;
+    lastReal = real;
+    return time;
+  };
+}

@@ -27,8 +27,10 @@ export interface RequestMessage {
   readonly endpoint: string;
   /** 0 for the first, 1 for the first retry, and so on. */
   readonly attempt: number;
-  /** The code of the error; absent when there was an answer. */
+  /** The code of the error; absent when there was an answer, and when the caller left before. */
   readonly code?: MarketgateErrorCode;
+  /** The caller left before there was an answer; otherwise absent. */
+  readonly aborted?: boolean;
   /** Milliseconds from sending to the parsed answer. */
   readonly durationMs: number;
 }
@@ -36,7 +38,7 @@ export interface RequestMessage {
 // Publish only if `hasSubscribers`, so that unused channels cost nothing.
 export const requestChannel = channel('marketgate:request');
 
-/** Message of `marketgate:lookup`: a call of `KeyApi` was answered or failed. */
+/** Message of `marketgate:lookup`: a call of a `KeyApi` with a cache was answered or failed. */
 export interface LookupMessage {
   /** The account, the list of items, one item, or the purchase of a code. */
   readonly what: 'account' | 'items' | 'item' | 'purchase';

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { SLEW } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
@@ -253,6 +252,7 @@ export class Cache<T extends object> {
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
     const { shared } = this.#parts;
     if (shared) lookup.source = 'shared';
+    const begun = performance.now();
     try {
       for (let round = 1; round <= MOST_ROUNDS; round++) {
         lookup.isOutdated = false;
@@ -265,8 +265,8 @@ export class Cache<T extends object> {
           return later;
         }
         const answer = shared
-          ? await this.#askSharedTier(lookup, shared)
-          : await this.#askService(lookup, 0, undefined);
+          ? await this.#askSharedTier(lookup, shared, begun)
+          : await this.#askService(lookup, undefined, begun);
         if (answer !== undefined) {
           this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
           return answer;
@@ -286,8 +286,8 @@ export class Cache<T extends object> {
   async #askSharedTier(
     lookup: Lookup<Answer<T>>,
     shared: SharedTier,
+    begun: number,
   ): Promise<Answer<T> | undefined> {
-    const begun = performance.now();
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
     const tryAdopt = (found: SharedAnswer): boolean => {
@@ -313,17 +313,20 @@ export class Cache<T extends object> {
     }
     try {
       if (lookup.isAborted) throw lookup.ending.reason;
-      return await this.#askService(lookup, performance.now() - begun, order);
+      return await this.#askService(lookup, order, begun);
     } finally {
       release();
     }
   }
 
-  /** `undefined`: the answer was invalidated before it arrived. */
+  /**
+   * @param begun - when the lookup began, by `performance.now`.
+   * @returns `undefined`: the answer was invalidated before it arrived.
+   */
   async #askService(
     lookup: Lookup<Answer<T>>,
-    elapsed: number,
     order: number | undefined,
+    begun: number,
   ): Promise<Answer<T> | undefined> {
     const { request, clock, freeze, shared } = this.#parts;
     const { key } = lookup;
@@ -334,6 +337,7 @@ export class Cache<T extends object> {
     // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
     const variant = known?.variant ?? lookup.variant;
     let refusal: unknown;
+    const elapsed = performance.now() - begun;
     const how = { signal: lookup.ending, isInvalidating: known !== undefined, elapsed };
     const value = await request(variant, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
@@ -388,7 +392,10 @@ export class Cache<T extends object> {
   #adopt({ key, variant }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
     const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
     const own = this.#positive.peek(key);
-    const at = clock() - found.age;
+    // Our own answer comes back: our clock knows its age better than the row, when the wall clock was set back.
+    const isOwn = own?.order === found.order && own.orderEpoch === this.#epoch;
+    const age = isOwn ? Math.max(this.#ageOf(own), found.age) : found.age;
+    const at = clock() - age;
     if (!isPositive(found)) {
       // Our own answer was requested later, and will replace the row.
       if (this.#isLater(own, found.order, at)) return undefined;
@@ -405,7 +412,7 @@ export class Cache<T extends object> {
       shared?.reportUnreadable();
       return undefined;
     }
-    const isFresh = found.age < limits.ttl;
+    const isFresh = age < limits.ttl;
     // The younger one is kept for an outage, also when it is stale.
     if (own === undefined || own.at < at || (isFresh && own.epoch !== this.#epoch)) {
       this.#negative.delete(key);
@@ -474,23 +481,3 @@ export class Cache<T extends object> {
 
 const outcomeOf = ({ value }: Answer<unknown>): 'positive' | 'negative' =>
   value === null ? 'negative' : 'positive';
-
-/**
- * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
- * timer measures the time since the last reading.
- */
-export function monotonic(clock: () => number): () => number {
-  let last = clock();
-  let lastReal = performance.now();
-  let time = last;
-  return () => {
-    const now = clock();
-    const real = performance.now();
-    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
-    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
-    time += isSetBack ? real - lastReal : now - last;
-    last = now;
-    lastReal = real;
-    return time;
-  };
-}

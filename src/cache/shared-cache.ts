@@ -61,9 +61,6 @@ export interface SharedRow {
   readonly now: number;
 }
 
-/** The deadline of one call to a shared cache, in milliseconds. */
-export const DEADLINE = 100;
-
 /** In place of a result, when the call failed or was not made. */
 export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
 type Unavailable = typeof UNAVAILABLE;
@@ -82,11 +79,18 @@ export class GuardedSharedCache {
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
   #isListening = false;
 
-  /** @param clock - epoch milliseconds. */
-  constructor(store: SharedCache, clock: () => number) {
+  /**
+   * @param clock - epoch milliseconds.
+   * @param deadline - of one call, in milliseconds.
+   */
+  constructor(
+    store: SharedCache,
+    clock: () => number,
+    private readonly deadline: number,
+  ) {
     this.#store = store;
     this.#clock = clock;
-    this.#run = limited(store, DEADLINE);
+    this.#run = limited(store, deadline);
   }
 
   /** Whether the store itself compares orders. */
@@ -184,7 +188,7 @@ export class GuardedSharedCache {
     });
     this.#stop = begun;
     // Only the wait has a deadline: the subscription itself can still be waiting for its connection.
-    await within(DEADLINE, () => begun).catch(() => {});
+    await within(this.deadline, () => begun).catch(() => {});
     canHaveMissed = true;
   }
 

@@ -8,7 +8,6 @@ import { type Invalidation, type Message, Tombstones } from './invalidations.js'
 import { type CacheLimits, longestLife } from './options.js';
 import { Seal, Seals } from './seal.js';
 import {
-  DEADLINE,
   GuardedSharedCache,
   isPositive,
   Orders,
@@ -21,6 +20,8 @@ import {
   UNAVAILABLE,
 } from './shared-cache.js';
 
+/** The longest that one call to the shared cache can take, in milliseconds. */
+const LONGEST_CALL = 100;
 /** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others no longer. */
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
@@ -75,6 +76,8 @@ const NOTHING: Found = { answer: undefined, order: undefined, release: nothing }
  * of a later order.
  */
 export class SharedTier {
+  /** Of one call to the shared cache, in milliseconds. */
+  readonly #deadline: number;
   readonly #store: GuardedSharedCache;
   readonly #id = randomBytes(12).toString('base64url');
   readonly #options: SharedTierOptions;
@@ -99,7 +102,9 @@ export class SharedTier {
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
-    this.#store = new GuardedSharedCache(shared, options.wallClock);
+    // A lookup makes several such calls, and most of its time is for the service.
+    this.#deadline = Math.min(LONGEST_CALL, options.timeout / 4);
+    this.#store = new GuardedSharedCache(shared, options.wallClock, this.#deadline);
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
       if (this.#isClosed) return;
@@ -141,10 +146,12 @@ export class SharedTier {
     isWanted: () => boolean,
   ): Promise<Found> {
     const begun = performance.now();
+    // The service gets at least half of the time.
+    const isLate = (): boolean => performance.now() - begun >= this.#options.timeout / 2;
     const canServe = ({ answer }: Found): boolean => answer !== undefined && isServable(answer);
     for (;;) {
       const found = await this.read(subject);
-      if (found.order === undefined || canServe(found)) return found;
+      if (found.order === undefined || canServe(found) || isLate()) return found;
       const name = this.#generations.nameOf(this.#seals.all[0] as Seal, subject);
       // Everything was invalidated meanwhile.
       if (name === undefined) return found;
@@ -155,6 +162,7 @@ export class SharedTier {
         continue;
       }
       if (typeof release !== 'function') return found;
+      if (isLate()) return { ...found, release };
       // The process that held the lock can have shared its answer between our read and our lock.
       const late = await this.read(subject);
       if (canServe(late)) {
@@ -285,7 +293,7 @@ export class SharedTier {
    */
   #currentSeal(): Seal | Promise<Seal | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
-    const seal = this.#seals.present(DEADLINE);
+    const seal = this.#seals.present(this.#deadline);
     // Without waiting, because nearly every call ends here.
     if (seal instanceof Seal && this.#store.isSubscribed) return seal;
     return this.#afterSubscribing(seal);

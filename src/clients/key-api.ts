@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { Cache, type CacheParts, monotonic } from '../cache/cache.js';
+import { Cache, type CacheParts } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import type { Deadline } from '../deadline.js';
+import { type Deadline, monotonic } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -184,7 +184,8 @@ export class KeyApi {
    */
   async invalidate(code?: string): Promise<void> {
     if (code !== undefined) {
-      await this.#caches?.purchase.invalidate(plainCode(code));
+      const plain = plainCode(code);
+      await this.#caches?.purchase.invalidate(plain);
       return;
     }
     this.#clear();

@@ -1,4 +1,4 @@
-import { isBetween } from '../deadline.js';
+import { Period } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** Milliseconds that a positive check of a key is remembered. */
@@ -15,8 +15,10 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 interface Check {
   readonly key: string;
   readonly result: Promise<unknown>;
-  readonly at: number;
-  readonly until: number;
+  /** How long it counts. */
+  readonly life: Period;
+  /** How long it counts where it would invalidate a positive answer. */
+  readonly recent: Period;
 }
 
 /**
@@ -42,14 +44,13 @@ export class KeyCheck {
    * check counts.
    */
   confirm(key: string, isInvalidating = false): Promise<unknown> {
-    const now = this.#clock();
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     for (const check of [this.#remembered, this.#inFlight]) {
-      if (check?.key !== key || !isBetween(check.at, now, check.until)) continue;
-      if (!isInvalidating || now - check.at < RECENT) return check.result;
+      if (check?.key !== key || check.life.left === 0) continue;
+      if (!isInvalidating || check.recent.left > 0) return check.result;
     }
     const result = this.#getAccount(key);
-    const check = { key, result, at: now, until: Number.POSITIVE_INFINITY };
+    const check = this.#check(key, result, Number.POSITIVE_INFINITY);
     this.#inFlight = check;
     void this.note(key, result).then(() => {
       if (this.#inFlight === check) this.#inFlight = undefined;
@@ -61,7 +62,11 @@ export class KeyCheck {
   async note(key: string, result: Promise<unknown>): Promise<void> {
     const error: unknown = await result.then(() => undefined, Object);
     if (error !== undefined && !isKeyRejected(error)) return;
-    const at = this.#clock();
-    this.#remembered = { key, result, at, until: at + (error ? REJECTED_FOR : ACCEPTED_FOR) };
+    this.#remembered = this.#check(key, result, error ? REJECTED_FOR : ACCEPTED_FOR);
+  }
+
+  #check(key: string, result: Promise<unknown>, life: number): Check {
+    const periods = [life, RECENT].map((length) => new Period(this.#clock, length));
+    return { key, result, life: periods[0] as Period, recent: periods[1] as Period };
   }
 }

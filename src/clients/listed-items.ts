@@ -31,6 +31,7 @@ export class ListedItems {
   /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
+    signal?.throwIfAborted();
     const list = fresh ? undefined : this.#lists.fresh(ONLY);
     const listed = list && (await this.#find(id, list));
     if (listed !== undefined) return this.#items.served(listed, options).value;

@@ -171,12 +171,12 @@ export class LoginApi {
 /** @throws MarketgateError when there is no access_token in the response. */
 function parseToken(response: JsonResponse, name: string, secrets: readonly string[]): string {
   const body = bodyOf(response);
-  if (!body?.error && typeof body?.access_token === 'string' && body.access_token.trim() !== '') {
-    return body.access_token;
-  }
+  const { access_token: token } = body ?? {};
+  if (!hasError(body) && typeof token === 'string' && token.trim() !== '') return token;
   if (body === undefined || isNotNow(response.status)) throw unusable(name, response);
-  const reason = reasonIn(body, secrets);
-  if (/app[_\s-]?(id|secret)/i.test(reasonIn(body, []))) {
+  const text = reasonIn(body);
+  const reason = quoted(text, secrets);
+  if (/(?<![a-z])app[_\s-]?(id|secret)(?![a-z])/i.test(text)) {
     const problem = `the service does not accept this app${reason}; compare "appId" and "appSecret" with the developer dashboard`;
     throw new MarketgateError('app_credentials_rejected', `${name}: ${problem}`);
   }
@@ -192,17 +192,19 @@ function parseUser(
   onDrift: OnDrift,
 ): UserInfo {
   const body = bodyOf(response);
-  const { user_info: user, error, message } = body ?? {};
+  const { user_info: user, message } = body ?? {};
   const parsed =
-    !error && isObject(user) ? parse(userInfoSchema, user, 'user_info', onDrift) : undefined;
+    !hasError(body) && isObject(user)
+      ? parse(userInfoSchema, user, 'user_info', onDrift)
+      : undefined;
   if (parsed?.ok) return parsed.value;
   const isUsable = body !== undefined && !isNotNow(response.status) && parsed === undefined;
-  if (isUsable && (error || typeof message === 'string')) {
-    const problem = `the service does not accept this access_token any more${reasonIn(body, secrets)}; the visitor must log in again`;
+  if (isUsable && (hasError(body) || typeof message === 'string')) {
+    const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
   }
   // `[]`, in the place of the user or of the whole answer.
-  if (isUsable && (Array.isArray(user) || Array.isArray(response.body.value))) {
+  if (isUsable && (isEmptyArray(user) || isEmptyArray(response.body.value))) {
     const problem =
       'the service knows no such user any more; the account was deleted or is blocked';
     throw new MarketgateError('login_failed', `${name}: ${problem}`);
@@ -212,14 +214,21 @@ function parseUser(
 
 type Body = Readonly<Record<string, unknown>>;
 
+const isEmptyArray = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 /** The JSON object in a response. PHP writes an empty one as `[]`. */
 function bodyOf({ body: { value } }: JsonResponse): Body | undefined {
-  if (Array.isArray(value) && value.length === 0) return {};
+  if (isEmptyArray(value)) return {};
   return isObject(value) ? value : undefined;
 }
 
-/** The reason that the service gives, for an error message: `message`, or text in `error`. */
-function reasonIn({ message, error }: Body, secrets: readonly string[]): string {
-  const reason = typeof message === 'string' ? message : typeof error === 'string' ? error : '';
-  return reason && `: "${redact(reason, secrets)}"`;
-}
+const hasError = (body: Body | undefined): boolean =>
+  Boolean(body?.error) && !isEmptyArray(body?.error);
+
+/** The reason that the service gives: `message`, or text in `error`. */
+const reasonIn = ({ message, error }: Body): string =>
+  typeof message === 'string' ? message : typeof error === 'string' ? error : '';
+
+/** A reason for an error message. */
+const quoted = (reason: string, secrets: readonly string[]): string =>
+  reason && `: "${redact(reason, secrets)}"`;

@@ -66,6 +66,8 @@ const REDACTED = '[redacted]';
 /** The most characters that are shown, and that are searched for secrets. */
 const MOST_SHOWN = 200;
 const MOST_READ = 4096;
+/** The most characters that one of a secret becomes: three bytes in a query. */
+const LONGEST_FORM = 9;
 
 // What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
 // digits and dashes, with at least one digit.
@@ -73,16 +75,40 @@ const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** The forms that a secret can have in a response: plain, in a query, in a form, in JSON, in base64. */
-function formsOf(secret: string): string[] {
-  const inQuery = encodeURIComponent(secret);
-  return [
-    secret,
-    inQuery,
-    inQuery.replaceAll('%20', '+'),
-    JSON.stringify(secret).slice(1, -1),
-    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
-  ];
+/** What HTML calls the characters that it escapes. */
+const ENTITIES: Record<string, string> = {
+  '&': 'amp',
+  '<': 'lt',
+  '>': 'gt',
+  '"': 'quot',
+  "'": 'apos',
+};
+
+const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0');
+
+/**
+ * A pattern for a secret in any form that a response can have it in: each character plain, or as a query, JSON or
+ * HTML has it, whichever of them an encoder escapes; or all of it in base64.
+ */
+function patternOf(secret: string): string {
+  const characters = [...secret].map((character) => {
+    const point = character.codePointAt(0) ?? 0;
+    const forms = [
+      character,
+      [...Buffer.from(character)].map((byte) => `%${hex(byte, 2)}`).join(''),
+      JSON.stringify(character).slice(1, -1),
+      character
+        .split('')
+        .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)
+        .join(''),
+      character === ' ' ? '+' : character,
+    ];
+    const entity = `&(?:#0*${point}|#x0*${hex(point, 1)}|${ENTITIES[character] ?? '#'});`;
+    return `(?:${[...new Set(forms)].map(escaped).join('|')}|${entity})`;
+  });
+  const bytes = Buffer.from(secret);
+  const inBase64 = [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
+  return [characters.join(''), ...inBase64.map(escaped)].join('|');
 }
 
 /**
@@ -91,15 +117,12 @@ function formsOf(secret: string): string[] {
  */
 export function redact(text: string, secrets: readonly string[]): string {
   // The longest first: a secret can be part of another.
-  const forms = secrets
-    .filter(Boolean)
-    .flatMap(formsOf)
-    .sort((a, b) => b.length - a.length);
+  const known = secrets.filter(Boolean).sort((a, b) => b.length - a.length);
   let clean = text.slice(0, MOST_READ);
-  if (forms.length > 0) {
-    clean = clean.replace(new RegExp(forms.map(escaped).join('|'), 'gi'), REDACTED);
+  if (known[0] !== undefined) {
+    clean = clean.replace(new RegExp(known.map(patternOf).join('|'), 'gi'), REDACTED);
     // The cut can go through a secret.
-    if (text.length > MOST_READ) clean = clean.slice(0, -(forms[0] ?? '').length);
+    if (text.length > MOST_READ) clean = clean.slice(0, -LONGEST_FORM * known[0].length);
   }
   clean = clean
     .replace(TOKEN_LIKE, REDACTED)

@@ -1,4 +1,4 @@
-import { isBetween } from '../deadline.js';
+import { Period } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** In a row. */
@@ -22,8 +22,8 @@ export class Breaker {
   readonly #rests: typeof RESTS;
   #failures = 0;
   #rest: number;
-  #openedAt = 0;
-  #openUntil: number | undefined;
+  /** How long it stays open; `undefined`: it is closed. */
+  #open: Period | undefined;
   #isProbing = false;
 
   /** @param clock milliseconds. */
@@ -39,9 +39,8 @@ export class Breaker {
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): boolean {
-    if (this.#openUntil === undefined) return false;
-    const now = this.#clock();
-    const left = isBetween(this.#openedAt, now, this.#openUntil) ? this.#openUntil - now : 0;
+    if (this.#open === undefined) return false;
+    const { left } = this.#open;
     if (left > 0 || this.#isProbing) {
       const retryAfter = left > 0 ? Math.ceil(left / 1000) : 1;
       throw new MarketgateError(
@@ -56,7 +55,7 @@ export class Breaker {
 
   /** Whether the breaker is open or a probe is in flight: no call is retried, the probe included. */
   get isOpen(): boolean {
-    return this.#openUntil !== undefined;
+    return this.#open !== undefined;
   }
 
   leave(isProbe: boolean, end: CallEnd): void {
@@ -65,15 +64,14 @@ export class Breaker {
     if (end === 'answered') {
       this.#failures = 0;
       this.#rest = this.#rests.firstRest;
-      this.#openUntil = undefined;
+      this.#open = undefined;
       return;
     }
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
-    const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES);
+    const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES);
     if (!opens) return;
-    this.#openedAt = this.#clock();
-    this.#openUntil = this.#openedAt + this.#rest;
+    this.#open = new Period(this.#clock, this.#rest);
     this.#rest = Math.min(this.#rest * 2, this.#rests.longestRest);
   }
 }
@@ -86,8 +84,7 @@ const MOST_SECONDS = 3600;
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
   readonly #clock: () => number;
-  #closedAt = 0;
-  #until = 0;
+  #closed: Period | undefined;
 
   /** @param clock milliseconds. */
   constructor(clock: () => number) {
@@ -97,18 +94,21 @@ export class RetryAfterGate {
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MOST_SECONDS);
-    const now = this.#clock();
-    const isClosed = isBetween(this.#closedAt, now, this.#until);
-    this.#until = Math.max(isClosed ? this.#until : 0, now + length * 1000);
-    this.#closedAt = now;
+    if ((this.#closed?.left ?? 0) < length * 1000) {
+      this.#closed = new Period(this.#clock, length * 1000);
+    }
     return length;
   }
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
   check(what: string): void {
-    const now = this.#clock();
-    if (!isBetween(this.#closedAt, now, this.#until)) return;
-    const retryAfter = Math.ceil((this.#until - Math.max(now, this.#closedAt)) / 1000);
+    if (this.#closed === undefined) return;
+    const { left } = this.#closed;
+    if (left === 0) {
+      this.#closed = undefined;
+      return;
+    }
+    const retryAfter = Math.ceil(left / 1000);
     throw new MarketgateError(
       'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
@@ -120,12 +120,12 @@ export class RetryAfterGate {
 /** Seconds from a `Retry-After` header, a number or a date (RFC 9110, section 10.2.3). `undefined`: none, or invalid. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
-  if (/^\d+$/.test(text)) {
-    const seconds = Number(text);
-    return Number.isSafeInteger(seconds) ? seconds : undefined;
-  }
+  // Of several headers, which `fetch` joins, the first.
+  const [digits] = /^\d+(?=\s*(?:,|$))/.exec(text) ?? [];
+  if (digits !== undefined) return Number(digits);
   // Only the forms of an HTTP date, because Date.parse also accepts "-5" and "1.5".
   if (!/^[A-Za-z]{3,9},? .*\d\d:\d\d:\d\d/.test(text)) return undefined;
-  const at = Date.parse(text);
+  // The form of asctime has no zone; all are in GMT.
+  const at = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
 }

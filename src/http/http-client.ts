@@ -3,7 +3,7 @@ import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { type JsonResponse, parseJson } from './response.js';
+import { isNotNow, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -51,14 +51,15 @@ export class HttpClient {
     { signal, elapsed = 0 }: CallConditions,
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    const milliseconds = Math.max(1, this.#settings.timeout - elapsed);
+    const { timeout } = this.#settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(
         'service_unavailable',
-        `${name}: no answer within ${Math.round(milliseconds)} ms; the service is slow or down, or "timeout" is too short`,
+        `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
       );
-    const deadline = new Deadline(milliseconds, exceeded, signal, this.#calls);
+    const deadline = new Deadline(timeout - elapsed, exceeded, signal, this.#calls);
     if (this.#isClosed) deadline.end(closedError());
+    else if (elapsed >= timeout) deadline.end(exceeded());
     try {
       return await call(deadline);
     } finally {
@@ -141,7 +142,8 @@ export class HttpClient {
         const { method, path: endpoint } = request;
         const durationMs = performance.now() - startedAt;
         const code = isMarketgateError(failure) && { code: failure.code };
-        requestChannel.publish({ method, endpoint, attempt, ...code, durationMs });
+        const aborted = failure !== undefined && deadline.isAborted && { aborted: true };
+        requestChannel.publish({ method, endpoint, attempt, ...code, ...aborted, durationMs });
       }
     }
   }
@@ -149,7 +151,7 @@ export class HttpClient {
   /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
   #backOff(status: number, retryAfter: string | undefined, error: unknown): unknown {
     const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
-    const isBackoff = status === 429 || (status >= 500 && seconds !== undefined);
+    const isBackoff = status === 429 || (isNotNow(status) && seconds !== undefined);
     if (!isBackoff || !isMarketgateError(error)) return error;
     const { code, message, cause } = error;
     return new MarketgateError(code, message, { cause, retryAfter: this.#gate.close(seconds) });

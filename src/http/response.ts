@@ -37,7 +37,8 @@ export function parseJson(body: Buffer): JsonBody {
 function describe(text: string): string {
   if (text === '') return 'an empty body';
   if (/^<(!doctype|html|head|body|\?xml)/i.test(text)) return 'an HTML page';
-  const begin = text.search(/[{[]/);
+  // Not the bracket of a log line.
+  const begin = text.search(/[{[]\s*(?:["{}[\]\d-]|true|false|null|$)/);
   if (begin === 0) return 'broken or cut JSON';
   if (begin > 0 && '}]'.includes(text.trimEnd().slice(-1))) return 'text ahead of the JSON';
   if (text.startsWith('<') || /<(html|body|title)\b/i.test(text)) return 'an HTML page';

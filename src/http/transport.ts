@@ -294,6 +294,7 @@ async function fetchInto(
   try {
     const init: RequestInit = { method, headers, body, signal, redirect: 'manual' };
     const response = await fetch(`${origin}${path}`, init);
+    if (response.type === 'error') throw new TypeError('the request failed');
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
     // `content-encoding` is left out, because `fetch` has decoded the body.
     handler.onResponseStart(undefined, isRedirect ? REDIRECT : response.status, {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { isBetween } from '../deadline.js';
+import { SLEW } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import {
   dropPromise,
@@ -145,7 +145,7 @@ export class AttemptLog {
   reserve(client: string, { limit, windowMs }: { limit: number; windowMs: number }): Reservation {
     const now = Date.now();
     // After the clock was set back, nobody knows how old the attempts are.
-    if (!isBetween(this.#all.at(-1) ?? now, now, Number.POSITIVE_INFINITY)) {
+    if (now <= (this.#all.at(-1) ?? now) - SLEW) {
       this.#clients.clear();
       this.#all.length = 0;
     }

@@ -16,6 +16,8 @@ type Body = Record<string, unknown>;
 function saysError(body: Body): boolean | undefined {
   const error = own(body, 'error');
   if ([undefined, null, false, 0, ''].includes(error as never)) return false;
+  // PHP's empty map.
+  if (Array.isArray(error) && error.length === 0) return false;
   if (error === true || error === 1) return true;
   return typeof error === 'string' && !/^(0|false|no|none|ok)$/i.test(error.trim())
     ? true
@@ -68,10 +70,11 @@ function rejection(status: number, body: Body): readonly End[] {
   const [said] = [message, error].filter((text) => typeof text === 'string');
   const rejected = 'auth_key_rejected';
   if (typeof said !== 'string') return [rejected];
-  if (/app[_\s-]?(id|secret)/i.test(said.slice(0, 900))) return ['app_credentials_rejected'];
+  if (/(^|[^a-z])app[_\s-]?(id|secret)([^a-z]|$)/i.test(said.slice(0, 900)))
+    return ['app_credentials_rejected'];
   // A sentence beyond what is read, or the second of two fields.
   const words = [message, error].filter((text) => typeof text === 'string').join(' ');
-  return /app|secret/i.test(words) ? [rejected, 'app_credentials_rejected'] : [rejected];
+  return /\bapp|secret/i.test(words) ? [rejected, 'app_credentials_rejected'] : [rejected];
 }
 
 /** get_user_info: "refused → `access_token_expired`; a user who is gone (`[]`) → `login_failed`". */
@@ -85,7 +88,7 @@ function judgeUser(answer: WireAnswer): Judgement {
   if (isNotNow(answer.status)) without.push('service_unavailable');
   else {
     const isRefused = error !== false || typeof own(body, 'message') === 'string';
-    const isGone = Array.isArray(user);
+    const isGone = Array.isArray(user) && user.length === 0;
     if (isRefused) without.push('access_token_expired');
     if (isGone) without.push('login_failed');
     // A user in another shape, beside words of a refusal: either may be said.

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { settle } from '../../support/key-api-service.js';
+import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import { alone, MINUTE, OTHER } from './support.js';
 
@@ -281,6 +281,24 @@ describe('invalidate', () => {
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
   });
 
+  it('again and again keeps a call no longer than its timeout', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ timeout: 1000 });
+    await keyApi.getAccount();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    service.hold();
+    const found = rejection(keyApi.validatePurchase(CODE));
+    for (const [i, waits] of [800, 150, 49].entries()) {
+      await settle();
+      await keyApi.invalidate(CODE);
+      await vi.advanceTimersByTimeAsync(waits);
+      if (i < 2) await service.release(i + 1);
+    }
+    await vi.advanceTimersByTimeAsync(2);
+    expect((await found).message).toContain('no answer within 1000 ms');
+  });
+
   it('is outlived by the answer to a later request', async () => {
     const { service, keyApi } = alone();
     service.hold();
@@ -301,6 +319,7 @@ describe('invalidate', () => {
     await keyApi.validatePurchase(CODE);
     await expect(keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+    await expect(alone(false).keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
   });
 });
 

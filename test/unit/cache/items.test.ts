@@ -126,6 +126,12 @@ describe('an item of a cached list in an outage', () => {
     await expect(left).rejects.toBe(reason);
   });
 
+  it('is none for a caller that has left already, also of a fresh list', async () => {
+    const { keyApi } = await listed();
+    const signal = AbortSignal.abort(new Error('left'));
+    await expect(keyApi.getItem(1043, { signal })).rejects.toBe(signal.reason);
+  });
+
   it('is served after the clock stepped back, and not longer for that', async () => {
     const { service, keyApi } = await listed();
     service.says = 'outage';

@@ -3,7 +3,16 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { alone, expectUnavailable, fleet, HOUR, MINUTE, pairOf, plainFleet } from './support.js';
+import {
+  alone,
+  expectUnavailable,
+  fleet,
+  HOUR,
+  MINUTE,
+  OTHER,
+  pairOf,
+  plainFleet,
+} from './support.js';
 
 // "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2).
 
@@ -246,6 +255,15 @@ describe('a shared cache that keeps no order', () => {
     service.now += HOUR;
     service.says = 'outage';
     await expectUnavailable(one);
+  });
+
+  it('makes no older answer young when the clock steps back', async () => {
+    const { service, one } = await pairOf(plainFleet());
+    service.now += 3 * HOUR;
+    await one.validatePurchase(OTHER);
+    service.now -= 3 * HOUR;
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
   });
 
   it('shares answers and invalidations all the same', async () => {

@@ -1,5 +1,5 @@
 import type { KeyApi } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
@@ -137,6 +137,15 @@ describe('the check of the key', () => {
       }
     },
   );
+
+  it('counts no longer than 5 minutes by the timer of the process, whatever the clock says', async () => {
+    const { lookup, checks } = shop(KEY);
+    const real = vi.spyOn(performance, 'now').mockReturnValue(0);
+    await lookup();
+    real.mockReturnValue(5 * MINUTE);
+    await lookup('wrong-code-2');
+    expect(checks()).toBe(2);
+  });
 
   it('that the service rejected counts no longer than a minute, also when the clock goes back while it is in flight', async () => {
     const { service, lookup, checks } = shop();

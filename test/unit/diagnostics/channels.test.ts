@@ -4,7 +4,7 @@ import request from 'supertest';
 import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, KeyApiService, VALIDATION } from '../../support/key-api-service.js';
+import { ITEM, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 import { CODE } from '../../support/wire.js';
@@ -19,12 +19,20 @@ describe('marketgate:request', () => {
     await keyApi.validatePurchase(CODE);
     service.says = 'outage';
     await rejection(keyApi.getItem(1042));
+    service.says = 'silence';
+    const leaving = new AbortController();
+    const left = keyApi.getItem(1043, { signal: leaving.signal }).catch(() => {});
+    await settle();
+    leaving.abort(new Error('left'));
+    await left;
+    await settle();
     const durationMs = expect.any(Number);
     const failed = { method: 'GET', endpoint: ITEM, code: 'service_unavailable', durationMs };
     expect(messages).toEqual([
       { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
       { ...failed, attempt: 0 },
       { ...failed, attempt: 1 },
+      { method: 'GET', endpoint: ITEM, attempt: 0, aborted: true, durationMs },
     ]);
   });
 });

@@ -4,11 +4,22 @@ import { redact } from '../../../src/http/failure.js';
 
 describe('redaction', () => {
   it('takes out a secret in every form that it was sent in', () => {
-    const secret = 'k&y "é"';
-    const text = `raw ${secret} query ${encodeURIComponent(secret)} form ${new URLSearchParams({ s: secret }).toString().slice(2)}`;
-    const clean = redact(text, [secret]);
-    expect(clean).not.toContain('k&y');
-    expect(clean).not.toContain('k%26y');
+    const secret = `k&y "é" (1)!~'*/€😀`;
+    const bytes = Buffer.from(secret);
+    const forms = [
+      secret,
+      secret.toUpperCase(),
+      encodeURIComponent(secret),
+      new URLSearchParams({ '': secret }).toString().slice(1),
+      [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
+      JSON.stringify(secret).slice(1, -1),
+      secret.replace(/[^ -~]|'/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
+      secret.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#039;'),
+      secret.replace(/[^a-z]/gu, (c) => `&#x${c.codePointAt(0)?.toString(16).toUpperCase()};`),
+      bytes.toString('base64'),
+      bytes.toString('base64url'),
+    ];
+    for (const form of forms) expect(redact(`<${form}>`, [secret])).toMatch(/^<\[redacted\]=*>$/);
   });
 
   it('ignores letter case, for services change it', () => {

@@ -99,25 +99,21 @@ describe('Retry-After', () => {
     [' 7 ', 7],
     ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
     ['Thursday, 01-Jan-26 00:00:10 GMT', 10],
+    ['Thu Jan  1 00:02:00 2026', 120],
+    ['99999999999999999999', 1e20],
+    ['120, 60', 120],
     ['Thu, 01 Jan 2026 00:00:00 GMT', 0],
     ['Wed, 31 Dec 2025 23:00:00 GMT', 0],
   ])('reads %j as %d seconds', (header, seconds) => {
     expect(parseRetryAfter(header, NOW)).toBe(seconds);
   });
 
-  it.each([
-    undefined,
-    '',
-    ' ',
-    '-5',
-    '1.5',
-    'soon',
-    '99999999999999999999',
-    'Thu, 99 Jan',
-    '2026-01-01',
-  ])('takes %j for none', (header) => {
-    expect(parseRetryAfter(header, NOW)).toBeUndefined();
-  });
+  it.each([undefined, '', ' ', '-5', '1.5', 'soon', 'Thu, 99 Jan', '2026-01-01'])(
+    'takes %j for none',
+    (header) => {
+      expect(parseRetryAfter(header, NOW)).toBeUndefined();
+    },
+  );
 });
 
 describe('a service that asks to be left alone', () => {
@@ -138,6 +134,7 @@ describe('a service that asks to be left alone', () => {
     ['429 with seconds', 429, { 'retry-after': '30' }, 30],
     ['429 with a date', 429, { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, 30],
     ['503 with seconds', 503, { 'retry-after': '60' }, 60],
+    ['408 with seconds', 408, { 'retry-after': '60' }, 60],
     ['429 without the header', 429, {}, 5],
     ['429 with years', 429, { 'retry-after': '999999999' }, 3600],
   ])(
@@ -166,6 +163,15 @@ describe('a service that asks to be left alone', () => {
     const { self, keyApi } = open(page(429, { 'retry-after': '60' }));
     await rejection(keyApi.getAccount());
     self.now += 61_000 - step;
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+  });
+
+  it('is not left alone again when a clock that was set back comes by', async () => {
+    const { self, keyApi } = open(page(429, { 'retry-after': '60' }));
+    await rejection(keyApi.getAccount());
+    self.now -= 7_200_000;
+    await keyApi.getAccount();
+    self.now += 7_205_000;
     expect((await keyApi.getAccount()).username).toBe('adanorth');
   });
 

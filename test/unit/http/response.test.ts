@@ -24,7 +24,12 @@ describe('JSON bodies', () => {
     ['an HTML page', '<center><h1>502</h1></center>'],
     ['text ahead of the JSON', '<b>Warning</b>: Undefined index\n{"a":1}'],
     ['text ahead of the JSON', 'Notice: x\n[1]'],
+    ['text ahead of the JSON', '[PHP Warning] x {"a":1}'],
+    ['text ahead of the JSON', '{notice} [ ]'],
     ['broken or cut JSON', '{"a":'],
+    ['broken or cut JSON', '[ {'],
+    ['broken or cut JSON', '{'],
+    ['text that is not JSON', '[later]'],
     ['text that is not JSON', 'Too Many Requests'],
   ])('names %s without repeating it: %j', (what, text) => {
     expect(parse(text)).toEqual({ found: what });

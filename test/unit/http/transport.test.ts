@@ -414,6 +414,7 @@ describe('a fetch', () => {
       },
     ],
     ['rejects with nothing', () => Promise.reject(undefined)],
+    ['gives the Response of an error', () => Promise.resolve(Response.error())],
     ['gives no Response', () => Promise.resolve({ url: KEY })],
   ])('that %s is an outage, and its error is dropped', async (_name, fetch) => {
     const error = await calling(fetch as never);
