@@ -215,6 +215,8 @@ export function makePurchaseCheck<About>(
 
   const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
     if (purchase === null) return unknownCode();
+    // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
+    if (typeof purchase?.item?.id !== 'number') return noAnswer();
     const result = checkConditions(purchase, items, about);
     // Last, so that a refused purchase is held by nobody.
     return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
@@ -371,6 +373,14 @@ const unreadable = (field: string): CheckResult => ({
   error: new MarketgateError(
     'unexpected_response',
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
+  ),
+});
+
+const noAnswer = (): CheckResult => ({
+  verdict: 'unknown',
+  error: new MarketgateError(
+    'unexpected_response',
+    'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
   ),
 });
 

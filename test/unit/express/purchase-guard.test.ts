@@ -357,6 +357,20 @@ describe('a guard', () => {
     expect(onDenied.mock.lastCall?.[0]).toMatchObject({ code: 'too_many_attempts' });
   });
 
+  it.each([undefined, true, 'yes', 7, {}, { item: null }, { item: { id: '1042' } }])(
+    'lets nobody in by %j, which is neither a purchase nor null',
+    async (answer) => {
+      const wrapper = { validatePurchase: async () => answer as never };
+      const cached = { ...wrapper, peekPurchase: () => answer as never };
+      for (const keyApi of [wrapper, cached]) {
+        const { error, context } = await drive(requirePurchase(keyApi, { onUnknown: 'allow' }));
+        expect(error).toMatchObject({ code: 'unexpected_response', status: 502 });
+        expect(String(error)).toContain('validatePurchase');
+        expect(context).toEqual({ verdict: 'unknown' });
+      }
+    },
+  );
+
   it('lets nobody in where a condition needs a field that cannot be read', async () => {
     const unreadable = { ...purchase, supported_until: 'for ever' };
     for (const onUnknown of ['deny', 'allow'] as const) {
