@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { later } from '../deadline.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
 
@@ -173,6 +174,13 @@ export type AnyClassicWithRequest = InferredWithRequest5 | InferredWithRequest6;
 export type Verify = (...args: never[]) => unknown;
 
 /**
+ * How long a verify that declares no arguments has for `done` after it has returned `undefined`, in
+ * milliseconds. Most of them never call it, and the login would hang.
+ */
+const DONE_WITHIN = 3000;
+const NOT_DONE = `MarketplaceStrategy: verify gave undefined and did not call done within ${DONE_WITHIN} ms; it must give the app's user, or false to refuse, or declare its arguments to have more time for done`;
+
+/**
  * Makes one function of any form of verify. It rejects when verify throws, rejects or gives an error to `done`.
  *
  * Tells the forms apart by the number of declared arguments, as passport-oauth2 does. Refuses a number
@@ -206,8 +214,13 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
         done,
       );
       if (verify.length === 0) {
-        // NestJS passes `async (...args)`, which can call `done` or return the user.
-        if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
+        // NestJS passes `async (...args)`, which can call `done` or return the user. After `undefined` it can still
+        // call `done`.
+        const settle = (it: unknown): void => {
+          if (it !== undefined) resolve([it]);
+          else later(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
+        };
+        Promise.resolve(returned).then(settle, reject);
       } else if (returned instanceof Promise) {
         // An async function that fails before it calls `done` would hang the login. Not for all thenables,
         // because a database query can be one and would run a second time.

@@ -1,5 +1,5 @@
 import { MarketplaceStrategy } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { drive, fakeLoginApi, logIn, requestOf } from '../../support/strategy-harness.js';
 
 type Done = (error: unknown, user?: unknown, info?: object) => void;
@@ -121,7 +121,6 @@ describe('verify ends in exactly one outcome where it', () => {
     ['declares no arguments and gives a user', undeclared(async () => user), success],
     ['declares none and gives one at once', undeclared(() => user), success],
     ['declares none and gives false', undeclared(async () => false), refused],
-    ['declares none and gives undefined', undeclared(async () => undefined), gaveUndefined],
     ['declares none and rejects', undeclared(async () => throws()), ['error', boom]],
     [
       'declares none and calls done, as NestJS does',
@@ -134,6 +133,11 @@ describe('verify ends in exactly one outcome where it', () => {
       success,
     ],
     [
+      'declares none, and has returned when it calls done',
+      undeclared(async (done) => void setImmediate(done, null, user)),
+      success,
+    ],
+    [
       'declares none, calls done and gives another user',
       undeclared(async (done) => {
         done(null, user);
@@ -143,6 +147,18 @@ describe('verify ends in exactly one outcome where it', () => {
     ],
   ])('%s', async (_name, verify, expected) => {
     expect((await logIn({ verify })).recorded).toEqual([expected]);
+  });
+
+  it.each([
+    ['at once', undeclared(() => undefined)],
+    ['later', undeclared(async () => undefined)],
+  ])('declares none, gives undefined %s and does not call done', async (_name, verify) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const login = logIn({ verify });
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect((await login).recorded).toEqual([gaveUndefined]);
   });
 
   it('gives a query that runs when it is awaited: nobody runs it', async () => {
