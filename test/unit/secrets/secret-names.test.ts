@@ -37,7 +37,7 @@ it('the header that a guard reads by default is secret', async () => {
   const headers = new Set<string>();
   const set = (_name: string, value: string): void => void headers.add(value.toLowerCase());
   const res = { setHeader: set, getHeader: () => undefined, once() {}, off() {} };
-  const keyApi = { validatePurchase: async () => ({ purchase_code: CODE }) as never };
+  const keyApi = { validatePurchase: async () => ({ item: { id: 1042 } }) as never };
   await new Promise<void>((next) => {
     requirePurchase(keyApi, { guessLimit: false })(
       { headers: { 'x-purchase-code': CODE } } as never,
