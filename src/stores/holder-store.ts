@@ -30,6 +30,7 @@ const MOST_REMEMBERED = 10_000;
 class KnownHolders {
   /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
   current = new Map<string, Set<string>>();
+  /** How many were added, also those that were forgotten since. */
   #size = 0;
 
   has(code: string, holder: string): boolean {
@@ -37,14 +38,22 @@ class KnownHolders {
   }
 
   /** @param to - what was current before the store was asked. */
-  add(to: Map<string, Set<string>>, code: string, holder: string): void {
+  add(to: Map<string, Set<string>>, code: string, holder: string, max: number): void {
     if (to !== this.current || this.#size >= MOST_REMEMBERED) return;
     if (this.#size === 0) later(REMEMBERED, () => to === this.current && this.forget());
     this.#size++;
-    to.set(code, (to.get(code) ?? new Set()).add(holder));
+    const holders = (to.get(code) ?? new Set()).add(holder);
+    to.set(code, holders);
+    // More than can hold the code: one of them was released elsewhere.
+    if (holders.size > max) this.forget(code);
   }
 
-  forget(): void {
+  /** Forgets the holders of one code, or all. */
+  forget(code?: string): void {
+    if (code !== undefined) {
+      this.current.delete(code);
+      return;
+    }
     this.current = new Map();
     this.#size = 0;
   }
@@ -88,7 +97,9 @@ export class GuardedHolderStore {
       if (typeof answer === 'boolean') return answer;
       throw new NoAnswer('gave neither true nor false');
     });
-    if (isHeld) this.#known.add(current, code, holder);
+    if (isHeld) this.#known.add(current, code, holder, max);
+    // Others hold it now, and perhaps not those that did.
+    else this.#known.forget(code);
     return isHeld;
   }
 }

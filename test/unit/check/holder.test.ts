@@ -236,20 +236,59 @@ describe('a holder who comes again', () => {
     ]);
   });
 
-  it('with another release in a fleet, is refused after five seconds', async () => {
-    fakeTime();
-    const shared = new MemoryHolderStore();
-    // The store of this process, which does not hear of the release.
-    const store: HolderStore = {
-      take: (...args) => shared.take(...args),
-      release: (...args) => shared.release(...args),
-      holders: (code) => shared.holders(code),
-    };
-    await visit(store, 'anna');
-    await shared.release(CODE);
-    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual(['valid', 'valid']);
-    vi.advanceTimersByTime(5000);
-    expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+  describe('where another process releases', () => {
+    /** The store of all processes, and that of this one, which does not hear of a release. */
+    function fleet() {
+      const shared = new MemoryHolderStore();
+      const take = vi.fn((code: string, holder: string, max: number) =>
+        shared.take(code, holder, max),
+      );
+      const store: HolderStore = {
+        take,
+        release: (...args) => shared.release(...args),
+        holders: (code) => shared.holders(code),
+      };
+      return { shared, store, take };
+    }
+
+    it('is refused after five seconds', async () => {
+      fakeTime();
+      const { shared, store } = fleet();
+      await visit(store, 'anna');
+      await shared.release(CODE);
+      await shared.take(CODE, 'bert', 1);
+      expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+      vi.advanceTimersByTime(5000);
+      expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+    });
+
+    it.each(['bert', undefined])(
+      'is refused as soon as another account is let in',
+      async (first) => {
+        const { shared, store } = fleet();
+        expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+        if (first) expect(codeOf(await visit(store, first))).toBe('purchase_held');
+        await shared.release(CODE);
+        expect(codeOf(await visit(store, 'bert'))).toBe('valid');
+        expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+        expect(codeOf(await visit(store, 'bert'))).toBe('valid');
+      },
+    );
+
+    it('is refused once another account of this process is', async () => {
+      const { shared, store } = fleet();
+      await visit(store, 'anna');
+      await shared.release(CODE);
+      await shared.take(CODE, 'carl', 1);
+      expect(await codesOf(visit(store, 'bert'))).toEqual(['purchase_held']);
+      expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+    });
+
+    it('stays known next to as many others as can hold the code', async () => {
+      const { store, take } = fleet();
+      for (const id of ['anna', 'bert', 'anna', 'bert']) await visit(store, id, { max: 2 });
+      expect(take).toHaveBeenCalledTimes(2);
+    });
   });
 
   it('is one of 10,000 that are known', async () => {
