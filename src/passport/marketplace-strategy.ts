@@ -77,7 +77,7 @@ const SETUP = Symbol('marketgate.setup');
  * (`MarketplaceStrategy.call(this, …)`) throws a TypeError.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
-  declare private readonly [SETUP]: StrategySetup;
+  declare private readonly [SETUP]: (name: string) => StrategySetup;
 
   /**
    * The first two overloads only type inline callbacks.
@@ -94,7 +94,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: WithoutRequest, verify: AnyClassic);
   constructor(options: WithRequest, verify: AnyClassicWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
-    const setup = strategySetup(options, verify);
+    let setup = strategySetup(options, verify);
     const authorizationURL = setup.loginApi.loginUrl();
     // The base class requires these options. Its OAuth 2 client is never used, and gets no secret.
     super(
@@ -108,8 +108,13 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     );
     refuseUnusedHooks(this);
     this.name = setup.name;
+    const setupFor = (name: string): StrategySetup => {
+      // The app or a class field can have changed the name since.
+      if (name !== setup.name) setup = strategySetup({ ...options, name }, verify);
+      return setup;
+    };
     // Not enumerable, so that a strategy in a log does not show it.
-    Object.defineProperty(this, SETUP, { value: setup });
+    Object.defineProperty(this, SETUP, { value: setupFor });
   }
 
   /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
@@ -124,7 +129,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
         handleThrown(req, responseOf(req), thrown);
       }
     };
-    handle({ strategy: this, setup: this[SETUP], req, options })
+    handle(this, req, options)
       .then(([type, ...args]) => {
         report(type);
         if (type !== 'ask') (this[type] as (...args: unknown[]) => void)(...args);
@@ -151,7 +156,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     accessToken: string,
     done: (error?: unknown, profile?: MarketplaceProfile) => void,
   ): void {
-    const { loginApi } = this[SETUP];
+    const { loginApi } = this[SETUP](this.name);
     const site = loginApi.loginUrl().replace(/\/api\/oauth\?.*/, '/');
     loginApi
       .getUser(accessToken)
@@ -215,13 +220,18 @@ interface Visit {
 }
 
 /** Ends in {@link start}, {@link callback} or {@link confirm}, by the query. */
-async function handle(visit: Visit): Promise<Outcome> {
-  const { strategy, setup, req } = visit;
-  if (setup === undefined) {
+async function handle(
+  strategy: MarketplaceStrategy,
+  req: Request,
+  options: MarketplaceAuthenticateOptions,
+): Promise<Outcome> {
+  if (strategy[SETUP] === undefined) {
     throw new TypeError('MarketplaceStrategy: its constructor did not run; extend it with a class');
   }
   // Repeated here, because class fields are set after the constructor.
   refuseUnusedHooks(strategy);
+  const setup = strategy[SETUP](strategy.name);
+  const visit: Visit = { strategy, setup, req, options };
   // A form can begin or confirm a login by POST. Test helpers give no method.
   const { method = 'GET' } = req;
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {

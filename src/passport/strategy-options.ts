@@ -73,7 +73,8 @@ export interface MarketplaceStrategyOptions {
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
    * The strategy's name. It keeps the attempts and tokens of two strategies in one app apart: tokens of a
-   * strategy with another name are stored under `name:user_id`. Default "marketplace".
+   * strategy with another name are stored under `name:user_id`. Default "marketplace". Passport does not
+   * pass on a name that only `passport.use('name', strategy)` is given.
    */
   name?: string | undefined;
   /** Whether a classic verify gets `req` as its first argument. Default false. */

@@ -80,8 +80,8 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
 
   describe('of two strategies', () => {
     const LOGIN_URLS = ['a', 'b'].map((app) => `https://market.example/api/oauth?app_id=${app}`);
-    /** Two strategies in one browser, with one token store. */
-    function two(names: (string | undefined)[], urls: string[] = []) {
+    /** Two strategies in one browser, with one token store. @param isRenamed the names are set on the strategies. */
+    function two(names: (string | undefined)[], urls: string[] = [], isRenamed = false) {
       const claimed = new Set<string>();
       const tokenStore = Object.assign(new MemoryTokenStore({ clock: () => 0 }), {
         claim: async (name: string) => !claimed.has(name) && Boolean(claimed.add(name)),
@@ -90,7 +90,11 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
         const token = { value: `token of ${i}`, issuedAt: 0, expiresAt: 3_600_000 };
         const loginUrl = urls[i];
         const api = { ...(loginUrl && { loginUrl: () => loginUrl }), exchange: async () => token };
-        return open({ name, tokenStore, api, confirm: false });
+        const options = { tokenStore, api, confirm: false };
+        if (!isRenamed) return open({ name, ...options });
+        const login = open(options);
+        login.strategy.name = name ?? 'marketplace';
+        return login;
       }) as [ReturnType<typeof open>, ReturnType<typeof open>];
       const share = async (login: typeof first, query: object) => {
         const { outcome } = await login.visit(
@@ -108,13 +112,14 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       };
     }
 
-    it.each<[string, (string | undefined)[], string[]]>([
+    it.each<[string, (string | undefined)[], string[], isRenamed?: boolean]>([
       ['names', [undefined, 'images'], []],
+      ['names that the app has set later', [undefined, 'images'], [], true],
       ['names that a cookie cannot have', ['a b', 'a_b'], []],
       ['names of other letters', ['füße', 'f__e'], []],
       ['services, registered under names of passport’s', [undefined, undefined], LOGIN_URLS],
-    ])('with two %s are two, and so are their auth_keys', async (_name, names, urls) => {
-      const { one, other } = two(names, urls);
+    ])('with two %s are two, and so are their auth_keys', async (_name, ...given) => {
+      const { one, other } = two(...given);
       await one();
       expect((await other({ auth_key: 'k1' }))?.[2]).toBe(403);
       await other();
@@ -122,8 +127,11 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       expect((await other({ auth_key: 'k1' }))?.[0]).toBe('success');
     });
 
-    it('have two tokens of the same user_id, and the middleware finds each', async () => {
-      const { one, other, tokenStore } = two([undefined, 'images']);
+    it.each([
+      ['two', false],
+      ['two, when the app has set the name later,', true],
+    ])('have %s tokens of the same user_id, and the middleware finds each', async (...row) => {
+      const { one, other, tokenStore } = two([undefined, 'images'], [], row[1]);
       for (const visit of [one, other]) {
         await visit();
         await visit({ auth_key: 'k1' });
