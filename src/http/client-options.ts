@@ -16,6 +16,25 @@ export interface DispatcherLike {
   dispatch(options: object, handler: object): boolean;
 }
 
+/** A `fetch`: that of Node.js, of undici, or the app's own. These are the parts of it that are used. */
+export type FetchLike = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    body: string | null;
+    signal: AbortSignal;
+    redirect: 'manual';
+  },
+) => Promise<{
+  readonly status: number;
+  readonly type: string;
+  readonly redirected: boolean;
+  readonly headers: { get(name: string): string | null };
+  /** A stream of bytes, or none. */
+  readonly body: object | null;
+}>;
+
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {
   /** Milliseconds for one call, with its retries and waits. Default 10,000. */
@@ -41,7 +60,7 @@ export interface ClientOptions {
    * `(url, init) => fetch(url, init)` if the global `fetch` is replaced later. Cannot be combined with
    * `dispatcher`.
    */
-  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  fetch?: FetchLike | undefined;
   /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }

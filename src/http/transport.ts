@@ -2,7 +2,7 @@ import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings, DispatcherLike } from './client-options.js';
+import type { ClientSettings, DispatcherLike, FetchLike } from './client-options.js';
 import { networkFailure } from './failure.js';
 import { isNotNow } from './response.js';
 
@@ -41,7 +41,7 @@ const HEADERS = {
 export class Transport {
   readonly #settings: ClientSettings;
   /** What sends the requests. */
-  readonly #sender: Fetch | DispatcherLike | Promise<Fetch | OwnDispatcher>;
+  readonly #sender: FetchLike | DispatcherLike | Promise<FetchLike | OwnDispatcher>;
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
@@ -101,11 +101,10 @@ export class Transport {
   }
 }
 
-type Fetch = NonNullable<ClientSettings['fetch']>;
 type OwnDispatcher = DispatcherLike & Pick<Dispatcher, 'destroy'>;
 
 /** What sends the requests where the app has given nothing. */
-async function openOwn(origin: string, timeout: number): Promise<Fetch | OwnDispatcher> {
+async function openOwn(origin: string, timeout: number): Promise<FetchLike | OwnDispatcher> {
   // Not with the package, because undici would double the time to import that, and not with the first request,
   // because the customers of a process that has just started would wait for it.
   const loaded = await import('undici');
@@ -285,14 +284,15 @@ const REDIRECT = 302;
 /** Sends with `fetch`, and calls the handler as undici does. */
 async function fetchInto(
   handler: ResponseHandler,
-  fetch: Fetch,
-  { origin, path, method, headers, body }: { origin: string; path: string } & RequestInit,
+  fetch: FetchLike,
+  request: Omit<Parameters<FetchLike>[1], 'signal' | 'redirect'> & { origin: string; path: string },
 ): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
   handler.onRequestStart(controller);
   try {
-    const init: RequestInit = { method, headers, body, signal, redirect: 'manual' };
+    const { origin, path, method, headers, body } = request;
+    const init = { method, headers, body, signal, redirect: 'manual' } as const;
     const response = await fetch(`${origin}${path}`, init);
     if (response.type === 'error') throw new TypeError('the request failed');
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
@@ -301,7 +301,7 @@ async function fetchInto(
       'retry-after': response.headers.get('retry-after') ?? undefined,
       'content-length': response.headers.get('content-length') ?? undefined,
     });
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       if (signal.aborted) break;
       handler.onResponseData(undefined, Buffer.from(chunk));
     }

@@ -2,7 +2,7 @@ import { createServer as createHttpServer, globalAgent, type ServerResponse } fr
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
-import { Agent, type Dispatcher, interceptors } from 'undici';
+import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
@@ -32,6 +32,7 @@ const WAYS: [string, () => ClientOptions][] = [
   ['a dispatcher', () => ({ dispatcher: opened(new Agent()) })],
   ['a dispatcher of undici 6', () => ({ dispatcher: opened(new LegacyAgent()) })],
   ['fetch', () => ({ fetch: globalThis.fetch })],
+  ['the fetch of undici', () => ({ fetch: undiciFetch })],
 ];
 
 function client(baseUrl: string, options: object = {}): KeyApi {
@@ -112,7 +113,7 @@ describe.each(WAYS)('through %s', (way, options) => {
       res.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
     );
     const call = open(upstream.url).getAccount();
-    if (way === 'fetch') {
+    if (way.includes('fetch')) {
       expect((await call).username).toBe('adanorth');
     } else {
       const error = await rejection(call);
