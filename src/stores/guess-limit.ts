@@ -101,7 +101,7 @@ const IPV6_BYTES = 7;
 
 /**
  * The key under which a client is counted: the /56 of an IPv6 address, an IPv4 address also where it is
- * written inside an IPv6 one, and any other name as it is.
+ * written inside an IPv6 one, both without a port, and any other name as it is.
  *
  * @throws TypeError for anything else, which would count all clients as one, or each request separately.
  */
@@ -114,9 +114,11 @@ export function clientKey(client: unknown): string {
       'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
     );
   }
+  // Some proxies add the port, which is another one for each connection.
+  const bare = client.replace(/^(?:\[([\da-f:.]+)\](?::\d+)?|([\d.]+):\d+)$/i, '$1$2');
   // "012" is a name, although some notations read it as an address.
-  if (isIP(client) === 0) return client;
-  const address = ipaddr.process(client);
+  if (isIP(bare) === 0) return client;
+  const address = ipaddr.process(bare);
   if (address.kind() === 'ipv4') return address.toString();
   return `${Buffer.from(address.toByteArray().slice(0, IPV6_BYTES)).toString('hex')}/56`;
 }
