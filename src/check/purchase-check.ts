@@ -38,8 +38,8 @@ export interface PurchaseConditions<About = undefined> {
   accept?: ((purchase: Purchase, about: About) => boolean | Promise<boolean>) | undefined;
 }
 
-/** The id of an account; `undefined`, `null` or a blank one when nobody is logged in. */
-export type HolderId = string | number | bigint | null | undefined;
+/** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
+export type HolderId = string | number | bigint | false | null | undefined;
 
 /** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
 export interface HolderOptions<Id> {
@@ -460,7 +460,7 @@ function holderOption<About>(
 
 /** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
 function holderName(owner: string, id: unknown): string | undefined {
-  if (id === undefined || id === null) return undefined;
+  if (id === undefined || id === null || id === false) return undefined;
   if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
   if (typeof id === 'string') return id.trim() === '' ? undefined : id;
   dropPromise(id);

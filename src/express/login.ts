@@ -23,10 +23,12 @@ import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { isLoggedIn, sessionOf } from './session.js';
 
 /**
- * Gives the `user_id` of the logged-in user that the token is stored under. `undefined` for a user without a
- * marketplace account, who is then sent to the login. May be async.
+ * Gives the `user_id` of the logged-in user that the token is stored under, or a promise of it. Nothing
+ * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the login.
  */
-export type UserIdSource = (req: Request) => string | undefined | Promise<string | undefined>;
+export type UserIdSource = (
+  req: Request,
+) => string | false | null | undefined | Promise<string | false | null | undefined>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
@@ -170,7 +172,8 @@ function userTokens(owner: string, options: LoadUserOptions) {
     const id: unknown = await userIdOf(req);
     if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
     // An app's own `userId` finds none for a user who has logged in without the marketplace.
-    const isLocal = options.userId !== undefined && (id ?? '') === '';
+    const isNone = [undefined, null, false, ''].includes(id as undefined);
+    const isLocal = options.userId !== undefined && isNone;
     if (isLocal || !isLoggedIn(req)) throw loginError('login_required');
     // The app's mistake, not the visitor's.
     throw new TypeError(

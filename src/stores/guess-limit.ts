@@ -22,7 +22,7 @@ export interface GuessLimitOptions {
    * `trust proxy` behind a proxy, or the socket's address where there is no `req.ip`. An IPv6 address
    * counts with its whole /56, because a client usually has that many.
    */
-  keyGenerator?: ((req: Request) => string | number | undefined) | undefined;
+  keyGenerator?: ((req: Request) => string | number | null | undefined) | undefined;
 }
 
 /** The result of {@link GuessLimit.reserve}. */
@@ -106,7 +106,7 @@ const IPV6_BYTES = 7;
  * @throws TypeError for anything else, which would count all clients as one, or each request separately.
  */
 export function clientKey(client: unknown): string {
-  if (client === undefined || client === '') return 'unknown';
+  if ((client ?? '') === '') return 'unknown';
   if (typeof client === 'number') return String(client);
   if (typeof client !== 'string') {
     dropPromise(client);

@@ -147,7 +147,7 @@ describe('one code, one customer', () => {
 });
 
 describe('the id', () => {
-  it.each([undefined, null, '', '  '])('%j is nobody: login_required', async (id) => {
+  it.each([undefined, null, false, '', '  '])('%j is nobody: login_required', async (id) => {
     const { store, take } = spiedStore();
     expect(await visit(store, id)).toMatchObject({
       verdict: 'invalid',

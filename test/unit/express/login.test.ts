@@ -177,7 +177,7 @@ describe('requireAccessToken and loadUser', () => {
     }
   });
 
-  it.each([undefined, null, ''])(
+  it.each([undefined, null, false, ''])(
     'send a user with the id %j of the app’s own userId to the login',
     async (id) => {
       for (const [, guard] of both(storeWith(), { userId: () => id as undefined })) {
