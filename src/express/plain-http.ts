@@ -124,7 +124,7 @@ export function isNavigation(req: IncomingMessage): boolean {
   // Node's `fetch` always sends "cors", so its `Accept` header decides.
   const isNode = /^(node|undici)\b/.test(req.headers['user-agent'] ?? '');
   if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
-  if (req.headers['x-requested-with'] === 'XMLHttpRequest') return false;
+  if (/^xmlhttprequest$/i.test(String(req.headers['x-requested-with']))) return false;
   return prefersHtml(req);
 }
 

@@ -153,6 +153,8 @@ it.each([
   [{ ...PAGE, 'sec-fetch-mode': 'cors', 'user-agent': 'node' }, 'GET', true],
   [{ ...PAGE, 'sec-fetch-mode': 'cors', 'user-agent': 'not node' }, 'GET', false],
   [{ ...PAGE, 'x-requested-with': 'XMLHttpRequest' }, 'GET', false],
+  [{ ...PAGE, 'x-requested-with': 'xmlhttprequest' }, 'GET', false],
+  [{ ...PAGE, 'x-requested-with': 'com.example.app' }, 'GET', true],
   [{ ...PAGE, purpose: 'prefetch' }, 'GET', false],
   [{}, 'GET', false],
 ])('%o with %s is a navigation: %s', (headers, method, expected) => {
