@@ -6,6 +6,7 @@ import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
   AttemptLog,
+  clientKey,
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
@@ -199,8 +200,8 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     return reservation;
   };
   return {
-    /** The client key of a request. */
-    keyGenerator: (req: Request): string => settings.keyGenerator(req),
+    /** The client key of a request; an app's own limit can give anything. */
+    keyGenerator: (req: Request): string => clientKey(settings.keyGenerator(req)),
     /**
      * Validates a code, unless the client has failed too often.
      * @param signal ends this caller's wait; other callers with the same code keep waiting.

@@ -3,6 +3,7 @@ import {
   loadItem,
   loadPurchase,
   loadUser,
+  MemoryGuessLimit,
   MemoryHolderStore,
   MemoryTokenStore,
   requireAccessToken,
@@ -43,6 +44,12 @@ describe.each(expressVersions)('a function of the app that throws, on %s', (_ver
       requirePurchase(
         { validatePurchase: reject },
         { guessLimit: { keyGenerator: reject as never } },
+      ),
+      requirePurchase(
+        { validatePurchase: reject },
+        {
+          guessLimit: { ...new MemoryGuessLimit(), keyGenerator: reject, reserve: reject } as never,
+        },
       ),
       loadPurchase(keyApi, { code: fail }),
       loadItem(keyApi, { id: fail }),
