@@ -73,6 +73,9 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
 export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): boolean =>
   req.secure ?? (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
 
+/** The longest value of a cookie. Browsers drop one of more than 4,096 bytes, name and attributes included. */
+export const MAX_COOKIE = 3800;
+
 /**
  * Sets a cookie that scripts cannot read. The browser sends it when another site links here, but not with
  * requests that another site's page makes.

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
-import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
+import { clearCookie, MAX_COOKIE, pathOf, responseOf, setCookie } from './plain-http.js';
 import { callSession, isLoggedIn, type Session, sessionOf } from './session.js';
 
 const LONGEST = 2048;
@@ -65,7 +65,8 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   if (path === undefined) return;
   const session = sessionOf(req);
   if (session === undefined) {
-    setCookie(req, res, COOKIE, path, LIFETIME);
+    const isShort = encodeURIComponent(path).length <= MAX_COOKIE;
+    if (isShort) setCookie(req, res, COOKIE, path, LIFETIME);
     return;
   }
   session[KEY] = path;

@@ -2,7 +2,13 @@ import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
-import { clearCookie, isSecure, requiredResponse, setCookie } from '../express/plain-http.js';
+import {
+  clearCookie,
+  isSecure,
+  MAX_COOKIE,
+  requiredResponse,
+  setCookie,
+} from '../express/plain-http.js';
 import { callSession, sessionOf } from '../express/session.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
 
@@ -147,9 +153,6 @@ function requiredSession(req: Request): NonNullable<ReturnType<typeof sessionOf>
     'MarketplaceStrategy: this request has no session; put app.use(session({ … })) of express-session before passport, on the callback too, or use loginAttempts: { cookieSecret: [ … ] }',
   );
 }
-
-/** Browsers drop a cookie of more than 4,096 bytes, name and attributes included. */
-const MAX_COOKIE = 3800;
 
 /**
  * Stores attempts in one signed cookie, for apps without sessions. The cookie is HttpOnly and

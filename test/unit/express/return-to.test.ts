@@ -61,6 +61,17 @@ describe('saveReturnTo', () => {
     expect(res.getHeader('Set-Cookie')).toEqual(['theme=dark', expect.stringContaining(COOKIE)]);
   });
 
+  it('keeps a path that is too long for a cookie, once it is encoded, in a session only', async () => {
+    const path = (length: number) => `/a?${'b=&'.repeat(length / 3)}`;
+    const longest = String(await stop({ originalUrl: path(1600), secure: true }));
+    expect(longest.length).toBeGreaterThan(3500);
+    expect(longest.length).toBeLessThanOrEqual(4096);
+    expect(await stop({ originalUrl: path(1700), secure: true })).toBeUndefined();
+    const session = {};
+    await stop({ originalUrl: path(1700), session });
+    expect(session).toEqual({ 'marketgate:returnTo': path(1700) });
+  });
+
   it.each<[string, object]>([
     ['a form', { method: 'POST', originalUrl: '/a' }],
     ['a HEAD', { method: 'HEAD', originalUrl: '/a' }],
