@@ -230,7 +230,13 @@ export function singleUse(store: GuardedTokenStore | undefined, scope: string) {
       const name = nameOf(key);
       if (known.has(name)) return false;
       known.set(name, used);
-      return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
+      try {
+        return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
+      } catch (error) {
+        // Nothing was used. If the store has the claim all the same, it says so the next time.
+        known.delete(name);
+        throw error;
+      }
     },
   };
 }

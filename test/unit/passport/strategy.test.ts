@@ -387,6 +387,16 @@ describe('the token store', () => {
     expect(inspect(outcome, { depth: 9, showHidden: true })).not.toContain('token-1');
   });
 
+  it('that fails to claim the key spends nothing: the visitor reloads, and is logged in', async () => {
+    const claim = vi.fn(async () => true).mockRejectedValueOnce(new Error('down'));
+    const { start, comeBack } = openLogin({
+      tokenStore: Object.assign(new MemoryTokenStore(), { claim }),
+    });
+    await start();
+    expect((await comeBack('k1')).outcome).toMatchObject(['error', { code: 'store_unavailable' }]);
+    expect((await comeBack('k1')).outcome).toEqual(success);
+  });
+
   it('that says that the key was claimed elsewhere in the fleet ends the login', async () => {
     const claimed: string[] = [];
     const claim = async (name: string) => claimed.push(name) < 0;
