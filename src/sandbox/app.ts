@@ -44,7 +44,7 @@ export function createApp(context: SandboxContext): Express {
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   app.use(context.record.arrivals);
   // One handler, because errorRate counts the requests of both interfaces.
-  const faults = faultsBeforeAnswer(context.faults, context.clock);
+  const faults = faultsBeforeAnswer(context);
   app.use(keyApiRouter(context, faults));
   app.use(loginApiRouter(context, faults));
   app.use(consoleRouter(context));

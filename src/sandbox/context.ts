@@ -67,14 +67,22 @@ export function createContext(options: SandboxOptions) {
     live.changed();
   };
   const clock = createClock(options.clock ?? Date.now, live.changed);
-  const dialect = createDialect(options.dialect, changed);
-  const faults = createFaults(changed);
+  /** What was counted for `faults.errorRate` and for `dialect.rateLimit`. Setting the switch starts it again. */
+  const counted = { owed: 0, requests: new Map<string, number>() };
+  const onSet = (name: string, isChange: boolean) => {
+    if (name === 'faults.errorRate') counted.owed = 0;
+    if (name === 'dialect.rateLimit') counted.requests.clear();
+    if (isChange) changed();
+  };
+  const dialect = createDialect(options.dialect, onSet);
+  const faults = createFaults(onSet);
   const credentials = createCredentials(clock, dialect, live.changed);
   const seed = buildSeed(options.seed, clock.now());
   return {
     clock,
     dialect,
     faults,
+    counted,
     /** What `data` reads and changes. */
     seed,
     data: new SandboxData({ seed, clock, credentials, changed }),

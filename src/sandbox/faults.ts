@@ -2,9 +2,9 @@ import { pipeline, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import { html } from '../html.js';
-import type { SandboxClock } from './clock.js';
+import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
-import { FAULTS, type FaultSettings, type SandboxFaults } from './switches.js';
+import { FAULTS, type FaultSettings } from './switches.js';
 
 /** What PHP prints into an answer when warnings are not turned off on the server. */
 export const WARNING_TEXT =
@@ -23,17 +23,21 @@ const active = new WeakMap<Response, Readonly<FaultSettings>>();
  * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
  * redirect, rateLimit, errorRate, html. {@link sendAnswer} carries out the others.
  */
-export function faultsBeforeAnswer(faults: SandboxFaults, clock: SandboxClock): RequestHandler {
-  let owed = 0;
+export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): RequestHandler {
   const failsNow = (rate: number): boolean => {
-    owed += rate;
-    if (owed < 1 - 1e-9) return false;
-    owed -= 1;
+    counted.owed += rate;
+    if (counted.owed < 1 - 1e-9) return false;
+    counted.owed -= 1;
     return true;
   };
 
-  const proceed = (settings: Readonly<FaultSettings>, res: Response, next: NextFunction): void => {
-    const { redirect, rateLimit, errorRate } = settings;
+  const proceed = (
+    settings: Readonly<FaultSettings>,
+    isFailing: boolean,
+    res: Response,
+    next: NextFunction,
+  ): void => {
+    const { redirect, rateLimit } = settings;
     if (settings.hang) {
       // No answer, and no timer either: only the caller or close() ends this.
     } else if (redirect !== false) {
@@ -42,7 +46,7 @@ export function faultsBeforeAnswer(faults: SandboxFaults, clock: SandboxClock): 
       res.writeHead(status, { Location: location }).end();
     } else if (rateLimit !== false) {
       refuseForNow(res, rateLimit, clock.now());
-    } else if (errorRate > 0 && failsNow(errorRate)) {
+    } else if (isFailing) {
       sendOutage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
     } else if (settings.html) {
       sendOutage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
@@ -59,11 +63,13 @@ export function faultsBeforeAnswer(faults: SandboxFaults, clock: SandboxClock): 
     );
     const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
     if (!isAnyOn || !isHit) return next();
+    // Before clear(), which starts the count again.
+    const isFailing = failsNow(settings.errorRate);
     if (times === 1) faults.clear();
     else if (times !== undefined) faults.times = times - 1;
     active.set(res, settings);
-    if (settings.latency === 0) return proceed(settings, res, next);
-    const timer = setTimeout(() => proceed(settings, res, next), settings.latency);
+    if (settings.latency === 0) return proceed(settings, isFailing, res, next);
+    const timer = setTimeout(() => proceed(settings, isFailing, res, next), settings.latency);
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };

@@ -271,6 +271,9 @@ export interface SandboxFaults extends FaultSettings {
   clear(): void;
 }
 
+/** Called when a switch was set, by its full name; `isChange` is false for the value that it had. */
+type OnSet = (name: string, isChange: boolean) => void;
+
 /**
  * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined`
  * puts a switch back. A misspelt switch or a value that it does not take throws a TypeError that names it,
@@ -281,7 +284,7 @@ export interface SandboxFaults extends FaultSettings {
 function boardOf<T extends Switches, M extends object>(
   board: string,
   switches: T,
-  onChange: () => void,
+  onSet: OnSet,
   methods: M,
 ): SettingsOf<T> & M {
   const settings = Object.create(methods);
@@ -299,7 +302,7 @@ function boardOf<T extends Switches, M extends object>(
       const next = value === undefined ? entry.initial : value;
       const isChange = next !== values[name];
       values[name] = next;
-      if (isChange) onChange();
+      onSet(`${board}.${String(name)}`, isChange);
       return true;
     },
   });
@@ -314,14 +317,14 @@ function checkSwitch(name: string, { schema, expected }: Switch, value: unknown)
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
-  onChange: () => void,
-): SandboxDialect => Object.assign(boardOf('dialect', DIALECT, onChange, {}), given);
+  onSet: OnSet,
+): SandboxDialect => Object.assign(boardOf('dialect', DIALECT, onSet, {}), given);
 
-export function createFaults(onChange: () => void): SandboxFaults {
+export function createFaults(onSet: OnSet): SandboxFaults {
   const clear = () => {
     for (const name of Object.keys(FAULTS)) Object.assign(faults, { [name]: undefined });
   };
-  const faults: SandboxFaults = boardOf('faults', FAULTS, onChange, { clear });
+  const faults: SandboxFaults = boardOf('faults', FAULTS, onSet, { clear });
   return faults;
 }
 

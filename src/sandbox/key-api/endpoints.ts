@@ -54,15 +54,15 @@ const DEFAULT_LIMIT = 60;
  * What stands in front of the key API on real deployments (field notes): a switched-off API, a crash, a
  * rate limit per client address, and the redirect of browsers.
  */
-function deployment({ dialect, clock }: SandboxContext): RequestHandler {
-  const counts = new Map<string, number>();
+function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler {
+  const counts = counted.requests;
   let windowStart = Number.NEGATIVE_INFINITY;
 
   /** Counts a request, and says whether it is within the limit. */
   const isWithinLimit = (req: Request, res: Response): boolean => {
     const limit = dialect.rateLimit === true ? DEFAULT_LIMIT : Number(dialect.rateLimit);
     const now = clock.now();
-    if (now < windowStart || now >= windowStart + MINUTE) {
+    if (counts.size === 0 || now < windowStart || now >= windowStart + MINUTE) {
       windowStart = now;
       counts.clear();
     }

@@ -1,7 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect } from 'vitest';
-import { createSandbox, type SandboxFaults } from '../../../src/sandbox/index.js';
+import {
+  createSandbox,
+  type SandboxFaults,
+  type SandboxSnapshot,
+} from '../../../src/sandbox/index.js';
 import { exchange, it, newAuthKey, type Running, start } from './support.js';
 
 const path = (running: Running) => `/api/account/details?api_key=${running.apiKey}`;
@@ -165,6 +169,22 @@ describe('where faults hit', () => {
     Object.assign(running.sandbox.faults, { reset: true, times: 1 });
     await expect(exchange(running, lost)).rejects.toThrow();
     expect((await exchange(running, lost)).body.error).toBe(true);
+  });
+
+  it.each<[string, (running: Running, before: SandboxSnapshot) => void]>([
+    ['clear()', ({ sandbox }) => sandbox.faults.clear()],
+    ['restore()', ({ sandbox }, before) => sandbox.restore(before)],
+    ['setting it', () => {}],
+  ])('errorRate counts from the beginning after %s, also with times', async (_how, reset) => {
+    const running = await start();
+    const before = running.sandbox.snapshot();
+    const statuses = [];
+    for (const times of [undefined, 1, 3]) {
+      Object.assign(running.sandbox.faults, { errorRate: 0.5, times });
+      for (let i = 0; i < (times ?? 3); i++) statuses.push((await ask(running)).status);
+      reset(running, before);
+    }
+    expect(statuses).toEqual([200, 500, 200, 200, 200, 500, 200]);
   });
 
   it('clear() ends them all', async ({ running }) => {

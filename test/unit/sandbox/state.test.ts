@@ -37,6 +37,20 @@ describe('snapshot and restore', () => {
     expect(snapshot.seed.purchases[0]).not.toHaveProperty('void');
   });
 
+  it('restore the whole allowance of dialect.rateLimit', async () => {
+    const running = await start();
+    const { sandbox } = running;
+    const before = sandbox.snapshot();
+    const path = `/api/account/details?api_key=${running.apiKey}`;
+    const statuses = [];
+    for (let test = 0; test < 2; test++) {
+      sandbox.dialect.rateLimit = 2;
+      for (let i = 0; i < 3; i++) statuses.push((await running.get(path)).status);
+      sandbox.restore(before);
+    }
+    expect(statuses).toEqual([200, 200, 429, 200, 200, 429]);
+  });
+
   it.each([
     [null, /expected an object/],
     [{}, /expected an object/],
