@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import type { Command } from 'commander';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
@@ -172,12 +172,15 @@ ${styleText('dim', `\nWhile it runs: marketgate sandbox set errorRate=1 localise
 /** Appends the variables that the file does not set. Changes no line of it. */
 function saveEnv(path: string, values: Variables, io: Io): void {
   try {
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const isThere = existsSync(path);
+    const text = isThere ? readFileSync(path, 'utf8') : '';
     const present = parseEnv(text);
     const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
     const added = wanted.filter(([name]) => !present[name]);
     const gap = text === '' || text.endsWith('\n') ? '' : '\n';
     const lines = added.map(([name, value]) => `${name}=${value}\n`).join('');
+    // The mode of appendFileSync is only that of a new file.
+    if (isThere && lines !== '') chmodSync(path, 0o600);
     appendFileSync(path, gap + lines, { mode: 0o600 });
     io.out(`\nSaved to ${path}: ${added.map(([name]) => name).join(', ') || 'nothing new'}`);
     const kept = values.filter(([name, value]) => present[name] && present[name] !== value);

@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
@@ -80,11 +80,15 @@ describe('marketgate sandbox', () => {
     expect(parseEnv(written)).toMatchObject(valuesOf(first.out));
     expect(parseEnv(written).SESSION_SECRET).toMatch(/^[0-9a-f]{64}$/);
     // Windows has no such mode.
-    if (process.platform !== 'win32') expect((await stat(path)).mode & 0o077).toBe(0);
+    const isOpen = async () =>
+      process.platform !== 'win32' && ((await stat(path)).mode & 0o077) > 0;
+    expect(await isOpen()).toBe(false);
 
     const mine = '# mine\nMARKETPLACE_API_KEY=my-own\nSESSION_SECRET=kept\nPORT=1';
     await writeFile(path, mine);
+    await chmod(path, 0o644);
     const second = await cli(['sandbox', '--port', '0', '--save-env', path]);
+    expect(await isOpen()).toBe(false);
     const { MARKETPLACE_API_KEY: _, ...others } = valuesOf(second.out);
     const after = await readFile(path, 'utf8');
     expect(after.startsWith(`${mine}\n`)).toBe(true);
