@@ -214,13 +214,9 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
         done,
       );
       if (verify.length === 0) {
-        // NestJS passes `async (...args)`, which can call `done` or return the user. After `undefined` it can still
-        // call `done`.
-        const settle = (it: unknown): void => {
-          if (it !== undefined) resolve([it]);
-          else later(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
-        };
-        Promise.resolve(returned).then(settle, reject);
+        // NestJS passes `async (...args)`, which calls `done` before it ends, or returns the user.
+        if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
+        else later(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
       } else if (returned instanceof Promise) {
         // An async function that fails before it calls `done` would hang the login. Not for all thenables,
         // because a database query can be one and would run a second time.
