@@ -282,3 +282,8 @@ export function monotonic(clock: () => number): () => number {
     return time;
   };
 }
+
+/** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
+export function dropPromise(value: unknown): void {
+  Promise.resolve(value).catch(() => {});
+}

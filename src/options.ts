@@ -6,11 +6,6 @@ export function wrongOption(owner: string, name: string, expected: string): Type
   return new TypeError(`${owner}: option "${name}" ${expected}`);
 }
 
-/** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
-export function dropPromise(value: unknown): void {
-  Promise.resolve(value).catch(() => {});
-}
-
 /** Part of a message, for a value that is usually read from the environment. */
 export const ifUnset = (value: unknown): string =>
   value === undefined ? '; it is undefined: is its environment variable set?' : '';

@@ -1,16 +1,10 @@
 import type { KeyApi } from '../clients/key-api.js';
+import { dropPromise } from '../deadline.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import {
-  dropPromise,
-  flagOption,
-  functionOption,
-  knownOptions,
-  shapedOption,
-  wrongOption,
-} from '../options.js';
+import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { GuardedHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
@@ -211,7 +205,7 @@ export function makePurchaseCheck<About>(
   const gate = guessGate(owner, options.guessLimit, keyApi);
 
   type Items = readonly number[] | undefined;
-  type WithSignal = Parameters<PurchaseCheck<About>>[2];
+  type Ask = Parameters<PurchaseCheck<About>>[2];
 
   const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
     if (purchase === null) return unknownCode();
@@ -223,13 +217,7 @@ export function makePurchaseCheck<About>(
   };
 
   // No closure is made for a cached answer: that is a good part of what a hit costs.
-  const find = (
-    code: string,
-    items: Items,
-    about: About,
-    withSignal: WithSignal,
-    isFresh: boolean,
-  ): MaybePromise<CheckResult> => {
+  const find = (code: string, items: Items, about: About, withSignal: Ask, isFresh: boolean) => {
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known, code, items, about);
     return withSignal(async (signal) => {
@@ -256,13 +244,8 @@ export function makePurchaseCheck<About>(
     });
   };
 
-  const check = (
-    given: unknown,
-    items: Items | MarketgateError,
-    about: About,
-    withSignal: WithSignal,
-  ): MaybePromise<CheckResult> => {
-    if (items instanceof Error) return { verdict: 'invalid', denial: items };
+  const check = (given: unknown, items: Items | Denial, about: About, withSignal: Ask) => {
+    if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
     if (typeof given !== 'string') return unknownCode();
     // Most codes need nothing.
     const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);

@@ -1,15 +1,9 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { SLEW } from '../deadline.js';
+import { dropPromise, SLEW } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import {
-  dropPromise,
-  functionOption,
-  knownOptions,
-  positiveOption,
-  wrongOption,
-} from '../options.js';
+import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
 
 /** How many failed attempts a client has. An attempt fails when the service does not know the code. */
 export interface GuessLimitOptions {
