@@ -16,24 +16,36 @@ export interface DispatcherLike {
   dispatch(options: object, handler: object): boolean;
 }
 
-/** A `fetch`: that of Node.js, of undici, or the app's own. These are the parts of it that are used. */
-export type FetchLike = (
-  url: string,
-  init: {
-    method: string;
-    headers: Record<string, string>;
-    body: string | null;
-    signal: AbortSignal;
-    redirect: 'manual';
-  },
-) => Promise<{
+/** How a request is given to a {@link FetchLike}. */
+export interface FetchLikeInit {
+  /** The HTTP method. */
+  method: string;
+  /** The headers, by names in lower case. */
+  headers: Record<string, string>;
+  /** The parameters, or none. */
+  body: string | null;
+  /** Ends the request. */
+  signal: AbortSignal;
+  /** Redirects are refused. */
+  redirect: 'manual';
+}
+
+/** What is used of the `Response` that a {@link FetchLike} gives. */
+export interface FetchLikeResponse {
+  /** The HTTP status. */
   readonly status: number;
+  /** `error` for a request that failed, `opaqueredirect` for a redirect whose status is hidden. */
   readonly type: string;
+  /** Whether a redirect was followed, which is refused. */
   readonly redirected: boolean;
-  readonly headers: { get(name: string): string | null };
+  /** The headers. */
+  readonly headers: Pick<Headers, 'get'>;
   /** A stream of bytes, or none. */
   readonly body: object | null;
-}>;
+}
+
+/** A `fetch`: that of Node.js, of undici, or the app's own. */
+export type FetchLike = (url: string, init: FetchLikeInit) => Promise<FetchLikeResponse>;
 
 /** Options of both clients, {@link KeyApi} and {@link LoginApi}. */
 export interface ClientOptions {

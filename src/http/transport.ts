@@ -2,7 +2,7 @@ import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings, DispatcherLike, FetchLike } from './client-options.js';
+import type { ClientSettings, DispatcherLike, FetchLike, FetchLikeInit } from './client-options.js';
 import { networkFailure } from './failure.js';
 import { isNotNow } from './response.js';
 
@@ -285,7 +285,7 @@ const REDIRECT = 302;
 async function fetchInto(
   handler: ResponseHandler,
   fetch: FetchLike,
-  request: Omit<Parameters<FetchLike>[1], 'signal' | 'redirect'> & { origin: string; path: string },
+  request: Omit<FetchLikeInit, 'signal' | 'redirect'> & { origin: string; path: string },
 ): Promise<void> {
   const controller = new AbortController();
   const { signal } = controller;
