@@ -113,20 +113,19 @@ export type AsyncVerify = (
   input: VerifyInput,
 ) => Promise<Express.User | false | null> | Express.User | false | null;
 
-type Classic<First = string> = [
+type Classic<First = string, Second = undefined> = [
   accessToken: First,
-  refreshToken: undefined,
+  refreshToken: Second,
   profile: MarketplaceProfile,
   done: VerifyDone,
 ];
 
-type WithParams<First = string, Third = TokenParams, Fourth = MarketplaceProfile> = [
-  accessToken: First,
-  refreshToken: undefined,
-  params: Third,
-  profile: Fourth,
-  done: VerifyDone,
-];
+type WithParams<
+  First = string,
+  Third = TokenParams,
+  Fourth = MarketplaceProfile,
+  Second = undefined,
+> = [accessToken: First, refreshToken: Second, params: Third, profile: Fourth, done: VerifyDone];
 
 /** A verify as in passport-oauth2. `refreshToken` is always undefined: the service has none. */
 export type ClassicVerify = (...args: Classic) => unknown;
@@ -153,22 +152,27 @@ type FirstRequest = Request & VerifyInput;
 type Third = TokenParams & MarketplaceProfile;
 type Fourth = MarketplaceProfile & VerifyDone;
 
-type Inferred4 = (...args: Classic<FirstArgument>) => unknown;
-type Inferred5 = (...args: WithParams<FirstArgument, Third, Fourth>) => unknown;
-type InferredWithRequest5 = (req: FirstRequest, ...args: Classic) => unknown;
-type InferredWithRequest6 = (
+type Form4<Second> = (...args: Classic<FirstArgument, Second>) => unknown;
+type Form5<Second> = (...args: WithParams<FirstArgument, Third, Fourth, Second>) => unknown;
+type FormWithRequest5<Second> = (req: FirstRequest, ...args: Classic<string, Second>) => unknown;
+type FormWithRequest6<Second> = (
   req: FirstRequest,
-  ...args: WithParams<string, Third, Fourth>
+  ...args: WithParams<string, Third, Fourth, Second>
 ) => unknown;
 
 /** The first overload, without the request. */
-export type AnyInline = AsyncVerify & Inferred4 & Inferred5;
+export type AnyInline = AsyncVerify & Form4<undefined> & Form5<undefined>;
 /** The first overload, with `passReqToCallback: true`. */
-export type AnyInlineWithRequest = AsyncVerify & InferredWithRequest5 & InferredWithRequest6;
-/** A function that is not an inline callback. */
-export type AnyClassic = Inferred4 | Inferred5;
-/** A function that is not an inline callback, with `passReqToCallback: true`. */
-export type AnyClassicWithRequest = InferredWithRequest5 | InferredWithRequest6;
+export type AnyInlineWithRequest = AsyncVerify &
+  FormWithRequest5<undefined> &
+  FormWithRequest6<undefined>;
+
+// `never`, because a verify that was written for passport-oauth2 declares `refreshToken: string`.
+
+/** A function that is not an inline callback, or that declares types itself. */
+export type AnyClassic = Form4<never> | Form5<never>;
+/** Such a function, with `passReqToCallback: true`. */
+export type AnyClassicWithRequest = FormWithRequest5<never> | FormWithRequest6<never>;
 
 /** Every form of verify. */
 export type Verify = (...args: never[]) => unknown;

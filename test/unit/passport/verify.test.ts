@@ -1,4 +1,6 @@
+import type { Request } from 'express';
 import { MarketplaceStrategy } from 'marketgate';
+import type { VerifyCallback, VerifyFunction, VerifyFunctionWithRequest } from 'passport-oauth2';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { drive, fakeLoginApi, logIn, requestOf } from '../../support/strategy-harness.js';
 
@@ -19,7 +21,51 @@ describe('verify is given', () => {
   const userOf = (given: object): Express.User => given;
   const withRequest = { loginApi, passReqToCallback: true } as const;
 
+  // Typed as for passport-oauth2, whose refreshToken is a string.
+  type Id = { id: string };
+  const named = (_token: string, refresh: string, profile: Id, done: VerifyCallback): void =>
+    done(null, userOf({ refresh, id: profile.id }));
+  const withReq = (
+    req: Request,
+    _token: string,
+    refresh: string,
+    { id }: Id,
+    done: VerifyCallback,
+  ) => done(null, userOf({ path: req.path, refresh, id }));
+
   it.each<[string, MarketplaceStrategy, object]>([
+    [
+      'what a named function of passport-oauth2 takes',
+      new MarketplaceStrategy({ loginApi }, named),
+      { refresh: undefined, id: '77' },
+    ],
+    [
+      "what passport-oauth2's VerifyFunction takes",
+      new MarketplaceStrategy({ loginApi }, named as VerifyFunction),
+      { refresh: undefined, id: '77' },
+    ],
+    [
+      "what passport-oauth2's VerifyFunctionWithRequest takes",
+      new MarketplaceStrategy(withRequest, withReq as VerifyFunctionWithRequest<Id>),
+      { path: '/callback', refresh: undefined, id: '77' },
+    ],
+    [
+      'a refreshToken that is declared as a string',
+      new MarketplaceStrategy(
+        { loginApi },
+        // biome-ignore lint/suspicious/noExplicitAny: as an app writes it.
+        (_token: string, refresh: string, profile: any, done: VerifyCallback) =>
+          done(null, userOf({ refresh, id: profile.id })),
+      ),
+      { refresh: undefined, id: '77' },
+    ],
+    [
+      'a refreshToken that is declared as a string, after params',
+      new MarketplaceStrategy({ loginApi }, (_token, refresh: string, params, profile, done) =>
+        done(null, userOf({ refresh, n: params.expires_in, id: profile.id })),
+      ),
+      { refresh: undefined, n: 3600, id: '77' },
+    ],
     [
       'accessToken, refreshToken, profile, done',
       new MarketplaceStrategy({ loginApi }, (token, refresh, profile, done) =>
