@@ -190,6 +190,10 @@ export function limited(
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   sleep(milliseconds, undefined, { signal, ref: false }).catch(() => {});
 
+/** Waits, and keeps the process alive: a caller is waiting too. */
+export const wait = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 /** Runs `task` later, unless the returned function cancels it. Does not keep the process alive. */
 export function later(milliseconds: number, task: () => void): () => void {
   const timer = setTimeout(task, milliseconds).unref();

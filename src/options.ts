@@ -73,6 +73,9 @@ export function positiveOption(
   return value;
 }
 
+/** The most entries of a `Map`. With a higher option, the failure would come during some request. */
+export const MOST_ENTRIES = 2 ** 24;
+
 /** A whole number, zero included. */
 export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback;

@@ -2,6 +2,7 @@ import {
   countOption,
   functionOption,
   knownOptions,
+  MOST_ENTRIES,
   secretOption,
   shapedOption,
   textOption,
@@ -90,8 +91,9 @@ export function checkCacheOptions(owner: string, option: CacheOptions | false | 
   const limits = { ...DEFAULTS };
   for (const name of NAMES) {
     limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
-    if (limits[name] === 0 && name.startsWith('max')) {
-      throw wrongOption(owner, `cache.${name}`, 'must be 1 or more (cache: false turns it off)');
+    if (name.startsWith('max') && (limits[name] === 0 || limits[name] > MOST_ENTRIES)) {
+      const expected = `must be from 1 to ${MOST_ENTRIES} (cache: false turns it off)`;
+      throw wrongOption(owner, `cache.${name}`, expected);
     }
   }
   const { shared, secret, scope } = given;

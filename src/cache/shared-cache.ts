@@ -164,7 +164,10 @@ export class GuardedSharedCache {
   ): Promise<void> {
     const { subscribe } = this.#store;
     if (subscribe === undefined || this.isSubscribed) return;
-    const onReceived = (message: string | undefined): void => {
+    // A store of the app can give anything; JSON has `null` for "all keys".
+    const onReceived = (given: unknown): void => {
+      const message = given ?? undefined;
+      if (message !== undefined && typeof message !== 'string') return;
       // The connection is back: what could not be sent is sent now, and not when the breaker closes.
       if (message === undefined) this.#breaker.leave(false, 'answered');
       onMessage(message);
@@ -261,11 +264,15 @@ function readPlain(text: unknown, now: number): SharedRow {
   };
 }
 
+/** In microseconds since 1970: in the year 2255. */
+const LAST_ORDER = 9e15;
+
 function isRow(row: unknown): row is SharedRow {
   if (typeof row !== 'object' || row === null) return false;
   const { value, order, ttl, now } = row as SharedRow;
   const isText = value === undefined || typeof value === 'string';
-  return isText && Number.isFinite(order) && Number.isFinite(ttl) && Number.isFinite(now);
+  // Every order that this process uses is later than those it has read: one that cannot be counted up is a lie.
+  return isText && Math.abs(order) < LAST_ORDER && Number.isFinite(ttl) && Number.isFinite(now);
 }
 
 export interface SharedAnswer {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { later } from '../deadline.js';
+import { later, wait } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { VERSION } from '../http/transport.js';
@@ -158,7 +158,7 @@ export class SharedTier {
       const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
       if (release === undefined && performance.now() - begun < this.#patience && isWanted()) {
         // With jitter, so that the processes do not all look at once.
-        await new Promise<void>((resolve) => later(POLL * (0.5 + Math.random()), resolve));
+        await wait(POLL * (0.5 + Math.random()));
         continue;
       }
       if (typeof release !== 'function') return found;

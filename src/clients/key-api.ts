@@ -4,7 +4,7 @@ import { Cache, type CacheParts } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, monotonic } from '../deadline.js';
+import { type Deadline, type Ending, monotonic } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -97,7 +97,7 @@ export class KeyApi {
     const cache = checkCacheOptions(me, options.cache);
     this.#http = new HttpClient(settings);
     this.#alarm = new CodeAlarm(this.clock);
-    this.#keyCheck = new KeyCheck(this.clock, (key) => this.#checkKey(key));
+    this.#keyCheck = new KeyCheck(this.clock, (...given) => this.#checkKey(...given));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
     const { url, timeout, clock } = settings;
@@ -228,16 +228,16 @@ export class KeyApi {
       const result = this.#send(endpoint, value, key, deadline);
       if (endpoint.what === 'account') await this.#keyCheck.note(key, result);
       else if ((await result) === null) {
-        await deadline.race(this.#keyCheck.confirm(key, conditions.isInvalidating));
+        await this.#keyCheck.confirm(key, deadline, conditions.isInvalidating);
       }
       return result;
     });
   }
 
   /** Asks for the account, to see whether the service knows the key. */
-  async #checkKey(key: string): Promise<void> {
+  async #checkKey(key: string, signal: Ending): Promise<void> {
     try {
-      await this.#http.within(nameOf(accountDetails), {}, (deadline) =>
+      await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
         this.#send(accountDetails, ONLY, key, deadline),
       );
     } catch (error) {

@@ -1,4 +1,4 @@
-import { Period } from '../deadline.js';
+import { type Deadline, Ending, Period } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** Milliseconds that a positive check of a key is remembered. */
@@ -14,6 +14,9 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 
 interface Check {
   readonly key: string;
+  /** Ends the request, when its last caller has left. */
+  readonly ending: Ending;
+  callers: number;
   readonly result: Promise<unknown>;
   /** How long it counts. */
   readonly life: Period;
@@ -27,12 +30,12 @@ interface Check {
  */
 export class KeyCheck {
   readonly #clock: () => number;
-  readonly #getAccount: (key: string) => Promise<unknown>;
+  readonly #getAccount: (key: string, ending: Ending) => Promise<unknown>;
   #remembered: Check | undefined;
   #inFlight: Check | undefined;
 
   /** @param getAccount requests account/details: only a known key gets an answer. */
-  constructor(clock: () => number, getAccount: (key: string) => Promise<unknown>) {
+  constructor(clock: () => number, getAccount: (key: string, ending: Ending) => Promise<unknown>) {
     this.#clock = clock;
     this.#getAccount = getAccount;
   }
@@ -40,22 +43,24 @@ export class KeyCheck {
   /**
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
    * callers share one request.
+   * @param caller can leave before.
    * @param isInvalidating whether the negative answer would invalidate a positive one: then only a recent
    * check counts.
    */
-  confirm(key: string, isInvalidating = false): Promise<unknown> {
+  confirm(key: string, caller: Deadline, isInvalidating = false): Promise<unknown> {
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     for (const check of [this.#remembered, this.#inFlight]) {
-      if (check?.key !== key || check.life.left === 0) continue;
-      if (!isInvalidating || check.recent.left > 0) return check.result;
+      if (check?.key !== key || check.life.left === 0 || check.ending.ended) continue;
+      if (!isInvalidating || check.recent.left > 0) return join(check, caller);
     }
-    const result = this.#getAccount(key);
-    const check = this.#check(key, result, Number.POSITIVE_INFINITY);
+    const ending = new Ending();
+    const result = this.#getAccount(key, ending);
+    const check = this.#check(key, result, Number.POSITIVE_INFINITY, ending);
     this.#inFlight = check;
     void this.note(key, result).then(() => {
       if (this.#inFlight === check) this.#inFlight = undefined;
     });
-    return result;
+    return join(check, caller);
   }
 
   /** Remembers the result of a request of account/details. Never rejects. */
@@ -65,8 +70,18 @@ export class KeyCheck {
     this.#remembered = this.#check(key, result, error ? REJECTED_FOR : ACCEPTED_FOR);
   }
 
-  #check(key: string, result: Promise<unknown>, life: number): Check {
-    const periods = [life, RECENT].map((length) => new Period(this.#clock, length));
-    return { key, result, life: periods[0] as Period, recent: periods[1] as Period };
+  #check(key: string, result: Promise<unknown>, length: number, ending = new Ending()): Check {
+    const life = new Period(this.#clock, length);
+    return { key, ending, callers: 0, result, life, recent: new Period(this.#clock, RECENT) };
   }
+}
+
+/** Waits for a check. Its request ends when the last caller has left; one whose time is up has not left. */
+function join(check: Check, caller: Deadline): Promise<unknown> {
+  check.callers++;
+  caller.listen((reason) => {
+    check.callers--;
+    if (caller.isAborted && check.callers === 0) check.ending.end(reason);
+  });
+  return caller.race(check.result);
 }

@@ -1,6 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
-import { countOption, functionOption, knownOptions, wrongOption } from '../options.js';
+import {
+  countOption,
+  functionOption,
+  knownOptions,
+  MOST_ENTRIES,
+  wrongOption,
+} from '../options.js';
 import type { TokenStore } from './token-store.js';
 import { checkClaim } from './token-store.js';
 
@@ -19,9 +25,6 @@ const OWNER = 'MemoryTokenStore';
  * claimed again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
  */
 const MOST_CLAIMS = 100_000;
-
-/** The most entries of a `Map`. With a higher option, the failure would come during some request. */
-const MOST_ENTRIES = 2 ** 24;
 
 /**
  * A {@link TokenStore} in memory, for an app of one process. A restart loses all tokens.

@@ -16,6 +16,15 @@ const REDIS_CODES = new Set(
  * put the whole command, and with it the token.
  */
 function describeFailure(error: unknown): string {
+  try {
+    return classAndCode(error);
+  } catch {
+    // Of an odd error: its message is no text, or a getter throws.
+    return 'failed';
+  }
+}
+
+function classAndCode(error: unknown): string {
   if (error instanceof NoAnswer) return error.message;
   if (isMarketgateError(error)) return `failed (${error.code})`;
   if (!(error instanceof Error)) return 'failed';

@@ -113,6 +113,37 @@ describe('a shared cache that hangs', () => {
     expect((await found).code).toBe('service_unavailable');
   });
 
+  it('lies about the order of a row: only its code does without the shared cache', async () => {
+    const { service, shared, join } = fleet();
+    const one = join();
+    await one.validatePurchase(CODE);
+    await settle();
+    const [name = '', row] = [...shared.rows].at(-1) ?? [];
+    if (row) shared.rows.set(name, { ...row, order: Number.MAX_SAFE_INTEGER });
+    const two = join();
+    expect(await two.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(2);
+    await two.invalidate(OTHER);
+    for (const each of [two, one]) await each.validatePurchase(OTHER);
+    expect(service.asked()).toBe(3);
+  });
+
+  it('gives anything for a message: what is no text is dropped', async () => {
+    const { shared, join } = fleet();
+    let hear: (message: never) => void = expect.unreachable;
+    vi.spyOn(shared, 'subscribe').mockImplementation(async (listener) => {
+      hear = listener;
+      return async () => {};
+    });
+    const one = join();
+    await one.validatePurchase(CODE);
+    for (const odd of [Buffer.from('x'), 42, {}, true]) hear(odd as never);
+    expect(one.peekPurchase(CODE)).toEqual(purchase);
+    // JSON's form of `undefined`: messages were missed.
+    hear(null as never);
+    expect(one.peekPurchase(CODE)).toBeUndefined();
+  });
+
   it('or is slow leaves half of a short timeout to the service', async () => {
     const { service, fail, join } = fleet();
     fail('read', never);

@@ -63,8 +63,10 @@ describe('options of the cache', () => {
         [`"cache.${name}"`, { [name]: Number.NaN }],
       ],
     ),
-    [/"cache.max".*1 or more.*cache: false/, { max: 0 }],
-    [/"cache.maxInvalid".*1 or more.*cache: false/, { maxInvalid: 0 }],
+    ...[0, 2 ** 24 + 1].flatMap((max): [RegExp, object][] => [
+      [/"cache.max".*from 1 to.*cache: false/, { max }],
+      [/"cache.maxInvalid".*from 1 to.*cache: false/, { maxInvalid: max }],
+    ]),
     ...['', ' ', 7, 's', 'x'.repeat(31)].map((secret): [string, object] => [
       '"cache.secret"',
       { secret, scope: 'shop' },

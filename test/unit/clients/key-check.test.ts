@@ -225,6 +225,28 @@ describe('the check of the key', () => {
     expect(checks()).toBe(1);
   });
 
+  it('ends on the wire when its last caller has left, and not before', async () => {
+    const service = new KeyApiService();
+    const keyApi = service.client({ cache: false });
+    service.says = 'negative';
+    service.override = ({ path }) =>
+      path === ACCOUNT && service.asked(ACCOUNT) === 1 ? new Promise(() => {}) : undefined;
+    const callers = [new AbortController(), new AbortController()];
+    const left = callers.map(({ signal }) =>
+      keyApi.validatePurchase(CODE, { signal }).catch((error: Error) => error.message),
+    );
+    await settle();
+    const check = service.dispatcher.requests.find(({ path }) => path === ACCOUNT);
+    for (const [i, caller] of callers.entries()) {
+      caller.abort(new Error(`left ${i}`));
+      await settle();
+      expect(check?.isAborted).toBe(i === 1);
+    }
+    expect(await Promise.all(left)).toEqual(['left 0', 'left 1']);
+    // The next caller does not join what has ended.
+    expect(await keyApi.validatePurchase(CODE)).toBeNull();
+  });
+
   const byWrongCode = (keyApi: KeyApi) => keyApi.validatePurchase('a-wrong-code');
   const byGetAccount = (keyApi: KeyApi) => keyApi.getAccount();
   it.each<[string, (keyApi: KeyApi) => Promise<unknown>, number, number]>([

@@ -1,7 +1,23 @@
 import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Deadline, later, limited, NoAnswer, TimeLimit, within } from '../../../src/deadline.js';
+import {
+  Deadline,
+  later,
+  limited,
+  NoAnswer,
+  TimeLimit,
+  wait,
+  within,
+} from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
+
+it('a wait keeps the process alive, and what is to happen later does not', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  later(1, () => {});
+  await wait(1);
+  const [task, waiting] = timers.mock.results.map(({ value }) => value as NodeJS.Timeout);
+  expect([task?.hasRef(), waiting?.hasRef()]).toEqual([false, true]);
+});
 
 const never = () => new Promise<never>(() => {});
 

@@ -84,6 +84,19 @@ describe('of a store’s error the message repeats', () => {
     expect(message).not.toMatch(/token.1/i);
   });
 
+  it.each<[string, unknown]>([
+    ['no message', Object.assign(new Error(), { message: undefined })],
+    ['a name that is a symbol', Object.assign(new Error(), { name: Symbol('x') })],
+    [
+      'a code that throws',
+      Object.defineProperty(new Error(), 'code', { get: () => expect.unreachable() }),
+    ],
+    ['nothing that can be read', new Proxy({}, { getPrototypeOf: () => expect.unreachable() })],
+  ])('no more of an error with %s', async (_name, odd) => {
+    const error = await rejection(guarded(() => Promise.reject(odd)).get('anna'));
+    expect(error.message).toContain('tokenStore.get failed;');
+  });
+
   it.each(['AB', 'A'.repeat(32), '57P01', 'ERR_SOCKET_CLOSED'])('the code %s', async (code) => {
     const message = await messageFor(Object.assign(new TypeError('x'), { code }));
     expect(message).toContain(`tokenStore.get failed (TypeError, ${code})`);
