@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { SELF_LIMITED } from '../../deadline.js';
+import { createHash, randomUUID } from 'node:crypto';
+import { later, SELF_LIMITED } from '../../deadline.js';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import {
@@ -10,7 +10,6 @@ import {
   TOTAL_FACTOR,
 } from '../guess-limit.js';
 import { wholeMilliseconds } from '../row-token-store.js';
-import type { RedisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisGuessLimit}. Limits with the same `prefix` and `windowMs` count together. */
@@ -19,23 +18,36 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions, RedisStoreOpt
 const OWNER = 'RedisGuessLimit';
 
 /**
- * Counts an attempt, unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds.
- * In one step, so that no burst exceeds the limit and every count expires.
+ * Counts the attempt ARGV[3], unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds.
+ * In one step, so that no burst exceeds the limit and every count expires. Each attempt has an id, so that taking
+ * one back twice takes back no other one.
  */
-const TAKE = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
+const TAKE = `if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
+local count = redis.call('ZCARD', KEYS[1])
 local life = redis.call('PTTL', KEYS[1])
 if life < 1 then life = tonumber(ARGV[1]) end
 if count >= tonumber(ARGV[2]) then
   redis.call('PEXPIRE', KEYS[1], life)
   return {0, life}
 end
-redis.call('SET', KEYS[1], count + 1, 'PX', life)
+redis.call('ZADD', KEYS[1], life, ARGV[3])
+redis.call('PEXPIRE', KEYS[1], life)
 return {count + 1, life}`;
 
-/** Takes an attempt off the count. The window goes on. */
-const REFUND = `local count = tonumber(redis.call('GET', KEYS[1]) or '') or 0
-if count > 1 then return redis.call('DECR', KEYS[1]) end
-return redis.call('DEL', KEYS[1])`;
+/** Takes an attempt off the count, if it is there. The window goes on. */
+const REFUND = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
+
+/** Milliseconds until a failed refund is sent again; doubled each time, until the window has ended. */
+const FIRST_RETRY = 100;
+
+/** The most refunds that are waiting to be sent again. */
+const MAX_RETRIES = 1000;
+
+/** An attempt that Redis has counted, or was asked to count. */
+interface Taken {
+  readonly key: string;
+  readonly id: string;
+}
 
 const EVERYBODY = 'all';
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -51,6 +63,7 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
  */
 export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   readonly #redis: RedisConnection;
+  #retries = 0;
 
   constructor(options: RedisGuessLimitOptions) {
     const known = ['client', 'prefix', 'timeout', 'limit', 'windowMs', 'keyGenerator'] as const;
@@ -62,19 +75,21 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
 
   /** Takes one attempt of a client, if there is one left in the fleet. */
   async reserve(client: string): Promise<Reservation> {
-    const refunds: (() => Promise<void>)[] = [];
+    const taken: Taken[] = [];
+    const endsAt = performance.now() + this.windowMs;
     const refund = async (): Promise<void> => {
-      await Promise.all(refunds.map((each) => each()));
+      await Promise.all(taken.map((each) => this.#refund(each, endsAt)));
     };
     try {
       const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
-      let { count, life } = await this.#take(hash, this.limit, refunds);
+      let { count, life } = await this.#take(hash, this.limit, taken);
       if (count > 0) {
         // A client without a failed attempt is admitted, whatever others have.
         const most = count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
-        ({ count, life } = await this.#take(EVERYBODY, most, refunds));
+        ({ count, life } = await this.#take(EVERYBODY, most, taken));
       }
       if (count === 0) {
+        taken.pop();
         await refund();
         return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(life / 1000)) };
       }
@@ -92,33 +107,36 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   }
 
   /**
-   * Counts an attempt, unless there are `most` already, and adds what takes it back to `refunds`. Gives the count
-   * with it, or 0 when none was left, and the milliseconds until the window ends.
+   * Counts an attempt, unless there are `most` already, and adds it to `taken`. Gives the count with it, or 0 when
+   * none was left, and the milliseconds until the window ends.
    */
-  #take(
-    name: string,
-    most: number,
-    refunds: (() => Promise<void>)[],
-  ): Promise<{ count: number; life: number }> {
+  #take(name: string, most: number, taken: Taken[]): Promise<{ count: number; life: number }> {
     // Windows of different length are counted separately, because a key has one life only.
     const windowMs = wholeMilliseconds(this.windowMs);
     const key = `${this.#redis.prefix}${windowMs}:${name}`;
-    return this.#redis.call('reserve', async (redis, deadline) => {
-      const reply = await redis.run(TAKE, key, [String(windowMs), String(most)]);
+    return this.#redis.call('reserve', async (redis) => {
+      const id = randomUUID();
+      // Before the reply: Redis can have counted it also if the reply is late or lost.
+      taken.push({ key, id });
+      const reply = await redis.run(TAKE, key, [String(windowMs), String(most), id]);
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       const [count = Number.NaN, life = Number.NaN] = numbers;
       if (!Number.isFinite(count + life)) throw new TypeError('a reply that is no count');
-      const endsAt = performance.now() + life;
-      const refund = async (commands: RedisCommands): Promise<void> => {
-        // In its own window only: the next one must not lose a count.
-        if (performance.now() < endsAt) await commands.run(REFUND, key, []);
-      };
-      if (count > 0) {
-        // Else the caller has left, and would never refund it.
-        if (!deadline.ended) refunds.push(() => this.#redis.call('refund', refund).catch(() => {}));
-        else await refund(redis);
-      }
       return { count, life };
     });
+  }
+
+  /** Takes an attempt back. When that fails, again later: it would refuse a customer until the window ends. */
+  async #refund({ key, id }: Taken, endsAt: number, delay = FIRST_RETRY): Promise<void> {
+    try {
+      await this.#redis.call('refund', (redis) => redis.run(REFUND, key, [id]));
+    } catch {
+      if (this.#retries >= MAX_RETRIES || performance.now() + delay > endsAt) return;
+      this.#retries++;
+      later(delay, () => {
+        this.#retries--;
+        void this.#refund({ key, id }, endsAt, delay * 2);
+      });
+    }
   }
 }

@@ -121,9 +121,46 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     await clients.onServers(async (server) => {
       // What was refused has left nothing either.
       for (const key of await keysOn(server)) {
-        expect(Number(await server.command('GET', key))).toBe(4);
+        expect(await server.command('ZCARD', key)).toBe(4);
       }
     });
+  });
+
+  it('gives back nothing of the next window', async () => {
+    const late = await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
+    await clients.onServers((server) => server.pass(MINUTE));
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
+    for (const each of late) if (each.isAllowed) await each.refund();
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(0));
+  });
+
+  it.each([
+    ['the connection is lost', (s: RedisServer) => s.cut(), (s: RedisServer) => s.restart()],
+    ['Redis is frozen', (s: RedisServer) => s.freeze(), (s: RedisServer) => s.thaw()],
+  ])('gives back afterwards, once, what it could not while %s', async (_what, begin, end) => {
+    hearWarnings();
+    const limits = await clients.each(async (opened, kind) => limitOf(opened, kind, 40));
+    const made = await Promise.all(
+      limits.flatMap((each) => [1, 2, 3].map(() => each.reserve(WHO))),
+    );
+    await Promise.all(limits.map((each) => each.reserve(WHO)));
+    await clients.onServers(begin);
+    try {
+      await Promise.all(made.map((each) => each.isAllowed && each.refund()));
+    } finally {
+      await clients.onServers(end);
+    }
+    const counts = async () => {
+      const all: unknown[] = [];
+      await clients.onServers(async (server) => {
+        for (const key of await keysOn(server)) all.push(await server.command('ZCARD', key));
+      });
+      return all;
+    };
+    // For each kind of client, its client key and that of all clients.
+    await vi.waitFor(async () => expect(await counts()).toEqual(Array(8).fill(1)), SOON);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await counts()).toEqual(Array(8).fill(1));
   });
 
   it('keeps no key of a client whose attempts were all given back', async () => {

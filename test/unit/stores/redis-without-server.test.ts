@@ -1,5 +1,5 @@
 import { RedisCache, RedisGuessLimit, RedisTokenStore } from 'marketgate/redis';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { guessGate } from '../../../src/check/guess-gate.js';
 import { NoAnswer } from '../../../src/deadline.js';
 import { redisCommands } from '../../../src/stores/redis/clients.js';
@@ -466,14 +466,61 @@ describe('a limit of guesses', () => {
     expect(keys()).toEqual([mine, all, mine]);
   });
 
-  it('gives back nothing of a window that is over', async () => {
-    const { client, limit } = limitOf([1, 1], [1, 1]);
-    const now = performance.now();
-    const reservation = await limit.reserve('anna');
-    client.eval.mockClear();
-    vi.spyOn(performance, 'now').mockReturnValue(now + 60_000);
-    if (reservation.isAllowed) await reservation.refund();
-    expect(client.eval).not.toHaveBeenCalled();
+  describe('that cannot give back at once', () => {
+    beforeEach(
+      () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }),
+    );
+    afterEach(() => void vi.useRealTimers());
+
+    /** Three valid codes whose answers arrive while the connection is lost. */
+    async function loseConnection() {
+      const { client, limit } = limitOf();
+      client.eval.mockResolvedValue([1, 60_000]);
+      const made = await Promise.all([1, 2, 3].map(() => limit.reserve('anna')));
+      const argsOf = () =>
+        client.eval.mock.calls.map(
+          ([, options]) => options as { keys: string[]; arguments: string[] },
+        );
+      const taken = argsOf().map(({ keys, arguments: [, , id] }) => `${keys[0]} ${id}`);
+      client.eval.mockClear();
+      client.isReady = false;
+      for (const each of made) if (each.isAllowed) await each.refund();
+      const refunded = () => argsOf().map(({ keys, arguments: [id] }) => `${keys[0]} ${id}`);
+      return { client, taken, refunded };
+    }
+
+    it('does so when the connection is back', async () => {
+      const { client, taken, refunded } = await loseConnection();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(refunded()).toEqual([]);
+      client.comeBack();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(new Set(taken).size).toBe(6);
+      expect(refunded().sort()).toEqual(taken.sort());
+      // Once is enough.
+      await vi.advanceTimersByTimeAsync(120_000);
+      expect(refunded()).toHaveLength(6);
+    });
+
+    it('tries until the window has ended, and seldom', async () => {
+      const { client } = await loseConnection();
+      client.isReady = true;
+      client.eval.mockRejectedValue(new Error('LOADING'));
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { length } = client.eval.mock.calls;
+      expect(length).toBeGreaterThanOrEqual(6 * 5);
+      expect(length).toBeLessThanOrEqual(6 * 10);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('keeps no more than a thousand for later', async () => {
+      const { client, limit } = limitOf();
+      client.eval.mockResolvedValue([1, 60_000]);
+      const made = await Promise.all(Array.from({ length: 600 }, (_, n) => limit.reserve(`${n}`)));
+      client.isReady = false;
+      for (const each of made) if (each.isAllowed) await each.refund();
+      expect(vi.getTimerCount()).toBe(1000);
+    });
   });
 
   it('gives back what was taken too late, for nobody knows of it', async () => {
@@ -486,7 +533,7 @@ describe('a limit of guesses', () => {
     await settle();
     if (reservation.isAllowed) await reservation.refund();
     expect(client.eval).toHaveBeenCalledTimes(2);
-    expect(String(client.eval.mock.calls[1]?.[0])).toContain("'DECR'");
+    expect(String(client.eval.mock.calls[1]?.[0])).toContain("'ZREM'");
   });
 
   it('asks Redis no more about who is over the limit by the count of this process', async () => {
@@ -505,9 +552,12 @@ describe('a limit of guesses', () => {
     expect(calls.map(([, options]) => options)).toEqual([
       {
         keys: [expect.stringMatching(/^marketgate:guess:60000:[\w-]{22}$/)],
-        arguments: ['60000', '10'],
+        arguments: ['60000', '10', expect.any(String)],
       },
-      { keys: ['marketgate:guess:60000:all'], arguments: ['60000', expect.any(String)] },
+      {
+        keys: ['marketgate:guess:60000:all'],
+        arguments: ['60000', expect.any(String), expect.any(String)],
+      },
     ]);
   });
 });
