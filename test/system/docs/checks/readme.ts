@@ -54,9 +54,12 @@ export const README_CHECKS: Checks = {
       },
     ]);
 
-    const check = async (code: string) => (await postJson(`${origin}/check`, { code })).body;
+    const check = async (code?: string) => (await postJson(`${origin}/check`, { code })).body;
     expect(await check(SUPPORTED)).toEqual({ verdict: 'valid' });
     expect(await check(WRONG)).toEqual({ verdict: 'invalid' });
+    expect(await check()).toEqual({ verdict: 'absent' });
+    const bare = await fetch(`${origin}/check`, { method: 'POST' });
+    expect(await bare.json()).toEqual({ verdict: 'absent' });
     expect(await (await running.get('/')).json()).toContainEqual({
       id: 1042,
       name: 'Fjord Light',
