@@ -119,7 +119,7 @@ export function heldCode(owner: string, code: unknown): string {
 /** @throws TypeError without an id: one id for all who have none would let them hold each other's codes. */
 export function checkHolder(owner: string, holder: unknown): void {
   if (typeof holder === 'string' && holder !== '') return;
-  throw new TypeError(`${owner}: "holder" must be a non-empty string`);
+  throw new TypeError(`${owner}: "holder" must be a non-empty string, as in String(user.id)`);
 }
 
 /** @throws TypeError for what is no number of accounts: compared with NaN, every code would have room. */

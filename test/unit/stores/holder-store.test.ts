@@ -49,7 +49,7 @@ describe.each<[string, () => HolderStore]>([
     ['take: "code"', ['take', ' ', 'anna', 1]],
     ['take: "code"', ['take', undefined, 'anna', 1]],
     ['take: "holder"', ['take', CODE, '', 1]],
-    ['take: "holder"', ['take', CODE, 7, 1]],
+    ['take: "holder" must be a non-empty string, as in String(', ['take', CODE, 7, 1]],
     ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '1', undefined].map(
       (max): [string, unknown[]] => ['take: "max"', ['take', CODE, 'anna', max]],
     ),
@@ -57,6 +57,7 @@ describe.each<[string, () => HolderStore]>([
     // An id that was not found must not release all.
     ['release: "holder"', ['release', CODE, null]],
     ['release: "holder"', ['release', CODE, '']],
+    ['release: "holder" must be a non-empty string, as in String(', ['release', CODE, 7]],
     ['holders: "code"', ['holders', '']],
   ])('%s of %j', async (words, [method, ...args]) => {
     const store = make() as unknown as Record<string, (...args: unknown[]) => unknown>;

@@ -116,7 +116,7 @@ export const SHOP_CHECKS: Checks = {
   },
   'examples/guides/desktop-app.md: server.js': async (running) => {
     const origin = await running.origin();
-    const send = (path: string, code: string, machine: string) =>
+    const send = (path: string, code: string, machine?: unknown) =>
       postJson(`${origin}/${path}`, { code, machine });
     for (const machine of ['a', 'b', 'c', 'a']) {
       expect(await send('activate', SUPPORTED, machine)).toMatchObject({
@@ -133,6 +133,11 @@ export const SHOP_CHECKS: Checks = {
     expect((await send('activate', WRONG, 'a')).body).toMatchObject({
       code: 'purchase_code_invalid',
     });
+    for (const machine of [5, { a: 1 }, ['a'], '', undefined]) {
+      expect((await send('activate', SUPPORTED, machine)).status).toBe(400);
+      expect((await send('deactivate', SUPPORTED, machine)).status).toBe(400);
+    }
+    expect((await fetch(`${origin}/activate`, { method: 'POST' })).status).toBe(400);
   },
   'examples/guides/desktop-app.md: program.js': async (running) => {
     await running.printed();
@@ -146,10 +151,15 @@ export const SHOP_CHECKS: Checks = {
     const saved = { code: SUPPORTED, machine: 'a' };
     expect(await mayRun(saved, url)).toBe(true);
     for (const [given, expected] of [
-      [403, false],
-      [402, false],
       [429, true],
       [503, true],
+      [403, false],
+      // A negative answer ends the stored positive one.
+      [503, false],
+      [200, true],
+      [402, false],
+      [503, false],
+      [200, true],
     ] as const) {
       status = given;
       expect(await mayRun(saved, url)).toBe(expected);
