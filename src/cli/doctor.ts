@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
-import { isMarketgateError } from '../errors.js';
+import { isMarketgateError, type MarketgateError } from '../errors.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import {
   ask,
@@ -103,11 +103,14 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
   }
   const isElsewhere = originOf(url) !== originOf(settings.baseUrl ?? '');
   let loginApi: LoginApi;
+  let byGet: LoginApi;
   return {
     login: () => {
       const { authUrl, appId, appSecret } = required(settings, 'authUrl', 'appId', 'appSecret');
-      loginApi = new LoginApi({ authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 });
-      clients.push(loginApi);
+      const options = { authUrl, appId, appSecret, allowInsecure, timeout, retries: 0 };
+      loginApi = new LoginApi(options);
+      byGet = new LoginApi({ ...options, authorizeMethod: 'get' });
+      clients.push(loginApi, byGet);
       return addressOf(authUrl, settings);
     },
     ...(isElsewhere && connectionChecks(url, timeout, 'login ')),
@@ -126,14 +129,26 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
     },
     app: async () => {
-      // No service issues this auth_key. The refusal shows whether the service knows the app.
-      const exchange = loginApi.exchange('marketgate-doctor').then(() => undefined);
-      const error: unknown = await exchange.catch((reason) => reason);
+      const error = await refusalBy(loginApi);
       if (isMarketgateError(error) && error.code === 'auth_key_rejected') return ['ok', 'known'];
+      if (isMarketgateError(error) && error.code === 'app_credentials_rejected') {
+        // An older deployment finds no app_id in a POST. Others refuse the GET, but not for its auth_key.
+        const { code, message = '' } = Object(await refusalBy(byGet)) as Partial<MarketgateError>;
+        if (code === 'auth_key_rejected' && /: ".*\bauth_?key\b.*"/i.test(message)) {
+          return ['warning', "known only by GET: give LoginApi the option authorizeMethod: 'get'"];
+        }
+      }
       throw error ?? new Problem('the service accepts a made-up auth_key; check the address');
     },
   };
 }
+
+/** Exchanges an auth_key that no service has issued. The refusal shows whether the service knows the app. */
+const refusalBy = (loginApi: LoginApi): Promise<unknown> =>
+  loginApi.exchange('marketgate-doctor').then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
 
 /** Redis answers, if the app has the package redis. */
 const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({

@@ -125,6 +125,17 @@ describe('each check', () => {
     expect(diagnosis.said['login page']).toContain('redirect URL');
   });
 
+  it('an app that an older deployment knows only by GET is a warning, a wrong secret is none', async () => {
+    const { environment, sandbox } = await service();
+    sandbox.dialect.authorizeMethod = 'get';
+    const diagnosis = await diagnose(environment);
+    expect(diagnosis).toMatchObject({ code: 0, found: { ...WELL, app: 'warning' } });
+    expect(diagnosis.said.app).toContain("authorizeMethod: 'get'");
+    const wrong = await diagnose({ ...environment, MARKETPLACE_APP_SECRET: SECRET });
+    expect(wrong).toMatchObject({ code: 1, found: { ...WELL, app: 'wrong' } });
+    expect(wrong.out).not.toContain(SECRET);
+  });
+
   const UNREACHED = { reachable: 'wrong', clock: 'skipped', api_key: 'skipped', login: 'ok' };
   it.each<[string, () => Promise<string> | string, object, string, RegExp, ...string[]]>([
     [
