@@ -10,6 +10,7 @@ import {
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
+  LONGEST_WAIT,
   type Reservation,
 } from '../stores/guess-limit.js';
 import { StoreGuard } from '../stores/store-guard.js';
@@ -21,9 +22,10 @@ export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 export type Validate<T> = (options: CallOptions) => Promise<T | null>;
 
 type Refused = Extract<Reservation, { isAllowed: false }>;
+type Allowed = Required<Exclude<Reservation, Refused>>;
 
 /** An attempt that counts, unless it is refunded. */
-interface Reserved extends Exclude<Reservation, Refused> {
+interface Reserved extends Allowed {
   /** When it stops to count. By the process's own timer, because clocks can be set back. */
   readonly until: number;
   /** Whether the service was asked. */
@@ -46,8 +48,8 @@ interface ClientState {
 /**
  * The attempts at one KeyApi. Lets no client try more codes than its limit. An attempt is one client's validation
  * of one code. Only a negative answer counts, so an attempt is reserved before the request and refunded after any
- * other answer. Over the limit, an attempt waits while another one of the client can still be refunded: a burst
- * of customers behind one address is not refused.
+ * other answer. Over the limit, an attempt waits while another one can still be refunded: a burst of customers behind
+ * one address is not refused.
  */
 class Attempts {
   /** A client has one count over all guards of a KeyApi, wherever they were made. */
@@ -91,7 +93,7 @@ class Attempts {
     validate: Validate<T>,
     ending: Ending,
   ): Promise<T | null> {
-    const reserved = await this.#reserve(reserve, client, key);
+    const reserved = await this.#reserve(reserve, client, key, ending);
     let isCounted = false;
     let isShared = false;
     try {
@@ -110,44 +112,63 @@ class Attempts {
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
-      void this.#end(client, isCounted ? undefined : reserved);
+      const end = isCounted ? reserved.settle : reserved.refund;
+      void this.#end(client, !isCounted, end);
     }
   }
 
-  /** Waits while the limit is reached and another attempt of the client can be refunded. */
-  async #reserve(reserve: Reserve, client: string, key: string): Promise<Reserved> {
+  /**
+   * Waits while the limit is reached and another attempt can be refunded. Attempts of the same client in this process
+   * wake the waiting ones. For other attempts that count, the last active one tries again from time to time.
+   */
+  async #reserve(reserve: Reserve, client: string, key: string, ending: Ending): Promise<Reserved> {
     const abandoned = this.#abandoned.get(key);
     this.#abandoned.delete(key);
     const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
     this.#clients.set(client, state);
     state.active++;
     if (abandoned !== undefined && performance.now() < abandoned.until) return abandoned;
+    let waited = 0;
     for (;;) {
       const reservation = await reserve(client);
-      if (reservation.isAllowed) return reservation;
-      const isLast = state.active === 1;
-      if (isLast) void this.#end(client);
-      else state.active--;
-      if (isLast || !(await new Promise<boolean>((wake) => state.waiting.push(wake)))) {
-        throw new MarketgateError(
-          'too_many_attempts',
-          'this client has sent too many purchase codes that the service does not know',
-          { retryAfter: Math.max(1, reservation.retryAfter) },
-        );
+      if (reservation.isAllowed) {
+        // Several attempts can have been refunded since the last try.
+        const others = waited > 0 ? state.waiting.splice(0) : [];
+        state.active += others.length;
+        for (const wake of others) wake(true);
+        return reservation;
       }
+      if (state.active > 1) {
+        state.active--;
+        waited = 0;
+        if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
+      } else if (reservation.isPending && waited < LONGEST_WAIT && !ending.ended) {
+        const delay = Math.min(Math.max(waited, 50), 1000);
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        waited += delay;
+        continue;
+      } else {
+        // Where the visitor has left, the next waiting attempt tries in its place.
+        void this.#end(client, ending.ended);
+      }
+      throw new MarketgateError(
+        'too_many_attempts',
+        'this client has sent too many purchase codes that the service does not know',
+        { retryAfter: Math.max(1, reservation.retryAfter) },
+      );
     }
   }
 
-  /** Ends an attempt. After a refund, the next waiting attempt becomes active in its place. */
-  async #end(client: string, refunded?: Reserved): Promise<void> {
+  /** Ends an attempt. If another one can succeed, the next waiting attempt becomes active in its place. */
+  async #end(client: string, canRetry: boolean, end?: () => Promise<void>): Promise<void> {
     try {
-      if (refunded !== undefined) await refunded.refund();
+      if (end !== undefined) await end();
     } catch {
       // The attempt then counts as a failed one.
     }
     const state = this.#clients.get(client);
     if (state === undefined) return;
-    const next = refunded && state.waiting.shift();
+    const next = canRetry ? state.waiting.shift() : undefined;
     if (next !== undefined) {
       next(true);
       return;
@@ -195,7 +216,13 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
       await counted.refund();
       if (reservation?.isAllowed) await guard.call('refund', () => reservation.refund());
     };
-    if (reservation?.isAllowed !== false) return { isAllowed: true, refund, until, isAsked: false };
+    const settle = async (): Promise<void> => {
+      await counted.settle?.();
+      if (reservation?.isAllowed) await guard.call('settle', () => reservation.settle?.());
+    };
+    if (reservation?.isAllowed !== false) {
+      return { isAllowed: true, refund, settle, until, isAsked: false };
+    }
     await refund();
     return reservation;
   };

@@ -26,12 +26,16 @@ export type Reservation =
       readonly isAllowed: true;
       /** Gives the attempt back, because the answer was not negative. */
       refund(): Promise<void>;
+      /** Tells that the answer was negative, so nobody waits for a refund any more. Optional. */
+      settle?(): Promise<void>;
     }
   | {
       /** No attempt is left. */
       readonly isAllowed: false;
       /** Seconds until the next attempt can be allowed. */
       readonly retryAfter: number;
+      /** Whether attempts without an answer are counted: it is worth trying again soon. Default false. */
+      readonly isPending?: boolean;
     };
 
 /**
@@ -55,6 +59,9 @@ export interface GuessLimit {
  * code is not cached need some of them.
  */
 export const TOTAL_FACTOR = 3;
+
+/** Milliseconds that an attempt waits for the answers of others: as long as a request lasts by default. */
+export const LONGEST_WAIT = 10_000;
 
 /** {@link GuessLimitOptions}, checked and complete. */
 export class GuessLimitSettings {
@@ -120,17 +127,24 @@ export function clientKey(client: unknown): string {
 /** The most clients that are remembered: those with the latest attempts. */
 const MOST_CLIENTS = 10_000;
 
+/** An attempt in an {@link AttemptLog}. */
+interface Attempt {
+  readonly at: number;
+  /** Whether it has its answer, a negative one. */
+  isSettled: boolean;
+}
+
 /**
  * Recent attempts, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
  * each counts within its own window.
  */
 export class AttemptLog {
-  /** Times of attempts, the oldest first. The client with the latest attempt is the last. */
-  readonly #clients = new Map<string, number[]>();
-  /** Times of the attempts of all clients, the oldest first. */
-  readonly #all: number[] = [];
-  /** Twice as many times as count for the highest limit so far, so that refunds leave enough. */
-  #mostTimes = 0;
+  /** Attempts, the oldest first. The client with the latest attempt is the last. */
+  readonly #clients = new Map<string, Attempt[]>();
+  /** The attempts of all clients, the oldest first. */
+  readonly #all: Attempt[] = [];
+  /** Twice as many attempts as count for the highest limit so far, so that refunds leave enough. */
+  #mostAttempts = 0;
 
   /** How many clients are remembered. */
   get size(): number {
@@ -141,33 +155,44 @@ export class AttemptLog {
   reserve(client: string, { limit, windowMs }: { limit: number; windowMs: number }): Reservation {
     const now = Date.now();
     // After the clock was set back, nobody knows how old the attempts are.
-    if (now <= (this.#all.at(-1) ?? now) - SLEW) {
+    if (now <= (this.#all.at(-1)?.at ?? now) - SLEW) {
       this.#clients.clear();
       this.#all.length = 0;
     }
-    const isRecent = (at: number | undefined) => at !== undefined && at > now - windowMs;
+    const isRecent = (attempt: Attempt | undefined) =>
+      attempt !== undefined && attempt.at > now - windowMs;
     const own = this.#clients.get(client) ?? [];
-    const everybody = isRecent(own.at(-1)) ? this.#all.at(-limit * TOTAL_FACTOR) : undefined;
-    const blocking = [own.at(-limit), everybody].filter(isRecent) as number[];
+    const most = limit * TOTAL_FACTOR;
+    const everybody = isRecent(own.at(-1)) ? this.#all.at(-most) : undefined;
+    const blocking = [own.at(-limit), everybody].filter(isRecent) as Attempt[];
     if (blocking.length > 0) {
-      const until = Math.max(...blocking) + windowMs;
-      return { isAllowed: false, retryAfter: Math.max(1, Math.ceil((until - now) / 1000)) };
+      const until = Math.max(...blocking.map(({ at }) => at)) + windowMs;
+      const counted = isRecent(own.at(-limit)) ? own.slice(-limit) : this.#all.slice(-most);
+      return {
+        isAllowed: false,
+        retryAfter: Math.max(1, Math.ceil((until - now) / 1000)),
+        isPending: counted.some(({ isSettled }) => !isSettled),
+      };
     }
     this.#clients.delete(client);
     this.#clients.set(client, own);
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MOST_CLIENTS) this.#clients.delete(oldest);
-    this.#mostTimes = Math.max(this.#mostTimes, limit * TOTAL_FACTOR * 2);
-    for (const times of [own, this.#all]) {
-      times.push(now);
-      if (times.length > this.#mostTimes) times.shift();
+    this.#mostAttempts = Math.max(this.#mostAttempts, most * 2);
+    const attempt: Attempt = { at: now, isSettled: false };
+    for (const attempts of [own, this.#all]) {
+      attempts.push(attempt);
+      if (attempts.length > this.#mostAttempts) attempts.shift();
     }
     return {
       isAllowed: true,
+      settle: async () => {
+        attempt.isSettled = true;
+      },
       refund: async () => {
-        for (const times of [own, this.#all]) {
-          const index = times.lastIndexOf(now);
-          if (index !== -1) times.splice(index, 1);
+        for (const attempts of [own, this.#all]) {
+          const index = attempts.lastIndexOf(attempt);
+          if (index !== -1) attempts.splice(index, 1);
         }
         if (own.length === 0 && this.#clients.get(client) === own) this.#clients.delete(client);
       },

@@ -1,6 +1,7 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
+import { TOTAL_FACTOR } from '../../../src/stores/guess-limit.js';
 import { deferred } from '../../support/deferred.js';
 
 /** Lets all promises go on that wait for nothing else. */
@@ -197,6 +198,111 @@ describe('the attempts of one client', () => {
     await settle();
     expect(refund).not.toHaveBeenCalled();
     expect(await outcome(gate.attempt('anna', 'b', vi.fn()))).toEqual(TOO_MANY);
+  });
+});
+
+describe('attempts of other clients', () => {
+  const LIMIT = 2;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  /** A client that has mistyped once, while valid codes of others use up the total. */
+  async function crowd() {
+    const gate = guessGate('test', { limit: LIMIT }, {}) as GuessGate;
+    expect(await gate.attempt('anna', 'wrong', async () => null)).toBeNull();
+    const { validate, answer } = question();
+    for (let n = 0; n < LIMIT * TOTAL_FACTOR; n++) {
+      void gate.attempt(`other ${n}`, 'valid', validate);
+    }
+    await settle();
+    const signal = new AbortController();
+    const settled: unknown[] = [];
+    const attempt = (code: string, of = signal) => {
+      const asked = vi.fn(async () => 'purchase');
+      const ended = outcome(gate.attempt('anna', code, asked, of.signal));
+      void ended.then((result) => settled.push(result));
+      return { ended, asked };
+    };
+    return { answer, attempt, settled };
+  }
+  const pass = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
+
+  it('in flight refuse no client that has mistyped: it waits for their answers', async () => {
+    const { answer, attempt } = await crowd();
+    const [one, another] = [attempt('one'), attempt('another')];
+    await pass(3000);
+    // No request before there is an attempt left.
+    expect(one.asked).not.toHaveBeenCalled();
+    answer('purchase');
+    await pass(1000);
+    expect(await Promise.all([one.ended, another.ended])).toEqual(['purchase', 'purchase']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('that have failed refuse it, as soon as the last is answered', async () => {
+    const { answer, attempt, settled } = await crowd();
+    attempt('one');
+    attempt('another');
+    await pass(500);
+    expect(settled).toEqual([]);
+    answer(null);
+    await pass(1000);
+    expect(settled).toEqual([TOO_MANY, TOO_MANY]);
+    const late = attempt('late');
+    await settle();
+    expect(settled).toHaveLength(3);
+    expect(await late.ended).toMatchObject({ retryAfter: 59 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('are waited for no longer than a call lasts', async () => {
+    const { attempt, settled } = await crowd();
+    attempt('one');
+    await pass(9000);
+    expect(settled).toEqual([]);
+    await pass(2000);
+    expect(settled).toEqual([TOO_MANY]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('are waited for by the next one when the first has left', async () => {
+    const { answer, attempt } = await crowd();
+    const leaving = new AbortController();
+    const gone = attempt('one', leaving);
+    const { ended } = attempt('another');
+    await pass(100);
+    leaving.abort(new Error('left'));
+    expect(await gone.ended).toEqual(new Error('left'));
+    await pass(2000);
+    answer('purchase');
+    await pass(2000);
+    expect(await ended).toBe('purchase');
+    expect(gone.asked).not.toHaveBeenCalled();
+  });
+
+  it('whose visitors have left are waited for no more', async () => {
+    const limit = new MemoryGuessLimit({ limit: 1 });
+    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    await leave(one as GuessGate, 'a');
+    const second = outcome((other as GuessGate).attempt('anna', 'b', vi.fn()));
+    await settle();
+    expect(vi.getTimerCount()).toBe(0);
+    expect(await second).toEqual(TOO_MANY);
+  });
+
+  it('at another KeyApi with the same limit are waited for', async () => {
+    const limit = new MemoryGuessLimit({ limit: 1 });
+    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    const { validate, answer } = question();
+    const first = one?.attempt('anna', 'a', validate);
+    await settle();
+    const second = other?.attempt('anna', 'b', async () => 'purchase');
+    await pass(500);
+    answer('purchase');
+    await pass(1000);
+    expect(await Promise.all([first, second])).toEqual(['purchase', 'purchase']);
   });
 });
 
