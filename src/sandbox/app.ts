@@ -55,7 +55,10 @@ export function createApp(context: SandboxContext): Express {
     if (item) sendPage(res, itemPage(item));
     else next();
   });
-  app.use((_req, res) => sendPage(res, troublePage('There is no such page.', 404)));
+  app.use((req, res) => {
+    if (/-api$/.test(interfaceOf(req.path))) throw new Refused(404, 'There is no such endpoint.');
+    sendPage(res, troublePage('There is no such page.', 404));
+  });
   app.use(errors(context));
   return app;
 }

@@ -30,10 +30,7 @@ export function sendHtml(res: Response, text: string, policy: string, status = 2
  * What a policy calls the place that a redirect URL leads to. Browsers hold a form's redirects to
  * `form-action` too, so without it the consent form could not reach the app.
  */
-function sourceOf(url: string): string {
-  const { protocol, origin } = new URL(url);
-  return origin === 'null' ? protocol : origin;
-}
+const sourceOf = (url: string): string => new URL(url).origin;
 
 export function sendPage(res: Response, { title, content, status, formTarget }: Page): void {
   const text = page(`${title} · marketgate sandbox`, html`<h1>${title}</h1>${content}`);

@@ -99,7 +99,9 @@ export class Sandbox {
     const app = found(this.data.apps, 'app_id', options.appId ?? firstCredentials(this.data).appId);
     found(this.data.users, 'user_id', userId);
     if (app.redirect_url === undefined) {
-      throw new TypeError('acceptLogin: the app has no redirect URL; give redirectUrl');
+      throw new TypeError(
+        'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url), or for the first app with the option redirectUrl',
+      );
     }
     return callbackUrl(this.#context, app, userId);
   }

@@ -9,7 +9,10 @@ const day = z.union([z.iso.date(), z.literal('')]);
 /** A URL is kept as it was written: `?auth_key=` is appended to it literally, so it must fit a header. */
 export const redirectUrl = z
   .string()
-  .refine((url) => URL.canParse(url) && /^[\x21-\x7e]+$/.test(url), 'expected an absolute URL');
+  .refine(
+    (url) => URL.canParse(url) && /^https?:\/\/[^/][\x21-\x7e]*$/i.test(url),
+    'expected an absolute http or https URL',
+  );
 
 type RecordOf<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields>>;
 

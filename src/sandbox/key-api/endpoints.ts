@@ -185,7 +185,7 @@ function itemsAll(call: Call): Payload {
 /** GET /api/items/item → `{status, item: Item}` (spec, "Endpoints"). */
 function itemsItem(call: Call): Payload {
   const wanted = call.required('item_id');
-  if (!/^\d{1,15}$/.test(wanted)) throw new Refused(400, 'The item id must be an integer.');
+  if (!/^-?\d+$/.test(wanted)) throw new Refused(400, 'The item id must be an integer.');
   const item = call.items.find(({ id, deleted }) => id === Number(wanted) && !deleted);
   return item && { item: itemOf(item, call) };
 }

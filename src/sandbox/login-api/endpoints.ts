@@ -25,13 +25,14 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
     sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
   const front: RequestHandler[] = [faults, outage];
+  const sendNotAllowed = (res: Response, allowed: string): void => {
+    res.setHeader('Allow', allowed);
+    sendLoginError(res, dialect, 405, 'Method Not Allowed');
+  };
 
   router.all('/api/authorize', ...front, ...record.form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
-    if (req.method !== 'POST' && !isGet) {
-      res.setHeader('Allow', 'POST');
-      return sendLoginError(res, dialect, 405, 'Method Not Allowed');
-    }
+    if (req.method !== 'POST' && !isGet) return sendNotAllowed(res, 'POST');
     const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));
     send(res, dialect, authorize(context, field));
   });
@@ -41,6 +42,9 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
   });
 
   router.use(oauthRouter(context));
+  router.all(['/api/get_user_info', '/api/oauth'], ...front, (_req, res) =>
+    sendNotAllowed(res, 'GET'),
+  );
   return router;
 }
 

@@ -96,14 +96,15 @@ describe('sandbox.data', () => {
   });
 });
 
-it.each(['/callback', '', 'http://a.example/ b', 'http://a.example/\nSet-Cookie: x'])(
-  'sandbox.redirectUrl refuses %j',
-  (url) => {
-    const sandbox = createSandbox({ redirectUrl: 'http://a.example/cb' });
-    expect(() => Object.assign(sandbox, { redirectUrl: url })).toThrow(TypeError);
-    expect(sandbox.redirectUrl).toBe('http://a.example/cb');
-  },
-);
+it.each([
+  ...['/callback', '', 'http://a.example/ b', 'http://a.example/\nSet-Cookie: x'],
+  ...['localhost:3000/callback', 'javascript:alert(1)', 'http:a.example/cb', 'http:///cb'],
+])('sandbox.redirectUrl refuses %j', (url) => {
+  const sandbox = createSandbox({ redirectUrl: 'HTTP://a.example/cb' });
+  const assign = () => Object.assign(sandbox, { redirectUrl: url });
+  expect(assign).toThrow(new TypeError('redirectUrl: expected an absolute http or https URL'));
+  expect(sandbox.redirectUrl).toBe('HTTP://a.example/cb');
+});
 
 describe('sandbox.clock', () => {
   it('is callable, runs on its base (by default Date.now), and moves by advance and set', () => {

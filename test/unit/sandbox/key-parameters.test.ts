@@ -59,12 +59,21 @@ describe('a parameter that is', () => {
     }
   });
 
-  it.each(['abc', '1042.5', '-1042', '0x412', '1e3', '1042;'])(
+  it.each(['abc', '1042.5', '-', '--1', '0x412', '1e3', '1042;'])(
     'item_id %s is no integer: 400, with none of the documented messages',
     async (id) => {
       const path = `/api/items/item?api_key=${running.apiKey}&item_id=${encodeURIComponent(id)}`;
       const { status, body } = await running.get(path);
       expect([status, body.msg]).toEqual([400, 'The item id must be an integer.']);
+    },
+  );
+
+  it.each(['-1042', '0', '99999999999999999999'])(
+    'item_id %s is the integer of no item: 404',
+    async (id) => {
+      const path = `/api/items/item?api_key=${running.apiKey}&item_id=${id}`;
+      const { status, body } = await running.get(path);
+      expect([status, body.msg]).toEqual([404, 'Item Not Found']);
     },
   );
 });
@@ -102,7 +111,18 @@ describe('a request nobody can read', () => {
     expect([status, headers.get('allow')]).toEqual([405, allow]);
   });
 
-  it.each(['/api/nothing', '/nothing', '/preview/1', '/preview/%E0%A4%A'])(
+  it.each<[string, string, number, string | null, object]>([
+    ['POST', '/api/get_user_info', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
+    ['PUT', '/api/get_user_info', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
+    ['POST', '/api/oauth', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
+    ['GET', '/api/items/foo', 404, null, { status: 'error', msg: 'There is no such endpoint.' }],
+    ['POST', '/api/foo', 404, null, { error: true, message: 'There is no such endpoint.' }],
+  ])('%s %s: %i, in JSON', async (method, path, expected, allow, json) => {
+    const { status, headers, body } = await running.send(path, { method });
+    expect([status, headers.get('allow'), body]).toEqual([expected, allow, json]);
+  });
+
+  it.each(['/nothing', '/preview/1', '/preview/%E0%A4%A'])(
     '%s: a page that says so, without a stack',
     async (path) => {
       const { status, text } = await running.get(path);

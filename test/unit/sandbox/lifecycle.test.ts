@@ -96,6 +96,7 @@ describe('a wrong option is a TypeError that names it', () => {
     ['a time past all dates', { dialect: { tokenMinutes: 1e15 } }, 'dialect.tokenMinutes'],
     ['a number as text', { dialect: { tokenMinutes: '1' } }, 'dialect.tokenMinutes'],
     ['redirectUrl', { redirectUrl: '/callback' }, 'redirectUrl'],
+    ['one without a scheme', { redirectUrl: 'localhost:3000/cb' }, 'createSandbox.redirectUrl'],
     ['seed', { seed: 5 }, 'seed'],
     ['an unknown part', { seed: { user: [] } }, 'seed.user'],
     ['a missing field', { seed: { users: [{ user_id: '1' }] } }, 'seed.users[0].user_name'],

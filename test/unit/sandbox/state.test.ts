@@ -127,7 +127,9 @@ it('acceptLogin gives the callback URL with an auth_key of that user and app', a
   expect(await infoBehind(running, url)).toMatchObject({ user_id: '3002' });
 
   const other = String(sandbox.data.apps[1]?.app_id);
-  expect(() => sandbox.acceptLogin('3001', { appId: other })).toThrow('redirect URL');
+  expect(() => sandbox.acceptLogin('3001', { appId: other })).toThrow(
+    'sandbox.data.setRedirectUrl(appId, url)',
+  );
   sandbox.data.setRedirectUrl(other, 'http://localhost:5/in');
   expect(sandbox.acceptLogin('3001', { appId: other })).toContain(
     'http://localhost:5/in?auth_key=',
