@@ -6,6 +6,7 @@ import {
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
+  LONGEST_WAIT,
   type Reservation,
   TOTAL_FACTOR,
 } from '../guess-limit.js';
@@ -20,22 +21,27 @@ const OWNER = 'RedisGuessLimit';
 /**
  * Counts the attempt ARGV[3], unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds.
  * In one step, so that no burst exceeds the limit and every count expires. Each attempt has an id, so that taking
- * one back twice takes back no other one.
+ * one back twice takes back no other one. Its score is what was left of the window, or infinite once it has failed:
+ * so the last number of the reply is how many of the last ARGV[4] milliseconds have no answer.
  */
 const TAKE = `if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
 local count = redis.call('ZCARD', KEYS[1])
 local life = redis.call('PTTL', KEYS[1])
 if life < 1 then life = tonumber(ARGV[1]) end
-if count >= tonumber(ARGV[2]) then
-  redis.call('PEXPIRE', KEYS[1], life)
-  return {0, life}
+if count < tonumber(ARGV[2]) then
+  redis.call('ZADD', KEYS[1], life, ARGV[3])
+  count = count + 1
+else
+  count = 0
 end
-redis.call('ZADD', KEYS[1], life, ARGV[3])
 redis.call('PEXPIRE', KEYS[1], life)
-return {count + 1, life}`;
+return {count, life, redis.call('ZCOUNT', KEYS[1], '-inf', life + tonumber(ARGV[4]))}`;
 
 /** Takes an attempt off the count, if it is there. The window goes on. */
 const REFUND = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
+
+/** Marks an attempt as failed, if it is there. */
+const SETTLE = `return redis.call('ZADD', KEYS[1], 'XX', '+inf', ARGV[1])`;
 
 /** Milliseconds until a failed refund is sent again; doubled each time, until the window has ended. */
 const FIRST_RETRY = 100;
@@ -82,16 +88,16 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     };
     try {
       const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
-      let { count, life } = await this.#take(hash, this.limit, taken);
-      if (count > 0) {
-        // A client without a failed attempt is admitted, whatever others have.
-        const most = count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
-        ({ count, life } = await this.#take(EVERYBODY, most, taken));
-      }
+      const own = await this.#take(hash, this.limit, taken);
+      // A client without a failed attempt is admitted, whatever others have.
+      const most = own.count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
+      const { count, life, pending } =
+        own.count > 0 ? await this.#take(EVERYBODY, most, taken) : own;
       if (count === 0) {
         taken.pop();
         await refund();
-        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(life / 1000)) };
+        const isPending = pending > 0 || (own.count > 0 && own.pending > 1);
+        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(life / 1000)), isPending };
       }
     } catch {
       // A refund also takes back what Redis did count.
@@ -103,14 +109,21 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
         expected: 'a Redis that can be written to and runs scripts (EVAL)',
       });
     }
-    return { isAllowed: true, refund };
+    const settle = async (): Promise<void> => {
+      await Promise.all(taken.map((each) => this.#change('settle', SETTLE, each)));
+    };
+    return { isAllowed: true, refund, settle };
   }
 
   /**
    * Counts an attempt, unless there are `most` already, and adds it to `taken`. Gives the count with it, or 0 when
-   * none was left, and the milliseconds until the window ends.
+   * none was left, the milliseconds until the window ends, and how many attempts have no answer.
    */
-  #take(name: string, most: number, taken: Taken[]): Promise<{ count: number; life: number }> {
+  #take(
+    name: string,
+    most: number,
+    taken: Taken[],
+  ): Promise<Record<'count' | 'life' | 'pending', number>> {
     // Windows of different length are counted separately, because a key has one life only.
     const windowMs = wholeMilliseconds(this.windowMs);
     const key = `${this.#redis.prefix}${windowMs}:${name}`;
@@ -118,24 +131,28 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       const id = randomUUID();
       // Before the reply: Redis can have counted it also if the reply is late or lost.
       taken.push({ key, id });
-      const reply = await redis.run(TAKE, key, [String(windowMs), String(most), id]);
+      const reply = await redis.run(TAKE, key, [windowMs, most, id, LONGEST_WAIT].map(String));
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
-      const [count = Number.NaN, life = Number.NaN] = numbers;
+      const [count = Number.NaN, life = Number.NaN, pending = 0] = numbers;
       if (!Number.isFinite(count + life)) throw new TypeError('a reply that is no count');
-      return { count, life };
+      return { count, life, pending };
     });
   }
 
+  #change(method: string, script: string, { key, id }: Taken): Promise<unknown> {
+    return this.#redis.call(method, (redis) => redis.run(script, key, [id]));
+  }
+
   /** Takes an attempt back. When that fails, again later: it would refuse a customer until the window ends. */
-  async #refund({ key, id }: Taken, endsAt: number, delay = FIRST_RETRY): Promise<void> {
+  async #refund(taken: Taken, endsAt: number, delay = FIRST_RETRY): Promise<void> {
     try {
-      await this.#redis.call('refund', (redis) => redis.run(REFUND, key, [id]));
+      await this.#change('refund', REFUND, taken);
     } catch {
       if (this.#retries >= MAX_RETRIES || performance.now() + delay > endsAt) return;
       this.#retries++;
       later(delay, () => {
         this.#retries--;
-        void this.#refund({ key, id }, endsAt, delay * 2);
+        void this.#refund(taken, endsAt, delay * 2);
       });
     }
   }

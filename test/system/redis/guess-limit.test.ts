@@ -3,6 +3,7 @@ import type { Reservation } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
+import { deferred } from '../../support/deferred.js';
 import { hear } from '../../support/hear.js';
 import {
   CLIENTS,
@@ -86,7 +87,11 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       }
       expect(await left(here)).toBe(1);
       const refused = await there.reserve(WHO);
-      expect(refused).toEqual({ isAllowed: false, retryAfter: expect.any(Number) });
+      expect(refused).toEqual({
+        isAllowed: false,
+        retryAfter: expect.any(Number),
+        isPending: true,
+      });
       if (refused.isAllowed) return;
       expect(refused.retryAfter).toBeGreaterThan(30);
       expect(refused.retryAfter).toBeLessThanOrEqual(60);
@@ -124,6 +129,48 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
         expect(await server.command('ZCARD', key)).toBe(4);
       }
     });
+  });
+
+  it('lets codes of one address wait for valid ones that are in flight in another process', async () => {
+    await clients.each(async (opened, kind) => {
+      const [here, there] = [1, 2].map(
+        () => guessGate('test', limitOf(opened, kind), {}) as GuessGate,
+      ) as [GuessGate, GuessGate];
+      const { promise: answer, resolve } = deferred<string>();
+      const inFlight = [1, 2, 3, 4].map((n) => here.attempt(WHO, `${n}`, () => answer));
+      await vi.waitFor(async () => {
+        expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending: true });
+      }, SOON);
+      const asked = vi.fn(async () => 'purchase');
+      const later = ['a', 'b', 'c'].map((code) => there.attempt(WHO, code, asked));
+      await new Promise((next) => setTimeout(next, 200));
+      expect(asked).not.toHaveBeenCalled();
+      resolve('purchase');
+      expect(await Promise.all([...inFlight, ...later])).toEqual(Array(7).fill('purchase'));
+    });
+  });
+
+  it('refuses at once when all that count have failed', async () => {
+    await clients.each(async (opened, kind) => {
+      const [here, there] = [1, 2].map(
+        () => guessGate('test', limitOf(opened, kind), {}) as GuessGate,
+      ) as [GuessGate, GuessGate];
+      expect(await leftAtGuards(here)).toBe(4);
+      await vi.waitFor(async () => {
+        expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending: false });
+      }, SOON);
+      expect(await leftAtGuards(there)).toBe(0);
+    });
+  });
+
+  it('waits for no attempt of a process that has ended', async () => {
+    await clients.each(async (opened, kind) => void (await left(limitOf(opened, kind))));
+    for (const isPending of [true, false]) {
+      await clients.each(async (opened, kind) => {
+        expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending });
+      });
+      await clients.onServers((server) => server.pass(10_001));
+    }
   });
 
   it('gives back nothing of the next window', async () => {

@@ -421,6 +421,12 @@ describe('a limit of guesses', () => {
     ['numbers in words', ['3', '500'], ['9', '500'], { isAllowed: true }],
     ['none left for the client', [0, 59_001], undefined, { isAllowed: false, retryAfter: 60 }],
     ['none left for all', [2, 30_000], [0, 500], { isAllowed: false, retryAfter: 1 }],
+    ['some in flight', [0, 59_001, 3], undefined, { isAllowed: false, isPending: true }],
+    ['none in flight', [0, 59_001, 0], undefined, { isAllowed: false, isPending: false }],
+    ['some in flight of all', [2, 500, 1], [0, 500, 4], { isAllowed: false, isPending: true }],
+    // When its other attempt is refunded, this client has none, and is admitted whatever others have.
+    ['one more of the client', [2, 500, 2], [0, 500, 0], { isAllowed: false, isPending: true }],
+    ['none but its own', [2, 500, 1], [0, 500, 0], { isAllowed: false, isPending: false }],
   ])('by a reply of %s', async (_name, ofClient, ofAll, expected) => {
     const { limit, warnings } = limitOf(ofClient, ofAll);
     expect(await limit.reserve('anna')).toMatchObject(expected);
@@ -552,11 +558,11 @@ describe('a limit of guesses', () => {
     expect(calls.map(([, options]) => options)).toEqual([
       {
         keys: [expect.stringMatching(/^marketgate:guess:60000:[\w-]{22}$/)],
-        arguments: ['60000', '10', expect.any(String)],
+        arguments: ['60000', '10', expect.any(String), '10000'],
       },
       {
         keys: ['marketgate:guess:60000:all'],
-        arguments: ['60000', expect.any(String), expect.any(String)],
+        arguments: ['60000', expect.any(String), expect.any(String), '10000'],
       },
     ]);
   });
