@@ -103,6 +103,12 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   const { state, redirectUrl, consoleHost: consoleHosts } = flags;
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
+  if (state !== undefined) {
+    // If the port is taken, then perhaps by a sandbox with this state file, which is written below.
+    const trial = createSandbox();
+    await listenOn(trial, flags);
+    await trial.close();
+  }
   const sandbox = createSandbox({
     state,
     redirectUrl,
@@ -125,17 +131,26 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** Lets a sandbox listen, and prints its settings and codes. The caller closes it, also after an error. */
-async function startSandbox(
-  sandbox: Sandbox,
-  { port, host, saveEnv: envFile }: Flags,
-  { io, environment }: RunOptions,
-): Promise<void> {
-  const listening = await sandbox.listen(Number(port || Number.NaN), host).catch(({ code }) => {
+/** Lets a sandbox listen. @throws UsageError that names the wrong flag. */
+const listenOn = (sandbox: Sandbox, { port, host }: Flags) =>
+  sandbox.listen(Number(port || Number.NaN), host).catch(({ code }) => {
+    if (['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL'].includes(code)) {
+      const advice = 'name an address of this machine';
+      throw new UsageError(`--host ${host} cannot be used (${code}); ${advice}`);
+    }
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
     const advice = 'choose another with --port, or 0 for any';
     throw new UsageError(`Port ${port} of ${host} ${problem}; ${advice}`);
   });
+
+/** Lets a sandbox listen, and prints its settings and codes. The caller closes it, also after an error. */
+async function startSandbox(
+  sandbox: Sandbox,
+  flags: Flags,
+  { io, environment }: RunOptions,
+): Promise<void> {
+  const { host, saveEnv: envFile } = flags;
+  const listening = await listenOn(sandbox, flags);
   const names = ['baseUrl', 'apiKey', 'authUrl', 'appId', 'appSecret'] as const;
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
   printStart(sandbox, listening.baseUrl, values, io);

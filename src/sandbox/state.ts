@@ -49,7 +49,11 @@ export function keepState(context: SandboxContext, file: string): void {
     } catch (error) {
       throw new TypeError(`state: ${file} cannot be read as JSON (${(error as Error).name})`);
     }
-    restoreSnapshot(context, snapshot);
+    try {
+      restoreSnapshot(context, snapshot);
+    } catch (error) {
+      throw new TypeError(`state: ${file}: ${(error as Error).message}`);
+    }
   }
   context.state.save = () => {
     const fresh = `${file}.new`;

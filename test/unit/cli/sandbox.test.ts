@@ -180,6 +180,27 @@ describe('marketgate sandbox', () => {
     expect(ran.err).toContain('is taken; choose another with --port');
   });
 
+  it('leaves the state file of a running sandbox alone when the port is taken', async () => {
+    const path = newPath('state.json');
+    const flags = ['sandbox', '--state', path, '--port'];
+    expect((await cli([...flags, '0'])).code).toBe(0);
+    const before = [await readFile(path, 'utf8'), (await stat(path, { bigint: true })).mtimeNs];
+    const { url } = await service();
+    const ran = await cli([...flags, new URL(url).port, '--dialect', 'nulls']);
+    expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('is taken')]);
+    const after = [await readFile(path, 'utf8'), (await stat(path, { bigint: true })).mtimeNs];
+    expect(after).toEqual(before);
+  });
+
+  it.each([
+    [['--host', 'nosuch.invalid'], /^--host nosuch\.invalid cannot be used \(E\w+\)/],
+    [['--host', '192.0.2.1'], /^--host 192\.0\.2\.1 cannot be used \(EADDRNOTAVAIL\)/],
+    [['--port', '70000'], /^Port 70000 of 127\.0\.0\.1 cannot be used .* --port/],
+  ])('names the flag that is wrong: %j', async (flags, sentence) => {
+    const { code, err } = await cli(['sandbox', '--port', '0', ...flags]);
+    expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
+  });
+
   it('lists every switch, with words, without a sandbox', async () => {
     const { code, out } = await cli(['sandbox', 'switches']);
     expect(code).toBe(0);

@@ -110,7 +110,9 @@ describe('a state file', () => {
     writeFileSync(state, '{"seed":');
     expect(() => createSandbox({ state })).toThrow(`state: ${state} cannot be read as JSON`);
     writeFileSync(state, '{"seed":{"users":[{}]}}');
-    expect(() => createSandbox({ state })).toThrow('seed.users[0].user_id');
+    expect(() => createSandbox({ state })).toThrow(`state: ${state}: seed.users[0].user_id`);
+    writeFileSync(state, '[]');
+    expect(() => createSandbox({ state })).toThrow(`state: ${state}: snapshot: expected an object`);
     expect(() => createSandbox({ state: join(state, 'x') })).toThrow(
       /cannot be written \(ENO(TDIR|ENT)\)/,
     );
