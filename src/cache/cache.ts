@@ -4,7 +4,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import { isPositive, type SharedAnswer } from './shared-cache.js';
+import { type Found, type Had, isPositive, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
@@ -51,6 +51,8 @@ export interface CacheParts<T> {
   readonly freeze: (value: T, key: string) => T;
   /** Whether a value from the shared tier has the documented shape. */
   readonly isShape: (value: unknown) => boolean;
+  /** Whether another cache has a positive answer about a key. */
+  readonly isListed?: (key: string) => boolean | undefined;
   readonly shared: SharedTier | undefined;
   /** Called with the key of a positive answer that came from another process. */
   readonly onShared?: (key: string) => void;
@@ -174,17 +176,13 @@ export class Cache<T extends object> {
     await this.#parts.shared?.invalidate(this.#subject(key));
   }
 
-  /**
-   * Another process has invalidated the answers up to an order of the shared tier, requested until a time.
-   *
-   * @returns whether the key had a positive answer or an in-flight lookup.
-   */
-  invalidated(key: string, upTo: number, until: number): boolean {
+  /** Another process has invalidated the answers up to an order of the shared tier, requested until a time. */
+  invalidated(key: string, upTo: number, until: number): Had | undefined {
     const positive = this.#positive.peek(key);
-    const isKnown = positive !== undefined || this.#lookups.has(key);
+    const had = positive ? 'positive' : this.#lookups.has(key) ? 'in flight' : undefined;
     // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
     if (!this.#isLater(positive, upTo, until)) this.#forget(key);
-    return isKnown;
+    return had;
   }
 
   /** Forgets all answers up to an order, and those requested until a time, also of in-flight lookups. */
@@ -295,9 +293,10 @@ export class Cache<T extends object> {
       return adopted !== undefined;
     };
     // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
-    const { answer, order, release } = lookup.isFresh
+    const found = lookup.isFresh
       ? await shared.read(subject)
       : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
+    const { answer, order, release } = found;
     // A negative answer to this lookup invalidates it, so the key is checked first.
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
     if (adopted !== undefined) {
@@ -313,7 +312,7 @@ export class Cache<T extends object> {
     }
     try {
       if (lookup.isAborted) throw lookup.ending.reason;
-      return await this.#askService(lookup, order, begun);
+      return await this.#askService(lookup, found, begun);
     } finally {
       release();
     }
@@ -325,11 +324,12 @@ export class Cache<T extends object> {
    */
   async #askService(
     lookup: Lookup<Answer<T>>,
-    order: number | undefined,
+    found: Found | undefined,
     begun: number,
   ): Promise<Answer<T> | undefined> {
-    const { request, clock, freeze, shared } = this.#parts;
+    const { request, clock, freeze, isListed, shared } = this.#parts;
     const { key } = lookup;
+    const order = found?.order;
     lookup.source = 'service';
     const at = clock();
     lookup.requestNumber = ++this.#requests;
@@ -346,11 +346,14 @@ export class Cache<T extends object> {
     });
     if (lookup.isOutdated || (lookup.isSuperseded && value === null)) return undefined;
     if (value === null) {
+      const isShared = found?.answer && isPositive(found.answer);
+      const isGuess = !(known || this.#positive.has(key) || isShared || isListed?.(key));
       this.#forget(key, lookup.requestNumber);
       const negative = refusal === undefined ? { value, at, variant } : undefined;
       if (negative !== undefined) this.#negative.set(key, negative);
       const spelling = negative?.variant;
-      await shared?.shareNegative({ subject: this.#subject(key), order, at, variant: spelling });
+      const subject = this.#subject(key);
+      await shared?.shareNegative({ subject, order, at, isGuess, variant: spelling });
       if (refusal !== undefined) throw refusal;
       return { value, at };
     }

@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache';
-
 /** An invalidation for the other processes. */
 export interface Invalidation {
   readonly subject: string;
@@ -7,6 +5,8 @@ export interface Invalidation {
   order: number | undefined;
   /** When it was requested, in milliseconds of this process's clock. */
   readonly at: number;
+  /** A negative answer where no positive one is known. Visitors can cause any number of these. */
+  isGuess: boolean;
   /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
   readonly variant?: string | undefined;
 }
@@ -25,56 +25,121 @@ export interface Message {
   readonly age?: number;
   /** Whether the shared cache has stored it too. */
   readonly isStored?: boolean;
+  /** Whether its sender knew of no positive answer. */
+  readonly isGuess?: boolean;
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;
 }
 
-interface Tombstone {
+interface Tombstone extends Invalidation {
   /** Answers up to this order are invalid. */
-  readonly order: number;
-  /** Answers up to this time are invalid. */
-  readonly at: number;
+  order: number;
   /** Whether this process has sent it, and sends it again when the shared cache can have lost it. */
   readonly isOwn: boolean;
+}
+
+/** Invalidations by subject. Guesses have separate room, so that they cannot push out refunds. */
+export class BySubject<T extends Invalidation> {
+  readonly refunds = new Map<string, T>();
+  readonly #guesses = new Map<string, T>();
+
+  constructor(
+    private readonly mostRefunds: number,
+    private readonly mostGuesses: number,
+  ) {}
+
+  get size(): number {
+    return this.refunds.size + this.#guesses.size;
+  }
+
+  get(subject: string): T | undefined {
+    return this.refunds.get(subject) ?? this.#guesses.get(subject);
+  }
+
+  /** Puts one behind the others, in place of that of its subject. A refund stays one. Drops the first of too many. */
+  set(invalidation: T): void {
+    const { subject } = invalidation;
+    invalidation.isGuess &&= !this.refunds.has(subject);
+    this.delete(subject);
+    const room = invalidation.isGuess ? this.#guesses : this.refunds;
+    room.set(subject, invalidation);
+    const [first = subject] = room.keys();
+    if (room.size > (invalidation.isGuess ? this.mostGuesses : this.mostRefunds))
+      room.delete(first);
+  }
+
+  /** Puts one behind the others, if it is still there. */
+  moveBack(invalidation: T): void {
+    if (this.get(invalidation.subject) === invalidation) this.set(invalidation);
+  }
+
+  /** Its subject turns out to have had a positive answer. */
+  becomesRefund(invalidation: T): void {
+    invalidation.isGuess = false;
+    this.moveBack(invalidation);
+  }
+
+  delete(subject: string): void {
+    this.refunds.delete(subject);
+    this.#guesses.delete(subject);
+  }
+
+  clear(): void {
+    this.refunds.clear();
+    this.#guesses.clear();
+  }
+
+  /** The refunds, and then the guesses. */
+  all(): T[] {
+    return [...this.refunds.values(), ...this.#guesses.values()];
+  }
 }
 
 /**
  * The tombstones that this process keeps of negative answers and invalidations. A positive answer that was
  * requested before its tombstone is not served again.
  */
-export class Tombstones {
-  readonly #tombstones: LRUCache<string, Tombstone>;
-  readonly #max: number;
+export class Tombstones extends BySubject<Tombstone> {
+  /**
+   * @param max - of refunds. Of guesses it is half, because all are sent again.
+   * @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds.
+   */
+  constructor(
+    max: number,
+    private readonly life: number,
+    private readonly clock: () => number,
+  ) {
+    super(max, max / 2);
+  }
 
-  /** @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds. */
-  constructor(max: number, life: number, clock: () => number) {
-    this.#tombstones = new LRUCache({ max, ttl: life, ttlResolution: 0, perf: { now: clock } });
-    this.#max = max;
+  override get(subject: string): Tombstone | undefined {
+    const tombstone = super.get(subject);
+    return tombstone && this.#isLive(tombstone) ? tombstone : undefined;
   }
 
   /** The order up to which answers about a subject are invalid. */
   orderOf(subject: string): number {
-    return this.#tombstones.peek(subject)?.order ?? Number.NEGATIVE_INFINITY;
+    return this.get(subject)?.order ?? Number.NEGATIVE_INFINITY;
   }
 
   /** Of two tombstones, the later one counts. */
-  keep(subject: string, { order, at, isOwn }: Tombstone): void {
-    const known = this.#tombstones.peek(subject);
-    const latest = {
-      order: Math.max(order, known?.order ?? 0),
-      at: Math.max(at, known?.at ?? 0),
-      isOwn: isOwn || known?.isOwn === true,
-    };
-    this.#tombstones.set(subject, latest, { start: latest.at });
+  keep(tombstone: Tombstone): void {
+    const { order, at, isOwn } = this.get(tombstone.subject) ?? tombstone;
+    this.set({
+      ...tombstone,
+      order: Math.max(order, tombstone.order),
+      at: Math.max(at, tombstone.at),
+      isOwn: isOwn || tombstone.isOwn,
+    });
   }
 
-  clear(): void {
-    this.#tombstones.clear();
+  /** Those that this process has sent. */
+  sent(): Invalidation[] {
+    const own = this.all().filter((each) => each.isOwn && this.#isLive(each));
+    return own.map((each) => ({ ...each }));
   }
 
-  /** The latest ones that this process has sent, the latest first. At most half of what can wait. */
-  recent(): Invalidation[] {
-    const own = [...this.#tombstones.entries()].filter(([, { isOwn }]) => isOwn);
-    return own.slice(0, this.#max / 2).map(([subject, { order, at }]) => ({ subject, order, at }));
+  #isLive({ at }: Tombstone): boolean {
+    return this.clock() - at < this.life;
   }
 }

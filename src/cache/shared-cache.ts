@@ -288,6 +288,19 @@ export interface SharedAnswer {
   readonly isOwnVersion?: boolean;
 }
 
+/** What the shared tier has about a subject. */
+export interface Found {
+  /** `undefined`: there is none, or none that can be trusted. */
+  readonly answer: SharedAnswer | undefined;
+  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
+  readonly order: number | undefined;
+  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
+  readonly release: () => void;
+}
+
+/** What a process had of an answer that another one invalidates. */
+export type Had = 'positive' | 'in flight';
+
 /** Neither a negative answer nor a tombstone. */
 export const isPositive = ({ value }: SharedAnswer): boolean =>
   value !== null && value !== undefined;

@@ -4,11 +4,13 @@ import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
-import { type Invalidation, type Message, Tombstones } from './invalidations.js';
+import { BySubject, type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { type CacheLimits, longestLife } from './options.js';
 import { Seal, Seals } from './seal.js';
 import {
+  type Found,
   GuardedSharedCache,
+  type Had,
   isPositive,
   Orders,
   type Row,
@@ -33,15 +35,6 @@ const LONGEST_RETRY = 5000;
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
 
-export interface Found {
-  /** `undefined`: there is none, or none that can be trusted. */
-  readonly answer: SharedAnswer | undefined;
-  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
-  readonly order: number | undefined;
-  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
-  readonly release: () => void;
-}
-
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
   /** Never goes back. */
@@ -54,10 +47,10 @@ export interface SharedTierOptions {
   /** The address of the service and the account. */
   readonly context: string;
   /**
-   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns whether
-   * this one had anything of it.
+   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns what
+   * this one had of it.
    */
-  onInvalidated(kind: string, key: string, upTo: number, until: number): boolean | undefined;
+  onInvalidated(kind: string, key: string, upTo: number, until: number): Had | undefined;
   /** Another process has invalidated everything up to an order, and until a time of {@link clock}. */
   onAllInvalidated(upTo: number, until: number): void;
   /** Messages were missed. */
@@ -90,9 +83,9 @@ export class SharedTier {
   #hasCached = false;
   readonly #orders = new Orders();
   readonly #generations: Generations;
-  /** Invalidations that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
+  /** Refunds that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
   readonly #mostUnsent: number;
-  readonly #unsent = new Map<string, Invalidation>();
+  readonly #unsent: BySubject<Invalidation>;
   readonly #tombstones: Tombstones;
   #cancelRetry: (() => void) | undefined;
   #retryDelay = FIRST_RETRY;
@@ -114,6 +107,7 @@ export class SharedTier {
     });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#mostUnsent = options.limits.max + options.limits.maxInvalid;
+    this.#unsent = new BySubject(Number.POSITIVE_INFINITY, this.#mostUnsent);
     this.#tombstones = new Tombstones(this.#mostUnsent, this.#life, options.clock);
     this.#patience = Math.min(LOCK_TTL, options.timeout / 2);
     this.#generations = new Generations({
@@ -194,6 +188,7 @@ export class SharedTier {
     else this.#orders.saw(answer.order);
     // The shared cache has not got the invalidation yet, or has lost it.
     const isLost = answer && isPositive(answer) && this.#isInvalid(subject, answer.order);
+    if (unsent && isLost) this.#unsent.becomesRefund(unsent);
     return isLost ? found : { ...found, answer };
   }
 
@@ -251,7 +246,7 @@ export class SharedTier {
    */
   async invalidate(subject: string): Promise<void> {
     const at = this.#options.clock();
-    if (!(await this.#send({ subject, order: undefined, at }))) throw notSent();
+    if (!(await this.#send({ subject, order: undefined, at, isGuess: false }))) throw notSent();
   }
 
   /**
@@ -320,8 +315,11 @@ export class SharedTier {
 
   /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async #send(invalidation: Invalidation): Promise<boolean> {
-    this.#unsent.set(invalidation.subject, invalidation);
-    const isTooMany = this.#unsent.size > this.#mostUnsent;
+    const { refunds } = this.#tombstones;
+    invalidation.isGuess &&= !refunds.has(invalidation.subject);
+    this.#unsent.set(invalidation);
+    // Those that are sent again come on top.
+    const isTooMany = this.#unsent.refunds.size > this.#mostUnsent + refunds.size;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#sendLater();
@@ -338,9 +336,11 @@ export class SharedTier {
       if (invalidation.order === undefined) {
         const row = await this.#store.read(name ?? this.#generations.rowOf(seal));
         if (row === UNAVAILABLE) return false;
+        const answer = name && this.#open(seal, name, row);
+        if (answer && isPositive(answer)) this.#unsent.becomesRefund(invalidation);
         invalidation.order = this.#orders.after(row) + 1;
       }
-      const { order } = invalidation;
+      const { order, isGuess } = invalidation;
       this.#orders.saw(order);
       const age = this.#options.clock() - at;
       const wallAt = this.#options.wallClock() - age;
@@ -352,11 +352,12 @@ export class SharedTier {
         name !== undefined &&
         UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
       if (name !== undefined && !isStored) await this.#deletePositive(seal, name);
-      const isPublished = await this.#publish(seal, { subject, order, age, isStored });
+      const isPublished = await this.#publish(seal, { subject, order, age, isStored, isGuess });
       isSent = isSent && isStored && isPublished;
     }
     if (!isSent) return false;
-    this.#tombstones.keep(subject, { order: invalidation.order ?? 0, at, isOwn: true });
+    const { order = 0, isGuess } = invalidation;
+    this.#tombstones.keep({ subject, order, at, isGuess, isOwn: true });
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     return true;
   }
@@ -402,15 +403,11 @@ export class SharedTier {
         isSent = await this.#publish(seal, { hasMissed: true });
         this.#hasMissed ||= !isSent;
       }
-      const waiting = [...this.#unsent.values()];
+      const waiting = this.#unsent.all();
       while (isSent && waiting.length > 0) {
         const batch = waiting.splice(0, BATCH);
         // One server of a cluster can be down: what it lacks waits behind the rest.
-        for (const each of batch) {
-          if (this.#unsent.get(each.subject) !== each) continue;
-          this.#unsent.delete(each.subject);
-          this.#unsent.set(each.subject, each);
-        }
+        for (const each of batch) this.#unsent.moveBack(each);
         isSent = (await Promise.all(batch.map((each) => this.#trySend(each)))).includes(true);
       }
       if (isSent) this.#retryDelay = FIRST_RETRY;
@@ -452,8 +449,8 @@ export class SharedTier {
   }
 
   #collectSent(): void {
-    for (const each of this.#tombstones.recent()) {
-      if (!this.#unsent.has(each.subject)) this.#unsent.set(each.subject, each);
+    for (const each of this.#tombstones.sent()) {
+      if (!this.#unsent.get(each.subject)) this.#unsent.set(each);
     }
   }
 
@@ -475,14 +472,18 @@ export class SharedTier {
         if (order <= this.#tombstones.orderOf(subject) || age >= this.#life) return true;
         const [kind = '', ...key] = subject.split(' ');
         const at = this.#options.clock() - age;
-        const hadAnswer = this.#options.onInvalidated(kind, key.join(' '), order, at);
+        const had = this.#options.onInvalidated(kind, key.join(' '), order, at);
+        const isGuess = message.isGuess === true && had !== 'positive';
+        const invalidation = { subject, order, at, isGuess };
         // Its sender does not know the current secret yet.
         const isEarlier = seal !== this.#seals.all[0];
         // Where the shared cache has stored it, a tombstone is needed only for what this process had.
-        if (hadAnswer || isEarlier || !isStored) {
-          this.#tombstones.keep(subject, { order, at, isOwn: false });
+        if (had || isEarlier || !isStored) {
+          // Its sender can drop what it takes for a guess, so this process sends it again in its place.
+          const isOwn = message.isGuess === true && !isGuess;
+          this.#tombstones.keep({ ...invalidation, isOwn });
         }
-        if (isEarlier && !this.#unsent.has(subject)) void this.#send({ subject, order, at });
+        if (isEarlier && !this.#unsent.get(subject)) void this.#send(invalidation);
       }
       return true;
     }

@@ -112,11 +112,11 @@ export class KeyApi {
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         onInvalidated: (kind, key, upTo, until) => {
-          const hadAnswer = this.#allCaches().get(kind)?.invalidated(key, upTo, until);
-          if (kind !== 'item') return hadAnswer;
-          this.#listedItems?.invalidated(Number(key));
+          const had = this.#allCaches().get(kind)?.invalidated(key, upTo, until);
+          if (kind !== 'item') return had;
+          const wasListed = this.#listedItems?.invalidated(Number(key));
           // A list with this item can be in flight.
-          return true;
+          return wasListed ? 'positive' : (had ?? 'in flight');
         },
         onAllInvalidated: (upTo, until) => this.#clear(upTo, until),
         onMissed: () => {
@@ -293,7 +293,7 @@ export class KeyApi {
       // The negative answer of this endpoint is an error.
       account: cacheOf(accountDetails, { isNegative: isKeyRejected }),
       items: cacheOf(itemsAll),
-      item: cacheOf(itemsItem),
+      item: cacheOf(itemsItem, { isListed: (id) => this.#listedItems?.has(Number(id)) }),
       purchase: cacheOf(purchasesValidation, {
         request: (code, conditions) => this.#purchase(code, conditions),
         freeze: this.#freezePurchase,

@@ -50,10 +50,16 @@ export class ListedItems {
     }
   }
 
-  /** Another process has invalidated an item. */
-  invalidated(id: number): void {
+  /** Whether an item is in the last list. */
+  has(id: number): boolean {
     const list = this.#lists.last(ONLY);
-    if (list !== undefined) this.#indexOf(list).byId.delete(id);
+    return list !== undefined && this.#indexOf(list).byId.has(id);
+  }
+
+  /** Another process has invalidated an item. Returns whether it was in the last list. */
+  invalidated(id: number): boolean {
+    const list = this.#lists.last(ONLY);
+    return list !== undefined && this.#indexOf(list).byId.delete(id);
   }
 
   /** Messages about items were missed. */

@@ -1,0 +1,207 @@
+import type { KeyApi } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { Link } from '../../model/fleet-model.js';
+import { rejection } from '../../support/errors.js';
+import { settle } from '../../support/key-api-service.js';
+import { CODE } from '../../support/wire.js';
+import { expectUnavailable, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
+
+// Wrong codes, of which a visitor can send many, next to real refunds, which must not be forgotten.
+
+moveTimeByHand();
+
+const LIMITS = { max: 20, maxInvalid: 10, invalidTtl: 0 };
+
+/** Twice as many as a process of these tests remembers of anything. */
+const WRONG = Array.from({ length: 60 }, (_, n) => `wrong-code-${n}`);
+
+/** What a call resolves to, while timers run: it can wait for the lock of another process. */
+async function passing<T>(call: Promise<T>): Promise<T> {
+  let isDone = false;
+  const end = (): void => {
+    isDone = true;
+  };
+  call.then(end, end);
+  for (await settle(); !isDone; await settle()) await vi.advanceTimersByTimeAsync(25);
+  return call;
+}
+
+/** A fleet with a link for each process, and as many processes as are asked for. */
+function linkedFleet(size: number) {
+  const { service, shared, join } = fleet();
+  const links = Array.from({ length: size }, () => new Link(shared, false));
+  const processes = links.map((link) => join({ ...LIMITS, shared: link }));
+  const guess = async (by: KeyApi): Promise<void> => {
+    service.says = 'negative';
+    for (const code of WRONG) expect(await passing(by.validatePurchase(code))).toBeNull();
+  };
+  /** The shared cache has lost everything, and a process that was cut off is back. */
+  const flushAndReconnect = async (link: Link): Promise<void> => {
+    shared.rows.clear();
+    service.says = 'outage';
+    link.setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    await settle();
+  };
+  type Some<T> = [T, T, T];
+  return {
+    service,
+    shared,
+    links: links as unknown as Some<Link>,
+    processes: processes as unknown as Some<KeyApi>,
+    guess,
+    flushAndReconnect,
+  };
+}
+
+describe('a refund that is followed by many wrong codes', () => {
+  it('is sent again to a process that missed it, when the shared cache has lost it', async () => {
+    const { service, links, processes, guess, flushAndReconnect } = linkedFleet(2);
+    const [one, two] = processes;
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    links[1].setState('cut');
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await guess(one);
+    await flushAndReconnect(links[1]);
+    await expectUnavailable(two);
+  });
+
+  it('is sent again with all others, up to as many as answers are cached', async () => {
+    const { service, links, processes, flushAndReconnect } = linkedFleet(2);
+    const [one, two] = processes;
+    const codes = WRONG.slice(0, 20);
+    for (const each of [one, two]) for (const code of codes) await each.validatePurchase(code);
+    links[1].setState('cut');
+    service.says = 'negative';
+    for (const code of codes) await one.validatePurchase(code, { fresh: true });
+    await flushAndReconnect(links[1]);
+    for (const code of codes) {
+      expect((await rejection(two.validatePurchase(code))).code).toBe('service_unavailable');
+    }
+  });
+
+  it('holds in the process that heard it, when the shared cache is restored from before', async () => {
+    const { service, shared, processes, guess } = linkedFleet(1);
+    const [one] = processes;
+    await one.validatePurchase(CODE);
+    const dump = [...shared.rows];
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    // A second negative answer does not make it a guess.
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await guess(one);
+    shared.rows.clear();
+    for (const [name, row] of dump) shared.rows.set(name, row);
+    service.says = 'outage';
+    await expectUnavailable(one);
+  });
+
+  it.each([
+    ['a lookup', false],
+    ['a fresh lookup', true],
+  ])('counts where only the shared cache knew of the purchase: %s', async (_name, fresh) => {
+    const { service, links, processes, guess, flushAndReconnect } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    await two.validatePurchase(CODE);
+    service.now += 6 * MINUTE;
+    links[1].setState('cut');
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh })).toBeNull();
+    await guess(one);
+    await flushAndReconnect(links[1]);
+    await expectUnavailable(two);
+  });
+
+  it('counts where only the row that it replaces later tells of the purchase', async () => {
+    const { service, shared, links, processes, guess, flushAndReconnect } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    await two.validatePurchase(CODE);
+    links[1].setState('cut');
+    shared.broken.add('read');
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    shared.broken.clear();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await guess(one);
+    await flushAndReconnect(links[1]);
+    await expectUnavailable(two);
+  });
+
+  it('counts where only a process that hears of it knew of the purchase', async () => {
+    const { service, shared, links, processes, guess, flushAndReconnect } = linkedFleet(3);
+    const [one, two, three] = processes;
+    await one.getAccount();
+    for (const each of [two, three]) await each.validatePurchase(CODE);
+    links[2].setState('cut');
+    shared.rows.clear();
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE)).toBeNull();
+    await guess(one);
+    await flushAndReconnect(links[2]);
+    await expectUnavailable(two, three);
+  });
+
+  it('holds where the wrong codes are sent to two processes at once', async () => {
+    const { service, shared, processes, guess } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.validatePurchase(CODE);
+    const dump = [...shared.rows];
+    service.says = 'negative';
+    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await Promise.all([guess(two), guess(one)]);
+    shared.rows.clear();
+    for (const [name, row] of dump) shared.rows.set(name, row);
+    service.says = 'outage';
+    await expectUnavailable(one);
+  });
+
+  it('counts for an item of the list', async () => {
+    const { service, links, processes, flushAndReconnect } = linkedFleet(3);
+    const [one, two, three] = processes;
+    for (const each of [one, two, three]) await each.listItems();
+    links[2].setState('cut');
+    service.says = 'negative';
+    expect(await one.getItem(1043, { fresh: true })).toBeNull();
+    for (const n of WRONG.keys()) await one.getItem(5000 + n);
+    await flushAndReconnect(links[2]);
+    for (const each of [two, three]) {
+      expect((await rejection(each.getItem(1043))).code).toBe('service_unavailable');
+    }
+  });
+});
+
+describe('wrong codes that cannot be sent', () => {
+  it.each<[string, 'write' | 'publish' | 'read']>([
+    ['written', 'write'],
+    ['published', 'publish'],
+    ['told at all', 'read'],
+  ])('to the others, or %s, cost no customer the last positive answer', async (_name, method) => {
+    const { service, shared, links, processes, guess } = linkedFleet(2);
+    const [one, two] = processes;
+    for (const code of [CODE, OTHER]) {
+      for (const each of [one, two]) await each.validatePurchase(code);
+    }
+    shared.broken.add(method);
+    service.says = 'negative';
+    // A refund waits before them.
+    expect(await one.validatePurchase(OTHER, { fresh: true })).toBeNull();
+    await guess(one);
+    service.now += 6 * MINUTE;
+    service.says = 'outage';
+    for (const each of [one, two])
+      expect(await passing(each.validatePurchase(CODE))).not.toBeNull();
+    shared.broken.clear();
+    for (const each of links) each.reconnect();
+    await vi.advanceTimersByTimeAsync(20_000);
+    await settle();
+    for (const each of [one, two])
+      expect(await passing(each.validatePurchase(CODE))).not.toBeNull();
+    for (const each of [one, two]) {
+      const outcome = await passing(each.validatePurchase(OTHER)).catch((error) => error.code);
+      expect([null, 'service_unavailable']).toContain(outcome);
+    }
+  });
+});
