@@ -205,10 +205,15 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
   attemptsOf.set(keyApi, attempts);
 
   const guard = new StoreGuard('guessLimit', settings);
+  /** An app's own limit can give anything. */
+  const refusal = ({ retryAfter, isPending }: Refused): Refused => {
+    const seconds = [retryAfter, settings.windowMs / 1000].find(Number.isFinite) ?? 60;
+    return { isAllowed: false, retryAfter: seconds, isPending: isPending === true };
+  };
   const reserve: Reserve = async (client) => {
     const until = performance.now() + settings.windowMs;
     const counted = attempts.log.reserve(client, settings);
-    if (!counted.isAllowed) return counted;
+    if (!counted.isAllowed) return refusal(counted);
     // A limit that fails refuses no customer, because it protects a quota, not access.
     const reservation =
       own && (await guard.call('reserve', () => own.reserve(client)).catch(() => undefined));
@@ -224,7 +229,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
       return { isAllowed: true, refund, settle, until, isAsked: false };
     }
     await refund();
-    return reservation;
+    return refusal(reservation);
   };
   return {
     /** The client key of a request; an app's own limit can give anything. */

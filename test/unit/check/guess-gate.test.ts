@@ -346,6 +346,43 @@ describe('a limit', () => {
     expect(answered.mock.calls.flat().sort()).toEqual(['a', 'b', 'c']);
   });
 
+  it.each<[unknown, number, number]>([
+    [undefined, 90_000, 90],
+    [Number.NaN, 90_000, 90],
+    [Number.POSITIVE_INFINITY, 90_000, 90],
+    ['soon', 90_000, 90],
+    [undefined, Number.POSITIVE_INFINITY, 60],
+    [-5, 90_000, 1],
+    [7, 90_000, 7],
+  ])(
+    'that refuses with retryAfter %s, in a window of %s ms: %s s',
+    async (given, windowMs, seconds) => {
+      const retryAfter = given as number;
+      const limit: GuessLimit = {
+        limit: 5,
+        windowMs,
+        keyGenerator: () => 'x',
+        reserve: async () => ({ isAllowed: false, retryAfter }),
+      };
+      const gate = guessGate('test', limit, {}) as GuessGate;
+      const error = await outcome(gate.attempt('anna', 'a', vi.fn()));
+      expect(error).toMatchObject({
+        code: 'too_many_attempts',
+        retryAfter: seconds,
+        headers: { 'Retry-After': `${seconds}` },
+      });
+    },
+  );
+
+  it('that counts for ever refuses with a number of seconds', async () => {
+    const reserve = async (): Promise<Reservation> => ({ isAllowed: true, refund: async () => {} });
+    const limit: GuessLimit = { limit: 1, windowMs: Infinity, keyGenerator: () => 'x', reserve };
+    const gate = guessGate('test', limit, {}) as GuessGate;
+    await gate.attempt('anna', 'a', async () => null);
+    const error = await outcome(gate.attempt('anna', 'b', vi.fn()));
+    expect(error).toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });
+  });
+
   it('of two services never takes the answer of one for that of the other', async () => {
     const limit = new MemoryGuessLimit();
     const gates = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
