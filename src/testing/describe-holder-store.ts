@@ -68,6 +68,9 @@ export function describeHolderStore(
       assert.equal(await store.take(code, 'carl', 2), false, 'after the release of no holder');
       await peer.release(code, 'anna');
       await peer.release(code, 'anna');
+      // An id that was not found must not release all. A store can refuse it.
+      const refused = async () => peer.release(code, '');
+      await refused().catch(() => {});
       await assertHolders(store, code, ['bert']);
       assert.equal(await store.take(code, 'carl', 2), true, 'one place is free');
       assert.equal(await store.take(code, 'anna', 2), false, 'and only one');
@@ -83,6 +86,16 @@ export function describeHolderStore(
       await peer.release(code);
       await assertHolders(store, other, ['anna', 'bert']);
       assert.equal(await store.take(code, 'carl', 1), true, 'after the release of all');
+    });
+
+    add('keeps codes apart, whatever they are', async (store, peer, code) => {
+      // Codes have up to 128 characters.
+      const long = code.padEnd(127, '0');
+      const codes = [`${long}1`, `${long}2`, code, code.replaceAll('-', '')];
+      for (const each of codes) {
+        assert.equal(await store.take(each, `holder of ${each}`, 1), true, `the code ${each}`);
+      }
+      for (const each of codes) await assertHolders(peer, each, [`holder of ${each}`]);
     });
 
     add('keeps holders apart, whatever their ids are', async (store, _peer, code) => {

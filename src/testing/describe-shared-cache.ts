@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { SharedCache } from '../cache/shared-cache.js';
 import { HOUR, letPass, poll, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
@@ -77,6 +77,14 @@ export function describeSharedCache(
         assert.equal(await cache.get(key), value, 'get in another process');
         assert.equal(await peer.get(key), value, 'get here');
       }
+    });
+
+    add('keeps keys apart, to their last character', async (cache, peer) => {
+      // As in production, where keys are HMACs in base64url.
+      const key = randomBytes(32).toString('base64url').slice(0, -1);
+      const keys = [`${key}A`, `${key}a`, `${key}-`];
+      for (const each of keys) await cache.set(each, `of ${each}`, HOUR);
+      for (const each of keys) assert.equal(await peer.get(each), `of ${each}`, `the key ${each}`);
     });
 
     add('deletes a value, and nothing without an error', async (cache, peer, key) => {
@@ -164,6 +172,10 @@ export function describeSharedCache(
       await cache.publish(key);
       await poll(() => received.has(key), 'another process must receive the key');
       await poll(() => received.has(`here ${key}`), 'the publisher itself must receive the key');
+      // In production, messages are encrypted, and have up to 200 characters.
+      const long = randomBytes(150).toString('base64url');
+      await cache.publish(long);
+      await poll(() => received.has(long), 'a message of 200 characters must arrive unchanged');
       await cache.publish(undefined);
       const message = 'publish(undefined), for all keys, must be received as undefined';
       await poll(() => received.has(undefined), message);

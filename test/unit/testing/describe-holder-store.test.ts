@@ -42,6 +42,15 @@ it('the suite fails a store that keeps its holders from other processes', async 
   expect(failed).toContain('lets 3 of 500 hold a code that all take at once');
 });
 
+/** A store whose codes are stored in another form. */
+const withCodes =
+  (change: (code: string) => string): Break =>
+  (inner) => ({
+    take: (code, holder, max) => inner.take(change(code), holder, max),
+    release: (code, holder) => inner.release(change(code), holder),
+    holders: (code) => inner.holders(change(code)),
+  });
+
 /** By the test that must fail: what is broken, and how. */
 const BROKEN: Record<string, Record<string, Break>> = {
   'gives a code to the first holder, and refuses the next': {
@@ -86,6 +95,9 @@ const BROKEN: Record<string, Record<string, Break>> = {
   'releases one holder, and no other': {
     'releases nobody': () => ({ release: async () => {} }),
     'always releases all': (inner) => ({ release: (code) => inner.release(code) }),
+    'releases all for an empty holder': (inner) => ({
+      release: (code, holder) => inner.release(code, holder || undefined),
+    }),
   },
   'releases all holders of a code, and of no other': {
     'releases no more than one': (inner) => ({
@@ -94,6 +106,11 @@ const BROKEN: Record<string, Record<string, Break>> = {
         if (first !== '') await inner.release(code, holder ?? first);
       },
     }),
+  },
+  'keeps codes apart, whatever they are': {
+    'cuts codes to 40 characters': withCodes((code) => code.slice(0, 40)),
+    'cuts codes to 127 characters': withCodes((code) => code.slice(0, 127)),
+    'drops the dashes of codes': withCodes((code) => code.replaceAll('-', '')),
   },
   'keeps holders apart, whatever their ids are': {
     'ignores the case of holders': (inner) => ({

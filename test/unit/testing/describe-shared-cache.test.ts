@@ -101,12 +101,26 @@ it('the suite fails a cache that keeps its values from other processes', async (
   expect(failed).toContain('gives back the last value set, here and in another process');
 });
 
+/** A cache whose keys are stored in another form. */
+const withKeys =
+  (change: (key: string) => string): Break =>
+  (inner) => ({
+    get: (key) => inner.get(change(key)),
+    set: (key, value, ttl) => inner.set(change(key), value, ttl),
+    delete: (key) => inner.delete(change(key)),
+  });
+
 /** By the test that must fail: what is broken, and how. */
 const BROKEN: Record<string, Record<string, Break>> = {
   'gives back the last value set, here and in another process': {
     'gives undefined for an empty string': (inner) => ({
       get: async (key) => (await inner.get(key)) || undefined,
     }),
+  },
+  'keeps keys apart, to their last character': {
+    'cuts keys to 36 characters': withKeys((key) => key.slice(0, 36)),
+    'cuts keys to 42 characters': withKeys((key) => key.slice(0, 42)),
+    'ignores the case of keys': withKeys((key) => key.toLowerCase()),
   },
   'forgets a value after its ttl': {
     'never expires a value': (inner) => ({ set: (key, value) => inner.set(key, value, Infinity) }),
@@ -134,6 +148,12 @@ const BROKEN: Record<string, Record<string, Break>> = {
   'publishes a key, or all keys, to every process': {
     'publishes all keys as an empty one': (inner) => ({
       publish: (key) => inner.publish(key ?? ''),
+    }),
+    'cuts messages to 64 characters': (inner) => ({
+      publish: (key) => inner.publish(key?.slice(0, 64)),
+    }),
+    'changes the case of messages': (inner) => ({
+      publish: (key) => inner.publish(key?.toLowerCase()),
     }),
     'has subscribe without publish': without('publish'),
   },
