@@ -60,7 +60,7 @@ export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
    * How many failed attempts a client can make: codes that the service does not know. Outages, repeats
    * that the cache answers, and valid codes do not count. Over the limit, the check gives
    * `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
-   * KeyApi. All clients together have three times the limit; past that, only clients without a failed
+   * KeyApi. All clients together have ten times the limit; past that, only clients without a failed
    * attempt can try. `false` turns it off. Default: 10 a minute for each client.
    */
   guessLimit?: GuessLimitOption | undefined;

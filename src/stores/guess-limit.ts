@@ -56,9 +56,9 @@ export interface GuessLimit {
 /**
  * The limit of all clients together is so many times the limit of one. Beyond it, only clients without a
  * failed attempt are admitted: a service limits the requests of one address per minute, and customers whose
- * code is not cached need some of them.
+ * code is not cached need some of them. High enough that a handful of guessers refuses nobody else.
  */
-export const TOTAL_FACTOR = 3;
+export const TOTAL_FACTOR = 10;
 
 /** Milliseconds that an attempt waits for the answers of others: as long as a request lasts by default. */
 export const LONGEST_WAIT = 10_000;
