@@ -167,6 +167,13 @@ describe.each(WAYS)('through %s', (way, options) => {
     });
   });
 
+  it('https to a port that speaks plain http is an outage, in words', async () => {
+    const upstream = await startUpstream((_request, res) => res.end('{}'));
+    const error = await rejection(open(upstream.url.replace('http:', 'https:')).getAccount());
+    expect(error.code).toBe('service_unavailable');
+    expect(error.message).toMatch(/details: the port does not speak TLS \((ERR_SSL_\w+|EPROTO)\)/);
+  });
+
   it.each([
     ['never comes', (_res: ServerResponse) => {}],
     ['trickles', (res: ServerResponse) => res.writeHead(200).write('{"status":')],
