@@ -200,6 +200,14 @@ export function later(milliseconds: number, task: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** @throws the reason of an aborted signal, and a TypeError for what is no signal. */
+export function checkSignal(signal: AbortSignal): void {
+  if (typeof (signal as AbortSignal | null)?.throwIfAborted !== 'function') {
+    throw new TypeError('option "signal" must be an AbortSignal');
+  }
+  signal.throwIfAborted();
+}
+
 /** The listeners of each signal, and the one event listener that calls them. */
 const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => void }>();
 

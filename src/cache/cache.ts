@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
@@ -140,7 +141,7 @@ export class Cache<T extends object> {
 
   async get(variant: string, options: CallOptions): Promise<T | null> {
     const { signal, fresh = false } = options;
-    signal?.throwIfAborted();
+    if (signal !== undefined) checkSignal(signal);
     const key = variant.toLowerCase();
     const cached = fresh ? undefined : this.peek(variant);
     if (cached !== undefined) {

@@ -1,5 +1,6 @@
 import type { Answer, Cache, Positive } from '../cache/cache.js';
 import type { CallOptions } from '../cache/in-flight.js';
+import { checkSignal } from '../deadline.js';
 import type { Item } from '../model/item.js';
 
 /** The cache key of the item list: an api_key has one. */
@@ -31,7 +32,7 @@ export class ListedItems {
   /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
-    signal?.throwIfAborted();
+    if (signal !== undefined) checkSignal(signal);
     const list = fresh ? undefined : this.#lists.fresh(ONLY);
     const listed = list && (await this.#find(id, list));
     if (listed !== undefined) return this.#items.served(listed, options).value;

@@ -1,4 +1,4 @@
-import { Deadline, type Ending } from '../deadline.js';
+import { checkSignal, Deadline, Ending } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
@@ -51,6 +51,7 @@ export class HttpClient {
     { signal, elapsed = 0 }: CallConditions,
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
+    if (signal !== undefined && !(signal instanceof Ending)) checkSignal(signal);
     const { timeout } = this.#settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(

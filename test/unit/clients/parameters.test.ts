@@ -1,7 +1,9 @@
+import type { KeyApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { normalizePurchaseCode, PURCHASE_CODE } from '../../../src/model/purchase.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
+import { CODE } from '../../support/wire.js';
 
 describe('an item id', () => {
   it.each([
@@ -33,6 +35,25 @@ describe('an item id', () => {
     expect(error.message).not.toContain('not-this-one');
     expect(service.asked(ITEM)).toBe(0);
   });
+});
+
+it.each<[string, KeyApiOptions['cache']]>([
+  ['with a cache', {}],
+  ['without', false],
+])('a signal that is none is a TypeError that names it, %s', async (_name, cache) => {
+  const keyApi = new KeyApiService().client({ cache });
+  for (const signal of [5, {}, null]) {
+    const options = { signal } as object;
+    for (const call of [
+      () => keyApi.validatePurchase(CODE, options),
+      () => keyApi.getItem(1042, options),
+      () => keyApi.listItems(options),
+      () => keyApi.getAccount(options),
+    ]) {
+      await expect(call()).rejects.toThrow(TypeError);
+      await expect(call()).rejects.toThrow('option "signal" must be an AbortSignal');
+    }
+  }
 });
 
 // What guards check before they ask.
