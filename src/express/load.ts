@@ -61,6 +61,15 @@ function keyLoader(
   });
 }
 
+/** What a method has answered. @throws MarketgateError when it is nothing, as of a wrapper that swallows an error. */
+function answerOf<T extends object>(method: string, answer: T): T {
+  if (typeof answer === 'object' && answer !== null) return answer;
+  throw new MarketgateError(
+    'unexpected_response',
+    `${method} gave no answer; a wrapper must pass on what the KeyApi gives or throws`,
+  );
+}
+
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
  * has none. When it cannot be asked, the error goes to `next`.
@@ -69,7 +78,7 @@ function keyLoader(
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
   return keyLoader('loadItems', keyApi, 'listItems', async (call) => ({
-    items: await keyApi.listItems(call),
+    items: answerOf('listItems', await keyApi.listItems(call)),
   }));
 }
 
@@ -96,7 +105,7 @@ export function loadItem(
   return keyLoader('loadItem', keyApi, 'getItem', async (call, req) => {
     const item = await keyApi.getItem(itemId(await idOf(req)), call);
     // A shallow copy, because Express's res.render writes into its argument.
-    if (item !== null) return { item: { ...item } };
+    if (item !== null) return { item: { ...answerOf('getItem', item) } };
     throw new MarketgateError('item_not_found', 'the service has no item with this id');
   });
 }
@@ -111,6 +120,6 @@ export function loadItem(
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
   return keyLoader('loadAccount', keyApi, 'getAccount', async (call) => ({
-    account: { ...(await keyApi.getAccount(call)) },
+    account: { ...answerOf('getAccount', await keyApi.getAccount(call)) },
   }));
 }

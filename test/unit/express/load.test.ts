@@ -97,6 +97,18 @@ it('loadAccount puts a copy of the account at req.marketplace', async () => {
   expect(Object.isFrozen(req.marketplace?.account)).toBe(false);
 });
 
+it.each([
+  ['getItem', loadItem],
+  ['listItems', loadItems],
+  ['getAccount', loadAccount],
+])('a %s that swallows an error is no answer', async (method, load) => {
+  const req = { params: { id: '1042' } };
+  const error = await run(req, load({ [method]: async () => undefined } as never));
+  expect(error).toMatchObject({ code: 'unexpected_response' });
+  expect(String(error)).toContain(method);
+  expect(req).toMatchObject({ marketplace: {} });
+});
+
 describe('what a handler asks for', () => {
   const keyApi = {
     validatePurchase: async () => purchase as Purchase,
