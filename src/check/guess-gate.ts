@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { type CallOptions, InFlight } from '../cache/in-flight.js';
-import type { Ending } from '../deadline.js';
+import { type Ending, wait } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
@@ -144,7 +144,7 @@ class Attempts {
         if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
       } else if (reservation.isPending && waited < LONGEST_WAIT && !ending.ended) {
         const delay = Math.min(Math.max(waited, 50), 1000);
-        await new Promise((resolve) => setTimeout(resolve, delay));
+        await wait(delay);
         waited += delay;
         continue;
       } else {
