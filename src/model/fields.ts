@@ -268,12 +268,16 @@ function closeHoles(list: unknown[]): void {
 
 /** Freezes a value from JSON and everything in it, so that callers can share it. */
 export function deepFreeze<T>(value: T): T {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const each = open.pop();
-    if (typeof each !== 'object' || each === null || Object.isFrozen(each)) continue;
+  const open: unknown[] = [];
+  const enter = (inner: unknown): void => {
+    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) open.push(inner);
+  };
+  enter(value);
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    // `Object.values` would cost as much as the rest.
+    if (Array.isArray(each)) each.forEach(enter);
+    else for (const key in each) enter((each as Record<string, unknown>)[key]);
     Object.freeze(each);
-    for (const inner of Object.values(each)) if (typeof inner === 'object') open.push(inner);
   }
   return value;
 }
