@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { RedisCache } from 'marketgate/redis';
+import { RedisCache, RedisTokenStore } from 'marketgate/redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
+import { HOUR, NOW, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient } from './support/every-client.js';
 
-const HOUR = 3_600_000;
 const timeout = 10_000;
 
 describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () => {
@@ -46,19 +46,27 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
     }
   });
 
-  it('stores values and locks under the prefix, apart, and with an expiry', async () => {
+  it('stores values, locks and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();
     await clients.each(async ({ client }, kind) => {
-      const cache = new RedisCache({ client, prefix: `${prefix}:${kind}:`, timeout });
+      const options = { client, prefix: `${prefix}:${kind}:`, timeout };
+      const cache = new RedisCache(options);
       await cache.set('key', 'value', HOUR);
       await cache.lock('key', HOUR);
+      const store = new RedisTokenStore({ ...options, clock: () => NOW });
+      await store.set('anna', tokenOf());
+      // Redis takes no time as long as that.
+      await store.set('bert', { ...tokenOf(), expiresAt: Number.MAX_VALUE });
+      expect(await store.get('bert')).toMatchObject({ expiresAt: Number.MAX_VALUE });
     });
     await clients.onServers(async (server) => {
       const keys = (await server.command('KEYS', `${prefix}*`)) as string[];
-      expect(keys).toHaveLength(4);
+      expect(keys).toHaveLength(8);
       for (const key of keys) {
-        expect(key).toMatch(/:(value|lock):key$/);
-        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
+        expect(key).toMatch(/:(value:key|lock:key|anna|bert)$/);
+        const life = Number(await server.command('PTTL', key));
+        expect(life).toBeGreaterThan(HOUR - 60_000);
+        if (!key.endsWith('bert')) expect(life).toBeLessThanOrEqual(HOUR);
       }
     });
   });

@@ -3,15 +3,9 @@ import type { Reservation } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
-import { deferred } from '../../support/deferred.js';
+import { RedisConnection } from '../../../src/stores/redis/connection.js';
 import { hear } from '../../support/hear.js';
-import {
-  CLIENTS,
-  type RedisServer,
-  redisIsMissing,
-  SOON,
-  sharedRedis,
-} from '../../support/redis-server.js';
+import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
@@ -115,14 +109,15 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
 
   it('gives back to all processes what was no failed attempt', async () => {
     await clients.each(async (opened, kind) => {
-      const [here, there] = [limitOf(opened, kind), limitOf(opened, kind)];
+      const limit = limitOf(opened, kind);
       for (let n = 0; n < 20; n++) {
-        const reservation = await here.reserve(WHO);
+        const reservation = await limit.reserve(WHO);
         expect(reservation.isAllowed).toBe(true);
         if (reservation.isAllowed) await reservation.refund();
       }
-      expect(await left(there)).toBe(4);
     });
+    await clients.onServers(async (server) => expect(await keysOn(server)).toEqual([]));
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
     await clients.onServers(async (server) => {
       // What was refused has left nothing either.
       for (const key of await keysOn(server)) {
@@ -131,46 +126,23 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     });
   });
 
-  it('lets codes of one address wait for valid ones that are in flight in another process', async () => {
-    await clients.each(async (opened, kind) => {
-      const [here, there] = [1, 2].map(
-        () => guessGate('test', limitOf(opened, kind), {}) as GuessGate,
-      ) as [GuessGate, GuessGate];
-      const { promise: answer, resolve } = deferred<string>();
-      const inFlight = [1, 2, 3, 4].map((n) => here.attempt(WHO, `${n}`, () => answer));
-      await vi.waitFor(async () => {
-        expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending: true });
-      }, SOON);
-      const asked = vi.fn(async () => 'purchase');
-      const later = ['a', 'b', 'c'].map((code) => there.attempt(WHO, code, asked));
-      await new Promise((next) => setTimeout(next, 200));
-      expect(asked).not.toHaveBeenCalled();
-      resolve('purchase');
-      expect(await Promise.all([...inFlight, ...later])).toEqual(Array(7).fill('purchase'));
-    });
-  });
-
-  it('refuses at once when all that count have failed', async () => {
-    await clients.each(async (opened, kind) => {
-      const [here, there] = [1, 2].map(
-        () => guessGate('test', limitOf(opened, kind), {}) as GuessGate,
-      ) as [GuessGate, GuessGate];
-      expect(await leftAtGuards(here)).toBe(4);
-      await vi.waitFor(async () => {
-        expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending: false });
-      }, SOON);
-      expect(await leftAtGuards(there)).toBe(0);
-    });
-  });
-
-  it('waits for no attempt of a process that has ended', async () => {
-    await clients.each(async (opened, kind) => void (await left(limitOf(opened, kind))));
-    for (const isPending of [true, false]) {
-      await clients.each(async (opened, kind) => {
+  it.each<[string, (made: Reservation[], server: RedisServer) => unknown]>([
+    [
+      'that has failed',
+      (made) => Promise.all(made.map((each) => each.isAllowed && each.settle?.())),
+    ],
+    ['of a process that has ended', (_made, server) => server.pass(10_001)],
+  ])('lets a client wait for no attempt %s', async (_what, end) => {
+    const made = await clients.each((opened, kind) =>
+      Promise.all([1, 2, 3, 4].map(() => limitOf(opened, kind).reserve(WHO))),
+    );
+    const expectPending = (isPending: boolean) =>
+      clients.each(async (opened, kind) => {
         expect(await limitOf(opened, kind).reserve(WHO)).toMatchObject({ isPending });
       });
-      await clients.onServers((server) => server.pass(10_001));
-    }
+    await expectPending(true);
+    await clients.onServers((server) => end(made.flat(), server));
+    await expectPending(false);
   });
 
   it('gives back nothing of the next window', async () => {
@@ -186,6 +158,14 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     ['Redis is frozen', (s: RedisServer) => s.freeze(), (s: RedisServer) => s.thaw()],
   ])('gives back afterwards, once, what it could not while %s', async (_what, begin, end) => {
     hearWarnings();
+    const calls = vi.spyOn(RedisConnection.prototype, 'call').mock;
+    const refunds = (type?: string) =>
+      calls.settledResults.filter(
+        (result, i) => calls.calls[i]?.[0] === 'refund' && (type ?? result.type) === result.type,
+      ).length;
+    // Time goes on by itself, and the test can let more of it pass.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+    onTestFinished(() => void vi.useRealTimers());
     const limits = await clients.each(async (opened, kind) => limitOf(opened, kind, 40));
     const made = await Promise.all(
       limits.flatMap((each) => [1, 2, 3].map(() => each.reserve(WHO))),
@@ -197,25 +177,16 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     } finally {
       await clients.onServers(end);
     }
-    const counts = async () => {
-      const all: unknown[] = [];
-      await clients.onServers(async (server) => {
-        for (const key of await keysOn(server)) all.push(await server.command('ZCARD', key));
-      });
-      return all;
-    };
-    // For each kind of client, its client key and that of all clients.
-    await vi.waitFor(async () => expect(await counts()).toEqual(Array(8).fill(1)), SOON);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(await counts()).toEqual(Array(8).fill(1));
-  });
-
-  it('keeps no key of a client whose attempts were all given back', async () => {
-    await clients.each(async (opened, kind) => {
-      const reservation = await limitOf(opened, kind).reserve(WHO);
-      if (reservation.isAllowed) await reservation.refund();
+    // For each kind of client, three of its client key and three of that of all clients.
+    await vi.waitFor(() => expect(refunds('fulfilled')).toBe(24), SOON);
+    const sent = refunds();
+    await vi.advanceTimersByTimeAsync(MINUTE);
+    expect(refunds()).toBe(sent);
+    await clients.onServers(async (server) => {
+      const keys = await keysOn(server);
+      expect(keys).toHaveLength(4);
+      for (const key of keys) expect(await server.command('ZCARD', key)).toBe(1);
     });
-    await clients.onServers(async (server) => expect(await keysOn(server)).toEqual([]));
   });
 
   it('leaves a new customer a turn when a fleet of addresses had too many', async () => {
@@ -232,38 +203,29 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     });
   });
 
-  it('repairs a count that does not expire or is not a number', async () => {
+  it('repairs a count that does not expire, full or not, or is not a number', async () => {
     const warnings = hearWarnings();
-    await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
-    await clients.onServers(async (server) => {
-      const keys = await keysOn(server);
-      expect(keys.length).toBeGreaterThan(1);
-      for (const key of keys) expect(await server.command('PERSIST', key)).toBe(1);
-    });
-    await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
-    await clients.onServers(async (server) => {
-      for (const key of await keysOn(server)) {
-        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
-        await server.command('SET', key, 'x');
-      }
-    });
+    const visit = () =>
+      clients.each(async (opened, kind) => {
+        for (const who of [WHO, '198.51.100.1']) await limitOf(opened, kind).reserve(who);
+      });
+    const eachKey = (check: (key: string, server: RedisServer) => unknown) =>
+      clients.onServers(async (server) => {
+        for (const key of await keysOn(server)) await check(key, server);
+      });
+    const expectExpiry = () =>
+      eachKey(async (key, server) =>
+        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0),
+      );
     await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
-    await clients.onServers(async (server) => {
-      for (const key of await keysOn(server)) {
-        expect(Number(await server.command('PTTL', key))).toBeGreaterThan(0);
-      }
-    });
+    await eachKey(async (key, server) => expect(await server.command('PERSIST', key)).toBe(1));
+    await visit();
+    await expectExpiry();
+    await eachKey((key, server) => server.command('SET', key, 'x'));
+    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
+    await visit();
+    await expectExpiry();
     expect(warnings).toEqual([]);
-  });
-
-  it('ends a full count that does not expire', async () => {
-    await clients.each((opened, kind) => left(limitOf(opened, kind)));
-    await clients.onServers(async (server) => {
-      for (const key of await keysOn(server)) await server.command('PERSIST', key);
-    });
-    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(0));
-    await clients.onServers((server) => server.pass(MINUTE));
-    await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
   });
 
   it.each([
@@ -308,25 +270,6 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
           expect(await leftAtGuards(here.gate)).toBe(0);
         }),
       );
-    },
-  );
-});
-
-describe.skipIf(redisIsMissing())('a Redis user', () => {
-  it.each(['node-redis', 'ioredis'] as const)(
-    'that may not run scripts is said, and counts go on, with %s',
-    async (kind) => {
-      const server = await sharedRedis();
-      const rights = 'on >word ~* &* +@all -@scripting'.split(' ');
-      await server.command('ACL', 'SETUSER', 'plain', ...rights);
-      onTestFinished(async () => void (await server.command('ACL', 'DELUSER', 'plain')));
-      const { client, close } = await CLIENTS[kind](server.url.replace('//', '//plain:word@'));
-      onTestFinished(close);
-      const warnings = hearWarnings();
-      const prefix = `${randomUUID()}:`;
-      const limit = new RedisGuessLimit({ client, limit: 4, prefix, timeout: 10_000 });
-      expect(await leftAtGuards(guessGate('test', limit, {}) as GuessGate)).toBe(4);
-      expect(warnings).toEqual(['MARKETGATE_GUESSES_NOT_SHARED']);
     },
   );
 });

@@ -4,10 +4,9 @@ import { isMarketgateError } from 'marketgate';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
-import { SECRET, tokenOf } from '../../unit/stores/support.js';
+import { HOUR, SECRET, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
-const HOUR = 3_600_000;
 /** Milliseconds: the deadline of a store while Redis is in trouble, and one that nothing misses. */
 const SHORT = 40;
 const LONG = 15_000;
@@ -167,24 +166,6 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
       await vi.waitFor(() => cache.set(KEY, 'after', HOUR), SOON);
       for (const user of [kind, `${kind} before`]) expect(await store.get(user)).toBeUndefined();
       expect(await cache.get(kind)).toBeUndefined();
-    });
-  });
-
-  it('flushed: the data is absent, and nothing fails', async () => {
-    const releases = await clients.each(async (opened, kind) => {
-      const { store, cache } = storesOf(opened, LONG);
-      await cache.set(kind, 'value', HOUR);
-      await store.set(kind, token);
-      return cache.lock(kind, HOUR);
-    });
-    await clients.onServers((server) => server.flush());
-    await Promise.all(releases.map((release) => release?.()));
-    await clients.each(async (opened, kind) => {
-      const { store, cache } = storesOf(opened, LONG);
-      expect(await cache.get(kind)).toBeUndefined();
-      expect(await store.get(kind)).toBeUndefined();
-      await store.set(kind, token);
-      expect(await store.get(kind)).toEqual(token);
     });
   });
 
