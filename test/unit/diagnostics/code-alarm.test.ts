@@ -93,11 +93,7 @@ describe('the alarm that all codes are suddenly invalid', () => {
     service.keys = new Set();
     expect((await rejection(keyApi.validatePurchase(code))).code).toBe('api_key_rejected');
     expect(alarms).toEqual([
-      {
-        ...wereValid(1),
-        expected: 'an api_key that the service knows',
-        reason: 'key-rejected',
-      },
+      { ...wereValid(1), expected: 'an api_key that the service knows', reason: 'key-rejected' },
     ]);
   });
 

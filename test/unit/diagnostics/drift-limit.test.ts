@@ -68,12 +68,7 @@ describe('drift that was coerced', () => {
     expect(messages).toEqual([
       tagsCoerced(0),
       { ...tagsCoerced(0), path: 'items[0].version', expected: 'string' },
-      {
-        endpoint: '/api/items/all',
-        kind: 'dropped',
-        path: 'items[1].tags[0]',
-        expected: 'string',
-      },
+      { endpoint: '/api/items/all', kind: 'dropped', path: 'items[1].tags[0]', expected: 'string' },
       {
         endpoint: '/api/purchases/validation',
         kind: 'coerced',

@@ -29,9 +29,7 @@ class Reference implements TokenStore {
   }
 }
 
-type Methods = { [K in keyof TokenStore]?: TokenStore[K] | undefined } & {
-  key?: Reference['key'];
-};
+type Methods = { [K in keyof TokenStore]?: TokenStore[K] | undefined } & { key?: Reference['key'] };
 /** Replaces some methods of a store, whose own ones `inner` has. */
 type Break = (inner: Reference) => Methods;
 

@@ -12,10 +12,7 @@ const planOf = (behaviour: fc.Arbitrary<Behaviour>, { length = 1, retries, timeo
   });
 
 const quickly = (...answers: Behaviour['answer'][]): fc.Arbitrary<Behaviour> =>
-  fc.record({
-    answer: fc.constantFrom(...answers),
-    after: fc.integer({ min: 0, max: 200 }),
-  });
+  fc.record({ answer: fc.constantFrom(...answers), after: fc.integer({ min: 0, max: 200 }) });
 
 export const plan = planOf(
   fc.record({
@@ -37,9 +34,5 @@ export const onlyFailures = planOf(quickly('500', 'reset'), { retries: 6, timeou
 /** Most requests are answered, after a failure or two. */
 export const mostlyAnswers = planOf(
   quickly('negative', 'negative', 'positive', 'positive', '500', 'reset'),
-  {
-    length: 2,
-    retries: 3,
-    timeout: 200,
-  },
+  { length: 2, retries: 3, timeout: 200 },
 );
