@@ -22,6 +22,12 @@ export async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise(setImmediate);
 }
 
+/** Begins calls, and gives them back when their requests have been sent. */
+export async function begun<T extends Promise<unknown>[]>(...calls: T): Promise<T> {
+  await settle();
+  return calls;
+}
+
 /** The key API in memory, with a clock that the test moves. */
 export class KeyApiService {
   now = 1_800_000_000_000;
@@ -43,6 +49,12 @@ export class KeyApiService {
   /** How many requests there were, to one path (the validation) or to all. */
   asked(path: string | 'all' = VALIDATION): number {
     return this.dispatcher.count(path === 'all' ? undefined : path);
+  }
+
+  /** Lets time pass, and answers like this from then on. */
+  later(milliseconds: number, says = this.says): void {
+    this.now += milliseconds;
+    this.says = says;
   }
 
   /** From now on answers wait for {@link release}. What they say is decided when they are asked. */

@@ -2,7 +2,7 @@ import type { CacheOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ACCOUNT, begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
 import { alone, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
@@ -41,8 +41,7 @@ describe('onShared', () => {
       expect(onShared).not.toHaveBeenCalled();
       await ask(keyApi, { onShared });
       expect(onShared).toHaveBeenCalledTimes(1);
-      service.now += 2 * HOUR;
-      service.says = 'outage';
+      service.later(2 * HOUR, 'outage');
       await ask(keyApi, { onShared });
       expect(onShared).toHaveBeenCalledTimes(2);
     },
@@ -53,8 +52,7 @@ describe('onShared', () => {
     const onShared = vi.fn();
     await keyApi.listItems();
     await keyApi.getItem(1043, { onShared });
-    service.now += 2 * HOUR;
-    service.says = 'outage';
+    service.later(2 * HOUR, 'outage');
     await keyApi.getItem(1043, { onShared });
     expect(onShared).toHaveBeenCalledTimes(2);
   });
@@ -123,8 +121,7 @@ describe('the age of a positive answer', () => {
     const keyApi = service.client();
     await keyApi.validatePurchase('another-code');
     service.hold();
-    const asked = keyApi.validatePurchase(CODE);
-    await settle();
+    const [asked] = await begun(keyApi.validatePurchase(CODE));
     service.now += 20 * SECOND;
     await service.release();
     await asked;
@@ -251,13 +248,11 @@ describe('a negative answer', () => {
   ])('erases the positive one at once, %s', async (_how, age) => {
     const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
-    service.says = 'negative';
-    service.now += age;
+    service.later(age, 'negative');
     await keyApi.validatePurchase(CODE);
     await settle();
     expect(keyApi.peekPurchase(CODE)).toBeNull();
-    service.says = 'outage';
-    service.now += MINUTE;
+    service.later(MINUTE, 'outage');
     expect((await rejection(keyApi.validatePurchase(CODE))).code).toBe('service_unavailable');
   });
 
@@ -284,8 +279,7 @@ describe('a negative answer', () => {
   it('for account/details is api_key_rejected, which erases the account', async () => {
     const { service, keyApi } = alone();
     await keyApi.getAccount();
-    service.now += 2 * HOUR;
-    service.says = 'outage';
+    service.later(2 * HOUR, 'outage');
     expect(await keyApi.getAccount()).toEqual(account);
     service.says = 'positive';
     service.keys = new Set();
@@ -314,8 +308,7 @@ describe('the last positive answer', () => {
     service.keys = new Set([KEY]);
     const keyApi = service.client();
     await keyApi.validatePurchase(CODE);
-    service.now += 100 * SECOND;
-    service.says = 'negative';
+    service.later(100 * SECOND, 'negative');
     // From here on the key is known to be good for some minutes.
     expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
     service.says = 'positive';
@@ -333,8 +326,7 @@ describe('the last positive answer', () => {
   ])('does not serve %s', async (_who, options) => {
     const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
-    service.says = 'outage';
-    service.now += 2 * HOUR;
+    service.later(2 * HOUR, 'outage');
     await expect(keyApi.validatePurchase(CODE, options)).rejects.toThrow();
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
   });
@@ -344,8 +336,7 @@ describe('the last positive answer', () => {
     await keyApi.validatePurchase(CODE);
     service.says = 'outage';
     const reason = await rejection(keyApi.listItems());
-    service.says = 'silence';
-    service.now += 2 * HOUR;
+    service.later(2 * HOUR, 'silence');
     const leaving = new AbortController();
     const left = keyApi.validatePurchase(CODE, { signal: leaving.signal });
     leaving.abort(reason);

@@ -3,15 +3,17 @@ import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
-import { settle } from '../../support/key-api-service.js';
+import { begun, settle } from '../../support/key-api-service.js';
 import { CODE, KEY } from '../../support/wire.js';
 import {
+  expectRefused,
   expectUnavailable,
   fleet as fleetOf,
   moveTimeByHand,
   OTHER,
   OTHER_KEY,
   pairOf,
+  refund,
 } from './support.js';
 
 // What is invalidated as a whole stays so, whichever row the shared cache loses or refuses.
@@ -63,8 +65,7 @@ describe('the row of the generation is lost alone', () => {
     await one.validatePurchase(CODE);
     await one.invalidate();
     evict();
-    service.says = 'negative';
-    expect(await join().validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, join());
   });
 
   it('twice: nor what was shared between', async () => {
@@ -74,8 +75,7 @@ describe('the row of the generation is lost alone', () => {
     await join().validatePurchase(CODE, { fresh: true });
     await join().invalidate();
     evict();
-    service.says = 'negative';
-    expect(await join().validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, join());
   });
 
   it('a process that was cut off meanwhile still hears from the others what it missed', async () => {
@@ -86,8 +86,7 @@ describe('the row of the generation is lost alone', () => {
     evict();
     connect();
     await settle();
-    service.says = 'outage';
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('or does not open: a new one replaces it, and answers are shared', async () => {
@@ -114,14 +113,12 @@ describe('the row is lost', () => {
     const { service, cutPair, evictOthers } = fleet();
     const { one, two, connect } = await cutPair();
     for (const each of [one, two]) await each.validatePurchase(CODE);
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await refund(service, one);
     evictOthers();
     connect();
     await vi.advanceTimersByTimeAsync(1000);
     await settle();
-    service.says = 'outage';
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('of an earlier invalidation: the answer after it still serves in an outage', async () => {
@@ -183,8 +180,7 @@ describe('an invalidation of everything', () => {
     };
     connect();
     await settle();
-    service.says = 'outage';
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it.each(['write', 'publish'] as const)('that %s refuses is sent later', async (method) => {
@@ -194,8 +190,7 @@ describe('an invalidation of everything', () => {
     shared.broken.clear();
     await vi.advanceTimersByTimeAsync(1000);
     await settle();
-    service.says = 'negative';
-    for (const each of [two, join()]) expect(await each.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, two, join());
   });
 
   it('of two processes at once, one of which cannot write, holds after a rotation', async () => {
@@ -225,8 +220,7 @@ describe('an invalidation of everything', () => {
     const given = await pairOf(fleet(), (each) => each.getAccount());
     const { service, shared, one, two, join } = given;
     service.hold();
-    const late = two.validatePurchase(CODE);
-    await settle();
+    const [late] = await begun(two.validatePurchase(CODE));
     await one.invalidate();
     service.says = 'negative';
     await service.release();
@@ -244,8 +238,7 @@ it('a stale answer of another process outlives a rotation in an outage', async (
   for (const each of [one, two]) await each.getAccount();
   await one.invalidate(CODE);
   await two.validatePurchase(CODE);
-  service.says = 'outage';
-  service.now += 30 * 60_000;
+  service.later(30 * 60_000, 'outage');
   expect((await one.validatePurchase(CODE))?.purchase_code).toBe(CODE);
   key = OTHER_KEY;
   await settle();
@@ -294,13 +287,11 @@ it('a full shared cache keeps the negative answer of another process that is lat
   const { service, shared, cutPair } = fleet();
   const { one, two, connect } = await cutPair();
   for (const method of ['read', 'write', 'publish'] as const) shared.broken.add(method);
-  service.says = 'negative';
-  expect(await two.validatePurchase(CODE)).toBeNull();
+  await expectRefused(service, two);
   service.says = 'positive';
   await two.validatePurchase(CODE, { fresh: true });
   shared.broken.clear();
-  service.says = 'negative';
-  expect(await one.validatePurchase(CODE)).toBeNull();
+  await expectRefused(service, one);
   shared.broken.add('write');
   connect();
   await settle();

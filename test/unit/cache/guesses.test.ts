@@ -4,7 +4,15 @@ import { Link } from '../../model/fleet-model.js';
 import { rejection } from '../../support/errors.js';
 import { settle } from '../../support/key-api-service.js';
 import { CODE } from '../../support/wire.js';
-import { expectUnavailable, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
+import {
+  expectRefused,
+  expectUnavailable,
+  fleet,
+  MINUTE,
+  moveTimeByHand,
+  OTHER,
+  refund,
+} from './support.js';
 
 // Wrong codes, of which a visitor can send many, next to real refunds, which must not be forgotten.
 
@@ -60,11 +68,10 @@ describe('a refund that is followed by many wrong codes', () => {
     const [one, two] = processes;
     for (const each of [one, two]) await each.validatePurchase(CODE);
     links[1].setState('cut');
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await refund(service, one);
     await guess(one);
     await flushAndReconnect(links[1]);
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('is sent again with all others, up to as many as answers are cached', async () => {
@@ -86,15 +93,13 @@ describe('a refund that is followed by many wrong codes', () => {
     const [one] = processes;
     await one.validatePurchase(CODE);
     const dump = [...shared.rows];
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await refund(service, one);
     // A second negative answer does not make it a guess.
     expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
     await guess(one);
     shared.rows.clear();
     for (const [name, row] of dump) shared.rows.set(name, row);
-    service.says = 'outage';
-    await expectUnavailable(one);
+    await expectUnavailable(service, one);
   });
 
   it.each([
@@ -111,7 +116,7 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await one.validatePurchase(CODE, { fresh })).toBeNull();
     await guess(one);
     await flushAndReconnect(links[1]);
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('counts where only the row that it replaces later tells of the purchase', async () => {
@@ -121,13 +126,12 @@ describe('a refund that is followed by many wrong codes', () => {
     await two.validatePurchase(CODE);
     links[1].setState('cut');
     shared.broken.add('read');
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, one);
     shared.broken.clear();
     await vi.advanceTimersByTimeAsync(10_000);
     await guess(one);
     await flushAndReconnect(links[1]);
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('counts where only a process that hears of it knew of the purchase', async () => {
@@ -137,11 +141,10 @@ describe('a refund that is followed by many wrong codes', () => {
     for (const each of [two, three]) await each.validatePurchase(CODE);
     links[2].setState('cut');
     shared.rows.clear();
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, one);
     await guess(one);
     await flushAndReconnect(links[2]);
-    await expectUnavailable(two, three);
+    await expectUnavailable(service, two, three);
   });
 
   it('holds where the wrong codes are sent to two processes at once', async () => {
@@ -149,13 +152,11 @@ describe('a refund that is followed by many wrong codes', () => {
     const [one, two] = processes;
     await one.validatePurchase(CODE);
     const dump = [...shared.rows];
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await refund(service, one);
     await Promise.all([guess(two), guess(one)]);
     shared.rows.clear();
     for (const [name, row] of dump) shared.rows.set(name, row);
-    service.says = 'outage';
-    await expectUnavailable(one);
+    await expectUnavailable(service, one);
   });
 
   it('counts for an item of the list', async () => {
@@ -189,8 +190,7 @@ describe('wrong codes that cannot be sent', () => {
     // A refund waits before them.
     expect(await one.validatePurchase(OTHER, { fresh: true })).toBeNull();
     await guess(one);
-    service.now += 6 * MINUTE;
-    service.says = 'outage';
+    service.later(6 * MINUTE, 'outage');
     for (const each of [one, two])
       expect(await passing(each.validatePurchase(CODE))).not.toBeNull();
     shared.broken.clear();

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import { alone, MINUTE, OTHER } from './support.js';
 
@@ -72,11 +72,9 @@ describe('concurrent identical lookups', () => {
   it('end on the wire with close(), and reject at once; so does a refresh in the background', async () => {
     const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
-    service.now += 6 * MINUTE;
-    service.says = 'silence';
+    service.later(6 * MINUTE, 'silence');
     await keyApi.validatePurchase(CODE);
-    const asked = rejection(keyApi.validatePurchase(OTHER));
-    await settle();
+    const [asked] = await begun(rejection(keyApi.validatePurchase(OTHER)));
     await keyApi.close();
     expect((await asked).message).toContain('this client was closed');
     const aborted = service.dispatcher.requests.map(({ isAborted }) => isAborted);
@@ -136,8 +134,7 @@ describe('a refresh in the background', () => {
     expect(await refreshes()).toBe(16);
     await service.release();
     // The breaker has opened; a minute later it lets a request try.
-    service.now += MINUTE;
-    service.says = 'positive';
+    service.later(MINUTE, 'positive');
     await keyApi.getItem(1);
     service.hold();
     expect(await refreshes()).toBe(16);
@@ -151,8 +148,7 @@ describe('a refresh in the background', () => {
     const unhandled = unhandledRejections();
     const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
-    service.says = 'outage';
-    service.now += 6 * MINUTE;
+    service.later(6 * MINUTE, 'outage');
     await keyApi.validatePurchase(CODE);
     await settle();
     expect(service.asked()).toBe(2);
@@ -196,11 +192,9 @@ describe('answers count in the order of their requests', () => {
     const { service, keyApi } = alone(cache);
     await keyApi.getAccount();
     service.hold();
-    const old = keyApi.validatePurchase(CODE);
-    await settle();
+    const [old] = await begun(keyApi.validatePurchase(CODE));
     service.says = 'negative';
-    const newer = keyApi.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [newer] = await begun(keyApi.validatePurchase(CODE, { fresh: true }));
     await service.release(1);
     expect(await newer).toBeNull();
     await service.release(0);
@@ -212,11 +206,9 @@ describe('answers count in the order of their requests', () => {
   it('a failure undoes nothing', async () => {
     const { service, keyApi } = alone();
     service.hold();
-    const old = keyApi.validatePurchase(CODE);
-    await settle();
+    const [old] = await begun(keyApi.validatePurchase(CODE));
     service.says = 'outage';
-    const newer = rejection(keyApi.validatePurchase(CODE, { fresh: true }));
-    await settle();
+    const [newer] = await begun(rejection(keyApi.validatePurchase(CODE, { fresh: true })));
     await service.release(1);
     await newer;
     await service.release(0);
@@ -302,11 +294,9 @@ describe('invalidate', () => {
   it('is outlived by the answer to a later request', async () => {
     const { service, keyApi } = alone();
     service.hold();
-    const before = keyApi.validatePurchase(CODE);
-    await settle();
+    const [before] = await begun(keyApi.validatePurchase(CODE));
     await keyApi.invalidate(CODE);
-    const after = keyApi.validatePurchase(CODE);
-    await settle();
+    const [after] = await begun(keyApi.validatePurchase(CODE));
     await service.release(1);
     const found = await after;
     await service.release(0);
@@ -340,12 +330,12 @@ describe('marketgate:lookup', () => {
   it('reports an error that is not of this package without a code', async () => {
     const { service, keyApi } = alone();
     await keyApi.validatePurchase(CODE);
-    service.now += 6 * MINUTE;
-    service.says = 'silence';
+    service.later(6 * MINUTE, 'silence');
     const lookups = hear('lookup');
     const leaving = new AbortController();
-    const left = keyApi.validatePurchase(OTHER, { signal: leaving.signal }).catch(() => {});
-    await settle();
+    const [left] = await begun(
+      keyApi.validatePurchase(OTHER, { signal: leaving.signal }).catch(() => {}),
+    );
     leaving.abort(new TypeError('left'));
     await left;
     await settle();

@@ -65,8 +65,7 @@ describe('an item of a cached list', () => {
     await first();
     service.now += later;
     await second();
-    service.now += wait;
-    service.says = 'negative';
+    service.later(wait, 'negative');
     expect((await keyApi.getItem(1042))?.id).toBe(isServed ? 1042 : undefined);
   });
 });
@@ -74,8 +73,7 @@ describe('an item of a cached list', () => {
 describe('an item of a cached list in an outage', () => {
   it('is served until staleIfError, and reported so', async () => {
     const { service, keyApi, list } = await listed();
-    service.says = 'outage';
-    service.now += 24 * HOUR - 1;
+    service.later(24 * HOUR - 1, 'outage');
     const lookups = hear('lookup');
     expect(await keyApi.getItem(1043)).toBe(list[1]);
     expect(lookups).toEqual([
@@ -91,8 +89,7 @@ describe('an item of a cached list in an outage', () => {
 
   it('is none once the service said that it is gone, however many were asked for since', async () => {
     const { service, keyApi } = await listed({ maxInvalid: 2 });
-    service.now += 3 * HOUR;
-    service.says = 'negative';
+    service.later(3 * HOUR, 'negative');
     expect(await keyApi.getItem(1043)).toBeNull();
     for (const id of [90, 91, 92]) expect(await keyApi.getItem(id)).toBeNull();
     service.says = 'outage';
@@ -102,22 +99,18 @@ describe('an item of a cached list in an outage', () => {
 
   it('is one again with a list that is younger than the negative answer', async () => {
     const { service, keyApi } = await listed();
-    service.now += 3 * HOUR;
-    service.says = 'negative';
+    service.later(3 * HOUR, 'negative');
     await keyApi.getItem(1043);
-    service.says = 'positive';
-    service.now += 1;
+    service.later(1, 'positive');
     await keyApi.listItems({ fresh: true });
     expect((await keyApi.getItem(1043))?.id).toBe(1043);
-    service.now += 3 * HOUR;
-    service.says = 'outage';
+    service.later(3 * HOUR, 'outage');
     expect((await keyApi.getItem(1043))?.id).toBe(1043);
   });
 
   it('is none for a caller that leaves with an outage for its reason', async () => {
     const { service, keyApi } = await listed();
-    service.now += 3 * HOUR;
-    service.says = 'outage';
+    service.later(3 * HOUR, 'outage');
     const reason = await rejection(keyApi.getAccount());
     service.says = 'silence';
     const leaving = new AbortController();

@@ -1,7 +1,7 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { ITEM, settle } from '../../support/key-api-service.js';
+import { begun, ITEM, settle } from '../../support/key-api-service.js';
 import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, KEY, purchase, success } from '../../support/wire.js';
@@ -14,6 +14,7 @@ import {
   OTHER,
   OTHER_KEY,
   pairOf,
+  refund,
 } from './support.js';
 
 // What a process does with answers about which it cannot ask, or was not told.
@@ -36,8 +37,7 @@ describe('while the shared cache is down', () => {
     const one = join();
     await one.validatePurchase(CODE);
     for (const method of ['read', 'write', 'publish', 'lock'] as const) shared.broken.add(method);
-    service.now += 6 * MINUTE;
-    service.says = 'negative';
+    service.later(6 * MINUTE, 'negative');
     expect(await one.validatePurchase(CODE)).not.toBeNull();
     await settle();
     expect(await one.validatePurchase(CODE)).toBeNull();
@@ -49,8 +49,7 @@ describe('while the shared cache is down', () => {
     service.says = 'negative';
     const wrong = Array.from({ length: 1100 }, (_, n) => `wrong-code-${n}`);
     await Promise.all(wrong.map((code) => one.validatePurchase(code)));
-    service.says = 'outage';
-    service.now += 6 * MINUTE;
+    service.later(6 * MINUTE, 'outage');
     for (const each of [one, two]) expect(await each.validatePurchase(CODE)).not.toBeNull();
   });
 
@@ -127,11 +126,9 @@ it('a process that starts with a late subscription has missed nothing, and sends
 it('an item that another process refuses while the list is on its way is not served from it', async () => {
   const { service, shared, one, two } = await pairOf(fleet(), (each) => each.getAccount());
   service.hold();
-  const listed = one.listItems();
-  await settle();
+  const [listed] = await begun(one.listItems());
   service.says = 'negative';
-  const refused = two.getItem(1043, { fresh: true });
-  await settle();
+  const [refused] = await begun(two.getItem(1043, { fresh: true }));
   for (const n of [1, 2]) await service.release(n);
   expect(await refused).toBeNull();
   await service.release();
@@ -147,8 +144,7 @@ it('an item is compared with the shared cache again when that could not be asked
   await one.getAccount();
   const two = await joinDeaf(shared, join);
   await two.listItems();
-  service.now += 1;
-  service.says = 'negative';
+  service.later(1, 'negative');
   expect(await one.getItem(1043, { fresh: true })).toBeNull();
   shared.broken.add('read');
   expect(await two.getItem(1043)).not.toBeNull();
@@ -163,14 +159,12 @@ it('a refund sealed with the earlier secret reaches a process that started with 
   const one = join({}, { apiKey: () => key });
   const two = join({}, { apiKey: OTHER_KEY });
   for (const each of [one, two]) await each.validatePurchase(CODE);
-  service.says = 'negative';
-  expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+  await refund(service, one);
   key = OTHER_KEY;
   await one.validatePurchase(OTHER);
   await vi.advanceTimersByTimeAsync(2000);
   await settle();
-  service.says = 'outage';
-  await expectUnavailable(two);
+  await expectUnavailable(service, two);
 });
 
 it('an invalidation that is sent when all answers before it have expired is not passed on', async () => {
@@ -211,11 +205,9 @@ it('a late answer that cannot be shared gives way to a later refund all the same
   service.override = () =>
     service.says === 'positive' ? json(success({ data: { purchase: unreadable } })) : undefined;
   service.hold();
-  const late = two.validatePurchase(CODE);
-  await settle();
+  const [late] = await begun(two.validatePurchase(CODE));
   service.says = 'negative';
-  const refused = one.validatePurchase(CODE, { fresh: true });
-  await settle();
+  const [refused] = await begun(one.validatePurchase(CODE, { fresh: true }));
   for (const n of [1, 2]) await service.release(n);
   expect(await refused).toBeNull();
   await service.release();

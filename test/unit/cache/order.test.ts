@@ -1,10 +1,10 @@
-import type { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
-import { type KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import {
   alone,
+  expectRefused,
   expectUnavailable,
   fleet,
   HOUR,
@@ -12,15 +12,10 @@ import {
   OTHER,
   pairOf,
   plainFleet,
+  refund,
 } from './support.js';
 
 // "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2).
-
-/** The service withdraws the purchase, and one process hears of it. */
-async function refund(service: KeyApiService, by: KeyApi): Promise<void> {
-  service.says = 'negative';
-  expect(await by.validatePurchase(CODE, { fresh: true })).toBeNull();
-}
 
 describe('a negative answer that the shared cache does not take', () => {
   it.each<[string, ('write' | 'publish' | 'read')[]]>([
@@ -33,23 +28,21 @@ describe('a negative answer that the shared cache does not take', () => {
     for (const method of broken) shared.broken.add(method);
     await refund(service, one);
     // The negative answer has expired here; the service cannot be asked; the row is still there.
-    service.now += HOUR;
-    service.says = 'outage';
+    service.later(HOUR, 'outage');
     shared.broken.delete('read');
-    await expectUnavailable(one);
+    await expectUnavailable(service, one);
     // And it is told later, to a process that starts then as well.
     shared.broken.clear();
     shared.reconnect();
     await settle();
-    await expectUnavailable(join());
+    await expectUnavailable(service, join());
   });
 
   it('reaches a process that is in touch by its message alone', async () => {
     const { service, shared, one, two } = await pairOf(fleet());
     shared.broken.add('write');
     await refund(service, one);
-    service.says = 'outage';
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it('is told by a timer, without a reconnect', async () => {
@@ -71,19 +64,17 @@ describe('a negative answer that the shared cache does not take', () => {
     for (const each of [one, two]) await each.validatePurchase(CODE);
     await settle();
     await refund(given.service, one);
-    given.service.says = 'outage';
-    await expectUnavailable(one, two, given.join({ invalidTtl: 0 }));
+    await expectUnavailable(given.service, one, two, given.join({ invalidTtl: 0 }));
   });
 
   it('is not forgotten when messages were missed meanwhile', async () => {
     const { service, shared, one } = await pairOf(fleet());
     shared.broken.add('write').add('publish');
     await refund(service, one);
-    service.now += MINUTE;
-    service.says = 'outage';
+    service.later(MINUTE, 'outage');
     shared.reconnect();
     await settle();
-    await expectUnavailable(one);
+    await expectUnavailable(service, one);
   });
 });
 
@@ -97,11 +88,9 @@ describe('a late positive answer', () => {
     // Both ask at once: the lock is not there.
     vi.spyOn(shared, 'lock').mockImplementation(async () => async () => {});
     service.hold();
-    const late = slow.validatePurchase(CODE);
-    await settle();
+    const [late] = await begun(slow.validatePurchase(CODE));
     service.says = 'negative';
-    const heard = quick.validatePurchase(CODE);
-    await settle();
+    const [heard] = await begun(quick.validatePurchase(CODE));
     if (!hears) shared.broken.add('publish');
     await service.release(1);
     await service.release(0);
@@ -117,8 +106,7 @@ describe('a late positive answer', () => {
     await refund(service, one);
     service.says = 'positive';
     expect(await two.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
-    service.says = 'outage';
-    service.now += 31_000;
+    service.later(31_000, 'outage');
     for (const each of [one, join()]) expect(await each.validatePurchase(CODE)).toEqual(purchase);
   });
 });
@@ -135,9 +123,8 @@ describe('clocks that are five minutes apart', () => {
     for (const each of [two, one]) await each.validatePurchase(CODE);
     await settle();
     await refund(service, one);
-    service.says = 'outage';
     service.now += MINUTE;
-    await expectUnavailable(one, two, given.join());
+    await expectUnavailable(service, one, two, given.join());
   });
 
   it('change nothing for invalidate', async () => {
@@ -148,10 +135,8 @@ describe('clocks that are five minutes apart', () => {
     await two.validatePurchase(CODE);
     for (const code of [CODE, undefined]) {
       await one.invalidate(code);
-      service.says = 'negative';
-      expect(await two.validatePurchase(CODE)).toBeNull();
-      service.says = 'positive';
-      service.now += 31_000;
+      await expectRefused(service, two);
+      service.later(31_000, 'positive');
       await two.validatePurchase(CODE);
     }
   });
@@ -192,8 +177,7 @@ describe('messages that were missed', () => {
     await settle();
     expect(await two.validatePurchase(CODE)).toEqual(purchase);
     shared.broken.clear();
-    service.says = 'negative';
-    expect(await two.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, two);
   });
 });
 
@@ -211,8 +195,7 @@ describe('invalidate', () => {
       shared.broken.add(method);
       expect((await rejection(one.invalidate(code))).code).toBe('store_unavailable');
       expect(one.peekPurchase(CODE)).toBeUndefined();
-      service.says = 'negative';
-      expect(await one.validatePurchase(CODE)).toBeNull();
+      await expectRefused(service, one);
       shared.broken.clear();
       shared.reconnect();
       await settle();
@@ -228,9 +211,7 @@ describe('invalidate', () => {
     shared.rows.clear();
     for (const [name, row] of rows) shared.rows.set(name, row);
     shared.reconnect();
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE)).toBeNull();
-    expect(await join().validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, one, join());
   });
 
   it('of more codes than can be remembered becomes one of everything', async () => {
@@ -241,8 +222,7 @@ describe('invalidate', () => {
     shared.broken.clear();
     shared.reconnect();
     await settle();
-    service.says = 'negative';
-    expect(await join().validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, join());
   });
 });
 
@@ -253,8 +233,7 @@ describe('a shared cache that keeps no order', () => {
     await refund(service, one);
     for (const [name, value] of rows) shared.values.set(name, value);
     service.now += HOUR;
-    service.says = 'outage';
-    await expectUnavailable(one);
+    await expectUnavailable(service, one);
   });
 
   it('makes no older answer young when the clock steps back', async () => {
@@ -262,17 +241,14 @@ describe('a shared cache that keeps no order', () => {
     service.now += 3 * HOUR;
     await one.validatePurchase(OTHER);
     service.now -= 3 * HOUR;
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, one);
   });
 
   it('shares answers and invalidations all the same', async () => {
     const { service, one, two, join } = await pairOf(plainFleet());
     expect(service.asked()).toBe(1);
     await one.invalidate(CODE);
-    service.says = 'negative';
-    expect(await two.validatePurchase(CODE)).toBeNull();
-    expect(await join().validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, two, join());
     expect(service.asked()).toBe(2);
   });
 });

@@ -2,11 +2,12 @@ import type { KeyApi, SharedCache } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
-import { ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, refusal } from '../../support/wire.js';
 import {
+  expectRefused,
   expectUnavailable,
   fleet,
   HOUR,
@@ -14,6 +15,7 @@ import {
   MINUTE,
   moveTimeByHand,
   pairOf,
+  refund,
 } from './support.js';
 
 // What the contract promises of processes that share a cache (section 2), seen from outside.
@@ -105,12 +107,10 @@ describe('positive answers that arrive in another order than they were requested
     const { service, one, two, join } = given;
     service.hold();
     service.item = { ...item, version: 'first' };
-    const late = one.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [late] = await begun(one.validatePurchase(CODE, { fresh: true }));
     service.now += 1;
     service.item = { ...item, version: 'second' };
-    const quick = two.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [quick] = await begun(two.validatePurchase(CODE, { fresh: true }));
     await service.release(1);
     await service.release();
     for (const found of [late, quick]) expect((await found)?.purchase_code).toBe(CODE);
@@ -125,8 +125,7 @@ describe('positive answers that arrive in another order than they were requested
     const one = join();
     await one.validatePurchase(CODE);
     service.hold();
-    const found = one.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [found] = await begun(one.validatePurchase(CODE, { fresh: true }));
     for (const [name, row] of shared.rows) {
       shared.rows.set(name, { ...row, value: 'forged', order: Number.MAX_SAFE_INTEGER });
     }
@@ -137,11 +136,9 @@ describe('positive answers that arrive in another order than they were requested
   it('are not served when the later answer is negative', async () => {
     const { service, shared, one, two } = await pairOf(fleet());
     service.hold();
-    const late = one.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [late] = await begun(one.validatePurchase(CODE, { fresh: true }));
     service.says = 'negative';
-    const heard = two.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [heard] = await begun(two.validatePurchase(CODE, { fresh: true }));
     shared.broken.add('publish');
     await service.release(1);
     await service.release(2);
@@ -205,12 +202,10 @@ describe('a negative answer about one item of a list', () => {
     const given = await pairOf(fleet(), (each) => each.getAccount());
     const { service, one, two } = given;
     service.hold();
-    const list = two.listItems();
-    await settle();
+    const [list] = await begun(two.listItems());
     service.now += 1;
     takeOff(given);
-    const heard = one.getItem(1042, { fresh: true });
-    await settle();
+    const [heard] = await begun(one.getItem(1042, { fresh: true }));
     await service.release(1);
     expect(await heard).toBeNull();
     await service.release();
@@ -259,12 +254,11 @@ describe('a shared cache that is full, and still deletes', () => {
     await hear(one, service);
     await settle();
     service.now += MINUTE;
-    service.says = 'outage';
-    await expectUnavailable(one, two, join());
+    await expectUnavailable(service, one, two, join());
     // The process that heard it has ended before there was room again.
     await one.close();
     shared.broken.clear();
-    await expectUnavailable(join());
+    await expectUnavailable(service, join());
   });
 });
 
@@ -286,12 +280,10 @@ describe('a negative answer whose order is not after that of the positive one', 
     ['an hour ahead', HOUR],
   ])('counts after a failover to a clock %s', async (_name, step) => {
     const { service, one, two } = await failover(step);
-    service.says = 'negative';
-    expect(await one.validatePurchase(CODE, { fresh: true })).toBeNull();
+    await refund(service, one);
     await settle();
     service.now += MINUTE;
-    service.says = 'outage';
-    await expectUnavailable(one, two);
+    await expectUnavailable(service, one, two);
   });
 
   it.each<[string, boolean]>([
@@ -310,7 +302,7 @@ describe('a negative answer whose order is not after that of the positive one', 
     const found = await two.validatePurchase(CODE).catch((error) => error.code);
     expect([null, 'service_unavailable']).toContain(found);
     service.now += MINUTE;
-    await expectUnavailable(two);
+    await expectUnavailable(service, two);
   });
 
   it.each([
@@ -325,18 +317,15 @@ describe('a negative answer whose order is not after that of the positive one', 
       now: (service.now + HOUR) * 1000,
     }));
     service.hold();
-    const positive = one.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [positive] = await begun(one.validatePurchase(CODE, { fresh: true }));
     service.says = 'negative';
-    const negative = two.validatePurchase(CODE, { fresh: true });
-    await settle();
+    const [negative] = await begun(two.validatePurchase(CODE, { fresh: true }));
     for (const n of order) await service.release(n);
     await service.release();
     await Promise.all([positive, negative]);
     await settle();
     service.now += MINUTE;
-    service.says = 'outage';
-    await expectUnavailable(one, two, join());
+    await expectUnavailable(service, one, two, join());
   });
 });
 
@@ -443,14 +432,12 @@ describe('a process that receives no messages', () => {
     await one.validatePurchase(CODE, { fresh: true });
     expect(await deaf.validatePurchase(CODE)).toBeNull();
     expect(service.asked()).toBe(2);
-    service.says = 'positive';
-    service.now += MINUTE;
+    service.later(MINUTE, 'positive');
     await one.validatePurchase(CODE);
     expect((await deaf.validatePurchase(CODE))?.purchase_code).toBe(CODE);
     expect(service.asked()).toBe(3);
     await one.invalidate(CODE);
-    service.says = 'negative';
-    expect(await deaf.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, deaf);
   });
 
   it('serves its own answers while the shared cache cannot be asked at all', async () => {
@@ -516,8 +503,7 @@ it.each([
   await reader.getAccount();
   await other.validatePurchase(CODE);
   isHeld = true;
-  const lookup = reader.validatePurchase(CODE);
-  await settle();
+  const [lookup] = await begun(reader.validatePurchase(CODE));
   isHeld = false;
   service.says = 'negative';
   await (n === 0 ? reader : other).invalidate();
@@ -547,13 +533,11 @@ it('a later negative answer counts also where an earlier one of this process can
   const one = service.client({ cache: { shared: link } });
   const other = service.client({ cache: { shared } });
   await one.getAccount();
-  service.says = 'negative';
-  expect(await one.validatePurchase(CODE)).toBeNull();
+  await expectRefused(service, one);
   isCut = true;
   service.says = 'positive';
   expect(await one.validatePurchase(CODE, { fresh: true })).not.toBeNull();
-  service.says = 'negative';
-  expect(await other.validatePurchase(CODE, { fresh: true })).toBeNull();
+  await refund(service, other);
   // Back, but Redis has become read-only: the earlier negative answer cannot be sent again.
   isCut = false;
   isReadOnly = true;
@@ -570,7 +554,6 @@ it('an invalidation is known to its own process when the clock of the shared cac
   shared.broken.add('write');
   await one.validatePurchase(CODE);
   shared.broken.clear();
-  service.says = 'negative';
-  expect(await two.validatePurchase(CODE, { fresh: true })).toBeNull();
+  await refund(service, two);
   expect(await one.validatePurchase(CODE)).toBeNull();
 });

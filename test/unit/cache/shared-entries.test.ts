@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
@@ -209,8 +209,7 @@ describe('the life of an entry', () => {
     write.mockClear();
     service.hold();
     service.says = says;
-    const asked = keyApi.validatePurchase(CODE);
-    await settle();
+    const [asked] = await begun(keyApi.validatePurchase(CODE));
     service.now += took;
     await service.release();
     await asked;

@@ -2,9 +2,19 @@ import type { CacheOptions, KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { ACCOUNT, type KeyApiService, settle } from '../../support/key-api-service.js';
+import { ACCOUNT, begun, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
-import { fleet, HOUR, KINDS, MINUTE, OTHER, OTHER_KEY, pairOf, SECOND } from './support.js';
+import {
+  expectRefused,
+  fleet,
+  HOUR,
+  KINDS,
+  MINUTE,
+  OTHER,
+  OTHER_KEY,
+  pairOf,
+  SECOND,
+} from './support.js';
 
 type Says = KeyApiService['says'];
 
@@ -199,8 +209,7 @@ describe('a negative answer in one process', () => {
       const [one, two] = [join(), join()];
       for (const each of [one, two]) for (const [, askAll] of KINDS) await askAll(each);
       await settle();
-      service.now += 1;
-      service.says = 'negative';
+      service.later(1, 'negative');
       await ask(one, { fresh: true });
       await settle();
       const before = service.asked('all');
@@ -226,8 +235,7 @@ describe('a negative answer in one process', () => {
     await one.validatePurchase(CODE);
     await settle();
     if (!isFresh) await two.validatePurchase(CODE);
-    service.says = 'negative';
-    service.now += 6 * MINUTE;
+    service.later(6 * MINUTE, 'negative');
     await two.validatePurchase(CODE, { fresh: isFresh });
     await settle();
     expect(cachedBy([one])).toEqual([undefined]);
@@ -274,8 +282,7 @@ describe('invalidate in one process', () => {
   ])('makes in-flight lookups ask again: by %s', async (_name, by, code) => {
     const { service, one, two, join } = await pairOf(fleet(), (each) => each.getItem(1));
     service.hold();
-    const call = one.validatePurchase(CODE);
-    await settle();
+    const [call] = await begun(one.validatePurchase(CODE));
     await [one, two][by]?.invalidate(code);
     service.says = 'negative';
     await service.release();
@@ -310,8 +317,7 @@ describe('invalidate in one process', () => {
     const { service, one, two } = await pairOf(fleet());
     await one.invalidate(CODE.toUpperCase());
     expect(cachedBy([one, two])).toEqual([undefined, undefined]);
-    service.says = 'negative';
-    expect(await two.validatePurchase(CODE)).toBeNull();
+    await expectRefused(service, two);
   });
 
   it('works across a rotated api_key, in a process that has only served hits since', async () => {

@@ -68,8 +68,24 @@ export async function pairOf<F extends ReturnType<typeof plainFleet>>(
   return { ...given, one, two };
 }
 
-/** None of the processes has an answer for the code, while the service cannot be asked. */
-export async function expectUnavailable(...processes: KeyApi[]): Promise<void> {
+/** The service withdraws the purchase, and one process hears of it. */
+export async function refund(service: KeyApiService, by: KeyApi): Promise<void> {
+  service.says = 'negative';
+  expect(await by.validatePurchase(CODE, { fresh: true })).toBeNull();
+}
+
+/** The service withdraws the purchase, and the processes ask it again, or know by now. */
+export async function expectRefused(service: KeyApiService, ...processes: KeyApi[]): Promise<void> {
+  service.says = 'negative';
+  for (const each of processes) expect(await each.validatePurchase(CODE)).toBeNull();
+}
+
+/** The service cannot be asked, and none of the processes has an answer for the code. */
+export async function expectUnavailable(
+  service: KeyApiService,
+  ...processes: KeyApi[]
+): Promise<void> {
+  service.says = 'outage';
   for (const each of processes) {
     expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
   }

@@ -3,7 +3,7 @@ import { Deadline } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, type Reply, text } from '../../support/service-in-memory.js';
 import { account, item, success } from '../../support/wire.js';
@@ -190,8 +190,7 @@ describe('an item of a cached list, in a fleet', () => {
       await confirmed.promise;
       return row;
     });
-    const early = two?.getItem(7);
-    await settle();
+    const [early] = await begun(two?.getItem(7));
     service.says = 'negative';
     vi.spyOn(shared, 'publish').mockResolvedValueOnce();
     expect(await one?.getItem(7, { fresh: true })).toBeNull();
@@ -200,8 +199,7 @@ describe('an item of a cached list, in a fleet', () => {
     confirmed.resolve();
     await early;
     // The negative answer itself is not served any more.
-    service.now += 31_000;
-    service.says = 'outage';
+    service.later(31_000, 'outage');
     expect(await two?.getItem(1042)).toEqual(item);
     expect((await rejection(two?.getItem(7) as Promise<unknown>)).code).toBe('service_unavailable');
   });

@@ -4,7 +4,13 @@ import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { checkCacheOptions } from '../../../src/cache/options.js';
 import { everythingOf, rejection } from '../../support/errors.js';
-import { ACCOUNT, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
+import {
+  ACCOUNT,
+  begun,
+  KeyApiService,
+  settle,
+  VALIDATION,
+} from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, KEY, purchase } from '../../support/wire.js';
 
@@ -263,8 +269,7 @@ describe('a call', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const service = new KeyApiService();
     const keyApi = service.client({ cache: false, ...prepare(service) });
-    const call = rejection(keyApi.validatePurchase(CODE));
-    await settle();
+    const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
     const asked = service.asked('all');
     await keyApi.close();
     expect(await call).toMatchObject({

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
-import { ACCOUNT, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ACCOUNT, begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
 import { CODE, KEY, success } from '../../support/wire.js';
 
@@ -111,8 +111,7 @@ describe('the check of the key', () => {
     const self = shop(...known);
     const end = known.length > 0 ? 'negative' : 'api_key_rejected';
     self.service.hold();
-    const first = self.lookup();
-    await settle();
+    const [first] = await begun(self.lookup());
     await self.service.release(0);
     self.service.now += SECOND;
     await self.service.release();
@@ -150,8 +149,7 @@ describe('the check of the key', () => {
   it('that the service rejected counts no longer than a minute, also when the clock goes back while it is in flight', async () => {
     const { service, lookup, checks } = shop();
     service.hold();
-    const first = lookup();
-    await settle();
+    const [first] = await begun(lookup());
     await service.release(0);
     service.now -= 60 * MINUTE;
     await service.release();
@@ -179,8 +177,7 @@ describe('the check of the key', () => {
     const keyApi = service.client();
     await keyApi.validatePurchase(CODE);
     await keyApi.getAccount();
-    service.now += 10 * SECOND;
-    service.says = 'negative';
+    service.later(10 * SECOND, 'negative');
     if (end === 'rejection') service.keys = new Set();
     else service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
     await rejection(keyApi.validatePurchase(CODE, { fresh: true }));
@@ -198,12 +195,10 @@ describe('the check of the key', () => {
     const keyApi = service.client();
     await keyApi.validatePurchase(CODE);
     await keyApi.getAccount();
-    service.now += 10 * SECOND;
-    service.says = 'negative';
+    service.later(10 * SECOND, 'negative');
     const held = deferred<WireAnswer>();
     service.override = ({ path }) => (path === ACCOUNT ? held.promise : undefined);
-    const repeated = rejection(keyApi.validatePurchase(CODE, { fresh: true }));
-    await settle();
+    const [repeated] = await begun(rejection(keyApi.validatePurchase(CODE, { fresh: true })));
     expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
     held.resolve(page(503));
     expect((await repeated).code).toBe('service_unavailable');
@@ -212,14 +207,12 @@ describe('the check of the key', () => {
   it('in flight is joined however long it takes', async () => {
     const { service, lookup, checks } = shop(KEY);
     service.hold();
-    const first = lookup('wrong-code-1');
-    await settle();
+    const [first] = await begun(lookup('wrong-code-1'));
     await service.release(0);
     service.hold();
     await settle();
     service.now += 20 * MINUTE;
-    const second = lookup('wrong-code-2');
-    await settle();
+    const [second] = await begun(lookup('wrong-code-2'));
     await service.release();
     expect([await first, await second]).toEqual(['negative', 'negative']);
     expect(checks()).toBe(1);
