@@ -3,8 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, begun, KeyApiService, settle } from '../../support/key-api-service.js';
-import { json, text } from '../../support/service-in-memory.js';
-import { account, CODE, item, KEY, purchase } from '../../support/wire.js';
+import { CODE, item, KEY, purchase } from '../../support/wire.js';
 import { alone, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
 
 const TTL = 5 * MINUTE;
@@ -275,18 +274,6 @@ describe('a negative answer', () => {
     const cached = [...'abcxyz'].filter((code) => keyApi.peekPurchase(code) !== undefined);
     expect(cached).toEqual(['b', 'c', 'z']);
   });
-
-  it('for account/details is api_key_rejected, which erases the account', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.getAccount();
-    service.later(2 * HOUR, 'outage');
-    expect(await keyApi.getAccount()).toEqual(account);
-    service.says = 'positive';
-    service.keys = new Set();
-    expect((await rejection(keyApi.getAccount())).code).toBe('api_key_rejected');
-    service.says = 'outage';
-    expect((await rejection(keyApi.getAccount())).code).toBe('service_unavailable');
-  });
 });
 
 describe('the last positive answer', () => {
@@ -349,26 +336,5 @@ describe('the last positive answer', () => {
     service.now += 2 * HOUR;
     await expect(keyApi.validatePurchase(' ')).rejects.toThrow(TypeError);
     expect((await rejection(keyApi.getItem('x'))).code).toBe('item_id_invalid');
-  });
-});
-
-describe('what is cached', () => {
-  it('has no name __proto__, cached or not', async () => {
-    const service = new KeyApiService();
-    const body = JSON.stringify({ item }).replace('"id"', '"__proto__":{"admin":true},"id"');
-    service.override = () => text(body);
-    for (const cache of [false, {}] as const) {
-      const found = await service.client({ cache }).getItem(1042);
-      expect(Object.hasOwn(found ?? {}, '__proto__')).toBe(false);
-      expect(Object.assign({}, found)).not.toHaveProperty('admin');
-    }
-  });
-
-  it('keeps the code as the service writes it', async () => {
-    const service = new KeyApiService();
-    service.override = () => json({ item: { ...purchase, purchase_code: 'ABCDEFGH' } });
-    const keyApi = service.client();
-    expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');
-    expect((await keyApi.validatePurchase('abcdefgh'))?.purchase_code).toBe('ABCDEFGH');
   });
 });

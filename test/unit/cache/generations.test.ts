@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
-import { begun, settle } from '../../support/key-api-service.js';
+import { settle } from '../../support/key-api-service.js';
 import { CODE, KEY } from '../../support/wire.js';
 import {
   expectRefused,
@@ -183,16 +183,6 @@ describe('an invalidation of everything', () => {
     await expectUnavailable(service, two);
   });
 
-  it.each(['write', 'publish'] as const)('that %s refuses is sent later', async (method) => {
-    const { service, shared, one, two, join } = await pairOf(fleet());
-    shared.broken.add(method);
-    expect((await rejection(one.invalidate())).code).toBe('store_unavailable');
-    shared.broken.clear();
-    await vi.advanceTimersByTimeAsync(1000);
-    await settle();
-    await expectRefused(service, two, join());
-  });
-
   it('of two processes at once, one of which cannot write, holds after a rotation', async () => {
     const { service, shared, join } = fleet();
     let key = KEY;
@@ -214,19 +204,6 @@ describe('an invalidation of everything', () => {
       expect(await each.validatePurchase(CODE)).toBeNull();
       expect(await each.validatePurchase(OTHER)).toBeNull();
     }
-  });
-
-  it('holds against an answer that was requested before and arrives later', async () => {
-    const given = await pairOf(fleet(), (each) => each.getAccount());
-    const { service, shared, one, two, join } = given;
-    service.hold();
-    const [late] = await begun(two.validatePurchase(CODE));
-    await one.invalidate();
-    service.says = 'negative';
-    await service.release();
-    await late;
-    expect(shared.rows.size).toBeGreaterThan(0);
-    expect(await join().validatePurchase(CODE)).toBeNull();
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { begun, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
@@ -9,6 +9,7 @@ import {
   fleet,
   HOUR,
   MINUTE,
+  moveTimeByHand,
   OTHER,
   pairOf,
   plainFleet,
@@ -31,31 +32,15 @@ describe('a negative answer that the shared cache does not take', () => {
     service.later(HOUR, 'outage');
     shared.broken.delete('read');
     await expectUnavailable(service, one);
+    // Nor where messages were missed meanwhile.
+    shared.reconnect();
+    await settle();
+    await expectUnavailable(service, one);
     // And it is told later, to a process that starts then as well.
     shared.broken.clear();
     shared.reconnect();
     await settle();
     await expectUnavailable(service, join());
-  });
-
-  it('reaches a process that is in touch by its message alone', async () => {
-    const { service, shared, one, two } = await pairOf(fleet());
-    shared.broken.add('write');
-    await refund(service, one);
-    await expectUnavailable(service, two);
-  });
-
-  it('is told by a timer, without a reconnect', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { service, shared, one, join } = await pairOf(fleet());
-    shared.broken.add('write');
-    await refund(service, one);
-    shared.broken.clear();
-    await vi.advanceTimersByTimeAsync(1000);
-    await settle();
-    expect(await join().validatePurchase(CODE)).toBeNull();
-    expect(service.asked()).toBe(2);
   });
 
   it('with an invalidTtl of 0 withdraws all the same', async () => {
@@ -65,16 +50,6 @@ describe('a negative answer that the shared cache does not take', () => {
     await settle();
     await refund(given.service, one);
     await expectUnavailable(given.service, one, two, given.join({ invalidTtl: 0 }));
-  });
-
-  it('is not forgotten when messages were missed meanwhile', async () => {
-    const { service, shared, one } = await pairOf(fleet());
-    shared.broken.add('write').add('publish');
-    await refund(service, one);
-    service.later(MINUTE, 'outage');
-    shared.reconnect();
-    await settle();
-    await expectUnavailable(service, one);
   });
 });
 
@@ -143,20 +118,11 @@ describe('clocks that are five minutes apart', () => {
 });
 
 describe('messages that were missed', () => {
-  it('make entries "must be asked", not gone: in an outage they still serve', async () => {
-    const { service, shared, one } = await pairOf(fleet());
-    shared.reconnect();
-    await settle();
-    expect(one.peekPurchase(CODE)).toBeUndefined();
-    shared.rows.clear();
-    service.says = 'outage';
-    expect(await one.validatePurchase(CODE)).toEqual(purchase);
-  });
-
   it('cost no request while the shared cache still has the answer', async () => {
     const { service, shared, one } = await pairOf(fleet());
     shared.reconnect();
     await settle();
+    expect(one.peekPurchase(CODE)).toBeUndefined();
     expect(await one.validatePurchase(CODE)).toEqual(purchase);
     expect(one.peekPurchase(CODE)).toEqual(purchase);
     expect(service.asked()).toBe(1);
@@ -182,6 +148,8 @@ describe('messages that were missed', () => {
 });
 
 describe('invalidate', () => {
+  moveTimeByHand();
+
   it.each<[string, 'read' | 'write' | 'publish', string | undefined]>([
     ['read', 'read', CODE],
     ['write', 'write', CODE],
@@ -197,7 +165,7 @@ describe('invalidate', () => {
       expect(one.peekPurchase(CODE)).toBeUndefined();
       await expectRefused(service, one);
       shared.broken.clear();
-      shared.reconnect();
+      await vi.advanceTimersByTimeAsync(1000);
       await settle();
       for (const each of [two, join()]) expect(await each.validatePurchase(CODE)).toBeNull();
     },
@@ -242,14 +210,6 @@ describe('a shared cache that keeps no order', () => {
     await one.validatePurchase(OTHER);
     service.now -= 3 * HOUR;
     await expectRefused(service, one);
-  });
-
-  it('shares answers and invalidations all the same', async () => {
-    const { service, one, two, join } = await pairOf(plainFleet());
-    expect(service.asked()).toBe(1);
-    await one.invalidate(CODE);
-    await expectRefused(service, two, join());
-    expect(service.asked()).toBe(2);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { KeyApi, SharedCache } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Link } from '../../model/fleet-model.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { begun, ITEM, KeyApiService, settle } from '../../support/key-api-service.js';
@@ -514,34 +515,18 @@ it.each([
 });
 
 it('a later negative answer counts also where an earlier one of this process cannot be sent again', async () => {
-  const { service, shared } = fleet();
-  let isCut = false;
-  const through = <T>(call: () => Promise<T>): Promise<T> =>
-    isCut ? Promise.reject(new Error('cut off')) : call();
-  let isReadOnly = false;
-  const change = <T>(call: () => Promise<T>): Promise<T> =>
-    isReadOnly ? Promise.reject(new Error('read-only')) : through(call);
-  const link: SharedCache = {
-    get: (key) => through(() => shared.get(key)),
-    set: (...given) => change(() => shared.set(...given)),
-    delete: (key) => change(() => shared.delete(key)),
-    subscribe: (listener) => shared.subscribe((key) => (isCut ? undefined : listener(key))),
-    publish: (key) => through(() => shared.publish(key)),
-    write: (...given) => change(() => shared.write(...given)),
-    read: (key) => through(() => shared.read(key)),
-  };
-  const one = service.client({ cache: { shared: link } });
-  const other = service.client({ cache: { shared } });
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  const one = join({ shared: link });
+  const other = join();
   await one.getAccount();
   await expectRefused(service, one);
-  isCut = true;
+  link.setState('cut');
   service.says = 'positive';
   expect(await one.validatePurchase(CODE, { fresh: true })).not.toBeNull();
   await refund(service, other);
   // Back, but Redis has become read-only: the earlier negative answer cannot be sent again.
-  isCut = false;
-  isReadOnly = true;
-  shared.reconnect();
+  link.setState('read-only');
   await settle();
   service.says = 'outage';
   expect(await one.validatePurchase(CODE)).toBeNull();

@@ -240,13 +240,6 @@ describe('a shared cache that fails', () => {
     expect(service.asked()).toBe(1);
   });
 
-  it('does not hide that the service cannot be asked', async () => {
-    const { service, fail, join } = fleet();
-    fail('read');
-    service.says = 'outage';
-    expect((await rejection(join().validatePurchase(CODE))).code).toBe('service_unavailable');
-  });
-
   it('is left alone for half a second, then for twice as long each time, up to 5 s', async () => {
     const { service, fail, join } = fleet();
     const one = join();

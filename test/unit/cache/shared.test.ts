@@ -187,20 +187,6 @@ describe('one request for the whole fleet', () => {
   });
 });
 
-describe('fresh', () => {
-  it('asks past the shared cache, which then has the answer', async () => {
-    const { service, join } = fleet();
-    service.says = 'negative';
-    await join().validatePurchase(CODE);
-    await settle();
-    service.says = 'positive';
-    await join().validatePurchase(CODE, { fresh: true });
-    await settle();
-    expect(await join().validatePurchase(CODE)).toEqual(purchase);
-    expect(service.asked()).toBe(2);
-  });
-});
-
 describe('a negative answer in one process', () => {
   it.each(KINDS.filter(([kind]) => kind !== 'account'))(
     '%s: withdraws the positive one of the others, and nothing else',

@@ -5,8 +5,8 @@ import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { begun, ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { json, type Reply, text } from '../../support/service-in-memory.js';
-import { account, item, success } from '../../support/wire.js';
+import { json, type Reply } from '../../support/service-in-memory.js';
+import { account, item } from '../../support/wire.js';
 
 const ENDPOINT = '/api/items/all';
 const other = { ...item, id: 7 };
@@ -79,7 +79,6 @@ describe('a list of 2,000 items', () => {
   const items = Array.from({ length: COUNT }, (_, i) =>
     i === 1000 ? { ...item, id: 'broken' } : { ...item, id: i, name: `Ferforje kapı ${i}` },
   );
-  const body = JSON.stringify(success({ items }));
 
   /** Runs something of the test between two slices. */
   function betweenSlices(run: (n: number) => unknown = () => {}): { count: () => number } {
@@ -152,19 +151,6 @@ describe('a list of 2,000 items', () => {
     expect(others).toBe(3);
   });
 
-  it('is not written whole only to see that it is too long to be shared', async () => {
-    const shared = new MemorySharedCache();
-    const service = new KeyApiService();
-    service.override = ({ path }) => (path === ITEMS ? text(body) : undefined);
-    const written = vi.spyOn(JSON, 'stringify');
-    await service.client({ cache: { shared } }).listItems();
-    await settle();
-    const lengths = written.mock.results.map(({ value }) => String(value).length);
-    written.mockRestore();
-    expect(Math.max(...lengths)).toBeLessThan(body.length / 2);
-    expect(shared.values.size).toBe(0);
-  });
-
   it('takes no turn when it is short: nothing is gained by waiting', async () => {
     const service = new KeyApiService();
     const turns = betweenSlices();
@@ -180,8 +166,9 @@ describe('an item of a cached list, in a fleet', () => {
     const service = new KeyApiService();
     service.items = [item, other];
     const shared = new MemorySharedCache(() => service.now);
-    const [one, two] = [0, 1].map(() => service.client({ cache: { shared } }));
-    await two?.listItems();
+    const join = () => service.client({ cache: { shared } });
+    const [one, two] = [join(), join()];
+    await two.listItems();
     await settle();
     const confirmed = deferred();
     const read = shared.read.bind(shared);
@@ -190,17 +177,17 @@ describe('an item of a cached list, in a fleet', () => {
       await confirmed.promise;
       return row;
     });
-    const [early] = await begun(two?.getItem(7));
+    const [early] = await begun(two.getItem(7));
     service.says = 'negative';
     vi.spyOn(shared, 'publish').mockResolvedValueOnce();
-    expect(await one?.getItem(7, { fresh: true })).toBeNull();
-    await one?.close();
+    expect(await one.getItem(7, { fresh: true })).toBeNull();
+    await one.close();
     shared.reconnect();
     confirmed.resolve();
     await early;
     // The negative answer itself is not served any more.
     service.later(31_000, 'outage');
-    expect(await two?.getItem(1042)).toEqual(item);
-    expect((await rejection(two?.getItem(7) as Promise<unknown>)).code).toBe('service_unavailable');
+    expect(await two.getItem(1042)).toEqual(item);
+    expect((await rejection(two.getItem(7))).code).toBe('service_unavailable');
   });
 });
