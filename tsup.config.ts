@@ -1,5 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -80,6 +80,15 @@ export default defineConfig(({ outDir = 'dist' }) => ({
       const names = Object.keys(require(resolve(outDir, `${name}.cjs`))).sort();
       const list = `export { ${names.join(', ')} } from './${name}.cjs';\n`;
       await writeFile(join(outDir, `${name}.js`), list);
+      // `import` looks for the names in the text of the CommonJS file, which takes a third of the time of
+      // loading it all. So that file is a short one.
+      const main = `./${name}.main.cjs`;
+      await rename(join(outDir, `${name}.cjs`), join(outDir, main));
+      const lines = names.map((each) => `exports.${each} = main.${each};\n`).join('');
+      await writeFile(
+        join(outDir, `${name}.cjs`),
+        `'use strict';\nconst main = require('${main}');\n${lines}`,
+      );
       await writeFile(join(outDir, `${name}.d.ts`), `export * from './${name}.cjs';\n`);
     }
     // Data, which no code imports.
