@@ -20,10 +20,8 @@ export function redisIsMissing(): boolean {
 }
 
 /** Where no control of the process is needed: the Redis of REDIS_URL, or else one of our own. */
-export async function anyRedis(): Promise<{ url: string; stop(): Promise<void> }> {
-  const { REDIS_URL: url } = process.env;
-  return { url: url || (await sharedRedis()).url, stop: async () => {} };
-}
+export const anyRedis = async (): Promise<string> =>
+  process.env.REDIS_URL || (await sharedRedis()).url;
 
 const shared = new Map<boolean, Promise<RedisServer>>();
 
@@ -204,6 +202,23 @@ export class RedisServer {
     await this.command('EVAL', PASS, '0', `${milliseconds}`);
   }
 }
+
+type Change = (server: RedisServer) => unknown;
+
+/** What can happen to a server, and how it is undone. */
+export const TROUBLES = {
+  killed: { begin: (server) => server.kill(), end: (server) => server.restart() },
+  'cut off': { begin: (server) => server.cut(), end: (server) => server.restart() },
+  frozen: { begin: (server) => server.freeze(), end: (server) => server.thaw() },
+  full: {
+    begin: (server) => server.configSet('maxmemory', '1'),
+    end: (server) => server.configSet('maxmemory', '0'),
+  },
+  'read-only': {
+    begin: (server) => server.command('REPLICAOF', '127.0.0.1', '1'),
+    end: (server) => server.command('REPLICAOF', 'NO', 'ONE'),
+  },
+} satisfies Record<string, { readonly begin: Change; readonly end: Change }>;
 
 /** Below the ports of outgoing connections: a client that reconnects could take one of these itself. */
 async function freePort(): Promise<number> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import { Bench } from './support/bench.js';
-import { sum } from './support/outcomes.js';
+import { sum } from './support/commands.js';
 
 const LOCK_LIFE = 2000;
 
@@ -37,20 +37,6 @@ describe.skipIf(redisIsMissing())('one process apart from the others', () => {
       await bench.allShare();
     },
   );
-
-  it('that invalidates while it is away does not take the old answer when it is back', async () => {
-    const { fleet, proxies, service } = bench;
-    const code = 'invalidated-alone';
-    await fleet.ask(code);
-    expect(service.calls(code)).toBe(1);
-    proxies[0]?.cut();
-    // It says that it could not tell the others.
-    expect(await fleet.workers[0]?.do('invalidate', { code })).toBe(false);
-    proxies[0]?.mend();
-    await bench.allShare();
-    await bench.ask(0, code);
-    expect(service.calls(code)).toBe(2);
-  });
 
   // The last one, for it ends a process.
   it('that is killed while it asks for all delays them no longer than its lock lives', async () => {

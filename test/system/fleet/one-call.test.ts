@@ -35,35 +35,4 @@ describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
       expect(service.calls(code)).toBe(2);
     }
   });
-
-  it('an answer requested before an invalidation is not shared after it', async () => {
-    const { fleet, service } = bench;
-    const [one, two] = fleet.workers;
-    const code = 'asked-for-before';
-    await bench.ask(0, 'a-later-one');
-    const { answer, open } = await bench.askHeldUp(0, code);
-    await two?.do('invalidate', { code });
-    // Messages come in the order in which they are sent: when this one is heard, the other was.
-    await two?.do('invalidate', { code: 'a-later-one' });
-    await one?.do('forgotten', { code: 'a-later-one' });
-    open();
-    expect(await answer).toBe(1);
-    await bench.ask(1, code);
-    expect(service.calls(code)).toBe(2);
-  });
-
-  it('a process that finds the lock free looks once more before it asks', async () => {
-    const { fleet, service } = bench;
-    // Codes one after the other, in all processes with a little delay between them: the answer comes
-    // between another process's look and its turn at the lock.
-    service.latency = 0;
-    const codes = Array.from({ length: 200 }, (_, n) => `just-now-${n}`);
-    await Promise.all(
-      fleet.workers.map((worker, n) =>
-        worker.do('traffic', { codes: n % 2 ? codes.toReversed() : codes }),
-      ),
-    );
-    await fleet.all('traffic', { codes });
-    expect(codes.filter((code) => service.calls(code) !== 1)).toEqual([]);
-  });
 });

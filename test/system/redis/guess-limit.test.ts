@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
 import { RedisConnection } from '../../../src/stores/redis/connection.js';
 import { hear } from '../../support/hear.js';
-import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
+import { type RedisServer, redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
 import { hearWarnings } from '../../support/warnings.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
@@ -153,41 +153,42 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(0));
   });
 
-  it.each([
-    ['the connection is lost', (s: RedisServer) => s.cut(), (s: RedisServer) => s.restart()],
-    ['Redis is frozen', (s: RedisServer) => s.freeze(), (s: RedisServer) => s.thaw()],
-  ])('gives back afterwards, once, what it could not while %s', async (_what, begin, end) => {
-    hearWarnings();
-    const calls = vi.spyOn(RedisConnection.prototype, 'call').mock;
-    const refunds = (type?: string) =>
-      calls.settledResults.filter(
-        (result, i) => calls.calls[i]?.[0] === 'refund' && (type ?? result.type) === result.type,
-      ).length;
-    // Time goes on by itself, and the test can let more of it pass.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
-    onTestFinished(() => void vi.useRealTimers());
-    const limits = await clients.each(async (opened, kind) => limitOf(opened, kind, 40));
-    const made = await Promise.all(
-      limits.flatMap((each) => [1, 2, 3].map(() => each.reserve(WHO))),
-    );
-    await Promise.all(limits.map((each) => each.reserve(WHO)));
-    await clients.onServers(begin);
-    try {
-      await Promise.all(made.map((each) => each.isAllowed && each.refund()));
-    } finally {
-      await clients.onServers(end);
-    }
-    // For each kind of client, three of its client key and three of that of all clients.
-    await vi.waitFor(() => expect(refunds('fulfilled')).toBe(24), SOON);
-    const sent = refunds();
-    await vi.advanceTimersByTimeAsync(MINUTE);
-    expect(refunds()).toBe(sent);
-    await clients.onServers(async (server) => {
-      const keys = await keysOn(server);
-      expect(keys).toHaveLength(4);
-      for (const key of keys) expect(await server.command('ZCARD', key)).toBe(1);
-    });
-  });
+  it.each(['cut off', 'frozen'] as const)(
+    'gives back afterwards, once, what it could not while Redis is %s',
+    async (what) => {
+      const { begin, end } = TROUBLES[what];
+      hearWarnings();
+      const calls = vi.spyOn(RedisConnection.prototype, 'call').mock;
+      const refunds = (type?: string) =>
+        calls.settledResults.filter(
+          (result, i) => calls.calls[i]?.[0] === 'refund' && (type ?? result.type) === result.type,
+        ).length;
+      // Time goes on by itself, and the test can let more of it pass.
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+      onTestFinished(() => void vi.useRealTimers());
+      const limits = await clients.each(async (opened, kind) => limitOf(opened, kind, 40));
+      const made = await Promise.all(
+        limits.flatMap((each) => [1, 2, 3].map(() => each.reserve(WHO))),
+      );
+      await Promise.all(limits.map((each) => each.reserve(WHO)));
+      await clients.onServers(begin);
+      try {
+        await Promise.all(made.map((each) => each.isAllowed && each.refund()));
+      } finally {
+        await clients.onServers(end);
+      }
+      // For each kind of client, three of its client key and three of that of all clients.
+      await vi.waitFor(() => expect(refunds('fulfilled')).toBe(24), SOON);
+      const sent = refunds();
+      await vi.advanceTimersByTimeAsync(MINUTE);
+      expect(refunds()).toBe(sent);
+      await clients.onServers(async (server) => {
+        const keys = await keysOn(server);
+        expect(keys).toHaveLength(4);
+        for (const key of keys) expect(await server.command('ZCARD', key)).toBe(1);
+      });
+    },
+  );
 
   it('leaves a new customer a turn when a fleet of addresses had too many', async () => {
     await clients.each(async (opened, kind) => {
@@ -228,17 +229,10 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     expect(warnings).toEqual([]);
   });
 
-  it.each([
-    ['killed', (s: RedisServer) => s.kill(), (s: RedisServer) => s.restart()],
-    ['frozen', (s: RedisServer) => s.freeze(), (s: RedisServer) => s.thaw()],
-    [
-      'full',
-      (s: RedisServer) => s.configSet('maxmemory', '1'),
-      (s: RedisServer) => s.configSet('maxmemory', '0'),
-    ],
-  ])(
+  it.each(['killed', 'frozen', 'full'] as const)(
     'counts in each process while Redis is %s, says so, and in all afterwards',
-    async (_what, begin, end) => {
+    async (what) => {
+      const { begin, end } = TROUBLES[what];
       const heard = hear('drift');
       const timeout = 40;
       const all = await clients.each(async (opened, kind) => {

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { isMarketgateError } from 'marketgate';
 import { RedisCache, RedisHolderStore, RedisTokenStore } from 'marketgate/redis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
+import { type RedisServer, redisIsMissing, SOON, TROUBLES } from '../../support/redis-server.js';
 import { HOUR, SECRET, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
@@ -22,17 +22,15 @@ interface Trouble {
 
 const BIG = 'x'.repeat(50_000);
 
-const TROUBLES: Record<string, Trouble> = {
+const CASES: Record<string, Trouble> = {
   killed: {
-    begin: (server) => server.kill(),
-    end: (server) => server.restart(),
+    ...TROUBLES.killed,
     failing: ['reads', 'writes', 'others'],
     words: /was not sent|did not answer|failed/,
     timeout: SHORT,
   },
   frozen: {
-    begin: (server) => server.freeze(),
-    end: (server) => server.thaw(),
+    ...TROUBLES.frozen,
     failing: ['reads', 'writes', 'others'],
     words: /did not answer|failed/,
     timeout: SHORT,
@@ -46,8 +44,7 @@ const TROUBLES: Record<string, Trouble> = {
     timeout: SHORT,
   },
   'full (OOM)': {
-    begin: (server) => server.configSet('maxmemory', '1mb'),
-    end: (server) => server.configSet('maxmemory', '0'),
+    ...TROUBLES.full,
     failing: ['writes'],
     words: /\(OOM\)/,
     timeout: LONG,
@@ -109,7 +106,7 @@ describe.skipIf(redisIsMissing())('with all kinds of clients', () => {
   });
   afterEach(() => clients?.close());
 
-  it.each(Object.entries(TROUBLES))(
+  it.each(Object.entries(CASES))(
     '%s: every call ends, and all is well afterwards',
     async (_what, { begin, end, failing, words, timeout }) => {
       await clients.each(async (opened) => {

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { PGlite } from '@electric-sql/pglite';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import KeyvPostgres from '@keyv/postgres';
 import Keyv from 'keyv';
 import { EncryptedTokenStore } from 'marketgate';
@@ -7,21 +9,26 @@ import { describeTokenStore } from 'marketgate/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { everythingOf, rejection } from '../../support/errors.js';
 import { HandClock, NOW, SECRET, tokenOf } from '../../unit/stores/support.js';
-import { startPostgres } from './postgres.js';
 
-let postgres: Awaited<ReturnType<typeof startPostgres>>;
+// A PostgreSQL on a loopback port, in this process and in memory: real SQL, and no server to install.
+let db: PGlite;
+let postgres: PGLiteSocketServer;
 let keyv: Keyv;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  db = await PGlite.create();
+  postgres = new PGLiteSocketServer({ db, host: '127.0.0.1', port: 0, maxConnections: 20 });
+  await postgres.start();
+  const uri = `postgresql://postgres:postgres@${postgres.getServerConn()}/postgres`;
   // A connection is used once: one that idles when the server goes is an uncaught error, for
   // @keyv/postgres does not listen to its pool.
-  keyv = new Keyv({ store: new KeyvPostgres({ uri: postgres.uri, maxUses: 1 }) });
+  keyv = new Keyv({ store: new KeyvPostgres({ uri, maxUses: 1 }) });
 });
 
 afterAll(async () => {
   await keyv.disconnect();
-  await postgres.close();
+  await postgres.stop();
+  await db.close();
 });
 
 /** A store of its own on the common table. */
@@ -49,7 +56,7 @@ it('an encrypted token cannot be read in the table, a plain one can', async () =
 });
 
 async function everyRow(): Promise<string> {
-  return JSON.stringify((await postgres.db.query('SELECT * FROM public.keyv')).rows);
+  return JSON.stringify((await db.query('SELECT * FROM public.keyv')).rows);
 }
 
 // The last one: there is no PostgreSQL after it.

@@ -5,6 +5,7 @@ import { createClient } from 'redis';
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { anyRedis } from '../../../support/redis-server.js';
+import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
 import { type Check, type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
@@ -14,7 +15,6 @@ const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 
 const statusOf = async (answer: Promise<Response>): Promise<number> => (await answer).status;
-const guess = (i: number): string => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
 /** The statuses in an outage, for a code seen before and for one not seen. */
 async function onABadDay(running: Running, path: string) {
@@ -87,10 +87,7 @@ export const GUIDE_CHECKS: Checks = {
   },
   'examples/guides/redis.md: main.js': {
     needsRedis: true,
-    async prepare() {
-      const redis = await anyRedis();
-      return { env: { REDIS_URL: redis.url }, end: () => redis.stop() };
-    },
+    prepare: async () => ({ env: { REDIS_URL: await anyRedis() } }),
     async check(running) {
       await expectGuard(running, '/downloads');
       const redis = await createClient({ url: running.env.REDIS_URL ?? '' }).connect();
@@ -106,9 +103,8 @@ export const GUIDE_CHECKS: Checks = {
   'examples/guides/one-customer.md: main.js': {
     needsRedis: true,
     async prepare() {
-      const redis = await anyRedis();
       const HOLDER_SECRET = 'holder-secret-of-at-least-32-characters';
-      return { env: { REDIS_URL: redis.url, HOLDER_SECRET }, end: () => redis.stop() };
+      return { env: { REDIS_URL: await anyRedis(), HOLDER_SECRET } };
     },
     async check(running) {
       const code = running.code('supported');

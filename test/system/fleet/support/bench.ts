@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { deferred } from '../../../support/deferred.js';
 import { type RedisServer, sharedRedis } from '../../../support/redis-server.js';
 import type { MemberSettings } from './commands.js';
 import { TestFleet } from './fleet.js';
 import { CountingService } from './service.js';
 import { TcpProxy } from './tcp-proxy.js';
-import { until } from './until.js';
+
+/** Looks again and again until it is so. Fails when it never is. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const last = performance.now() + 40_000;
+  while (!(await isSo())) {
+    if (performance.now() > last) throw new Error(`never came true: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
 
 /** How a fleet is made; see {@link MemberSettings} for the rest. */
 interface BenchOptions extends Partial<Omit<MemberSettings, 'redisUrl' | 'client' | 'serviceUrl'>> {
@@ -47,10 +56,8 @@ export class Bench {
 
   /** Makes the service wait with the answer to a code that a process looks up; gives the way out. */
   async askHeldUp(n: number, code: string) {
-    let open = (): void => {};
-    this.service.gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    const { promise, resolve: open } = deferred();
+    this.service.gate = promise;
     const answer = this.ask(n, code).catch(() => 'killed');
     await until('the service is asked', () => this.service.calls(code) === 1);
     this.service.gate = undefined;

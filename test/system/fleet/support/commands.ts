@@ -1,3 +1,4 @@
+import { isMarketgateError } from 'marketgate';
 import type { ClientKind } from '../../../support/redis-server.js';
 
 /** How one process of the fleet is made. */
@@ -24,6 +25,31 @@ export interface Outcomes {
   why: string[];
 }
 
+export const noOutcomes = (): Outcomes => ({ yes: 0, no: 0, why: [] });
+
+/** Runs one lookup, and takes in how it ended. */
+export async function note(outcomes: Outcomes, lookUp: () => Promise<'yes' | 'no'>): Promise<void> {
+  try {
+    outcomes[await lookUp()]++;
+  } catch (error) {
+    if (outcomes.why.length < 3) outcomes.why.push(wordsFor(error));
+  }
+}
+
+/** Takes several processes' outcomes together. */
+export function sum(all: readonly Outcomes[]): Outcomes {
+  const total = noOutcomes();
+  for (const each of all) {
+    total.yes += each.yes;
+    total.no += each.no;
+    total.why.push(...each.why);
+  }
+  return total;
+}
+
+export const wordsFor = (error: unknown): string =>
+  isMarketgateError(error) ? `${error.code}: ${error.message}` : String(error);
+
 /** What a process of the fleet can be asked to do: each with what it takes and what it gives. */
 export interface Commands {
   /** Makes a new member in this process. */
@@ -36,8 +62,6 @@ export interface Commands {
     input: { code: string; times: number; via: 'client' | 'guard'; fresh?: boolean },
     output: Outcomes,
   ];
-  /** Asks for each of the codes, some at once. */
-  traffic: [input: { codes: string[] }, output: undefined];
   peek: [input: { code: string }, output: 'yes' | 'no' | 'nothing'];
   /** Whether the shared cache could be told. */
   invalidate: [input: { code?: string }, output: boolean];

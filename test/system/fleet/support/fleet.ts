@@ -1,19 +1,39 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtWorker } from './built-worker.js';
-import type {
-  CommandName,
-  Input,
-  MemberSettings,
-  Order,
-  Outcomes,
-  Output,
-  Reply,
+import { build } from 'tsup';
+import {
+  type CommandName,
+  type Input,
+  type MemberSettings,
+  type Order,
+  type Outcomes,
+  type Output,
+  type Reply,
+  sum,
 } from './commands.js';
-import { sum } from './outcomes.js';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url));
+
+let built: Promise<string> | undefined;
+
+/** worker.ts as one JavaScript module: built once, since each process would compile all of src. */
+async function buildWorker(): Promise<string> {
+  const outDir = await mkdtemp(join(tmpdir(), 'marketgate-fleet-'));
+  try {
+    await build({
+      ...{ entry: [WORKER], outDir, config: false, format: 'esm', target: 'node20' },
+      ...{ dts: false, silent: true, splitting: false, skipNodeModulesBundle: true },
+    });
+    return await readFile(join(outDir, 'worker.js'), 'utf8');
+  } finally {
+    await rm(outDir, { recursive: true, force: true });
+  }
+}
 
 /** One process of the fleet, seen from the test. */
 export class Worker {
@@ -84,7 +104,8 @@ export class TestFleet {
     urls: readonly string[],
     skews: readonly number[] = [],
   ): Promise<TestFleet> {
-    const program = await builtWorker();
+    built ??= buildWorker();
+    const program = await built;
     const fleet = new TestFleet(urls.map(() => idle.pop() ?? new Worker(program)));
     const begin = fleet.workers.map((worker, n) =>
       worker.do('begin', {

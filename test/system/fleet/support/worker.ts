@@ -1,13 +1,9 @@
 import { Pool } from 'undici';
-import type { Handlers, Order, Reply } from './commands.js';
+import { type Handlers, noOutcomes, note, type Order, type Reply, wordsFor } from './commands.js';
 import { createMember, type Member } from './member.js';
-import { noOutcomes, note, wordsFor } from './outcomes.js';
 
 // One process of a fleet. It does what the test says over IPC, and ends with the test's process.
 process.once('disconnect', () => process.exit());
-
-/** Requests of mixed traffic at once. */
-const AT_ONCE = 10;
 
 const realNow = performance.now.bind(performance);
 /** Milliseconds by which time is ahead, and when it stopped, if it has. */
@@ -51,13 +47,6 @@ function handlersOf(member: Member): Partial<Handlers> {
         Array.from({ length: times }, () => note(outcomes, () => look(code, fresh))),
       );
       return outcomes;
-    },
-    async traffic({ codes }) {
-      const waiting = codes.values();
-      const one = async (): Promise<void> => {
-        for (const code of waiting) await askClient(code);
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, one));
     },
     async peek({ code }) {
       const known = keyApi.peekPurchase(code);
