@@ -15,3 +15,14 @@ export async function rejection(promise: Promise<unknown>): Promise<MarketgateEr
   if (!isMarketgateError(error)) throw new Error(`not a MarketgateError: ${inspect(error)}`);
   return error;
 }
+
+/** A call rejects with an error of this code, whose message says all of this. */
+export async function expectError(
+  call: Promise<unknown>,
+  code: string,
+  ...says: (string | RegExp)[]
+): Promise<void> {
+  const error = await rejection(call);
+  expect(error.code).toBe(code);
+  for (const each of says) expect(error.message).toMatch(each);
+}

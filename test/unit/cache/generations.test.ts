@@ -226,38 +226,34 @@ it('a stale answer of another process outlives a rotation in an outage', async (
   }
 });
 
-describe('an invalidation that is sealed with an earlier secret', () => {
-  it('holds under the current one too', async () => {
-    const { service, join } = fleet();
-    let key = KEY;
-    const both = join({}, { apiKey: () => key });
-    const old = join();
-    for (const each of [old, both]) await each.getAccount();
-    key = OTHER_KEY;
-    // A process that has known only the new one shares what the earlier one is about to invalidate.
-    await both.getItem(1);
-    await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE);
-    await old.invalidate(CODE);
-    await settle();
-    service.says = 'negative';
-    expect(await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE)).toBeNull();
-  });
+it('an invalidation that is sealed with an earlier secret holds under the current one too', async () => {
+  const { service, join } = fleet();
+  let key = KEY;
+  const both = join({}, { apiKey: () => key });
+  const old = join();
+  for (const each of [old, both]) await each.getAccount();
+  key = OTHER_KEY;
+  // A process that has known only the new one shares what the earlier one is about to invalidate.
+  await both.getItem(1);
+  await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE);
+  await old.invalidate(CODE);
+  await settle();
+  service.says = 'negative';
+  expect(await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE)).toBeNull();
 });
 
-describe('a caller that passes `fresh` while the service is down', () => {
-  it('leaves no positive answer to others that another process knows to be invalid', async () => {
-    const { service, cutPair } = fleet();
-    const { one, two, connect } = await cutPair();
-    for (const each of [one, two]) await each.validatePurchase(CODE);
-    service.says = 'negative';
-    await one.validatePurchase(CODE, { fresh: true });
-    connect();
-    service.says = 'outage';
-    const both = [two.validatePurchase(CODE, { fresh: true }), two.validatePurchase(CODE)];
-    const [fresh, joined] = await Promise.allSettled(both);
-    expect(fresh).toMatchObject({ status: 'rejected' });
-    expect(joined).not.toMatchObject({ value: { purchase_code: CODE } });
-  });
+it('a caller that passes `fresh` while the service is down leaves no positive answer to others that another process knows to be invalid', async () => {
+  const { service, cutPair } = fleet();
+  const { one, two, connect } = await cutPair();
+  for (const each of [one, two]) await each.validatePurchase(CODE);
+  service.says = 'negative';
+  await one.validatePurchase(CODE, { fresh: true });
+  connect();
+  service.says = 'outage';
+  const both = [two.validatePurchase(CODE, { fresh: true }), two.validatePurchase(CODE)];
+  const [fresh, joined] = await Promise.allSettled(both);
+  expect(fresh).toMatchObject({ status: 'rejected' });
+  expect(joined).not.toMatchObject({ value: { purchase_code: CODE } });
 });
 
 it('a full shared cache keeps the negative answer of another process that is later than an unsent one', async () => {
@@ -277,36 +273,34 @@ it('a full shared cache keeps the negative answer of another process that is lat
   expect(answer).not.toMatchObject({ value: { purchase_code: CODE } });
 });
 
-describe('two processes begin a generation at the same time', () => {
-  it('and the first hears of the second while it still reads: both use the later one', async () => {
-    const { service, shared, join } = fleet();
-    const { write, publish } = shared;
-    const writes: (() => void)[] = [];
-    shared.write = (...args) =>
-      new Promise((resolve) => writes.push(() => resolve(write.call(shared, ...args))));
-    const published = deferred();
-    shared.publish = async (message) => {
-      shared.publish = publish;
-      await published.promise;
-      return publish.call(shared, message);
-    };
-    const [one, two] = [join(), join()];
-    const answers = [one.validatePurchase(CODE)];
-    await settle();
-    service.now++;
-    answers.push(two.validatePurchase(CODE));
-    await settle();
-    // Neither has found a row. The first stores its own, and is about to publish it.
-    shared.write = write;
-    writes[0]?.();
-    await settle();
-    writes[1]?.();
-    await settle();
-    published.resolve();
-    await Promise.all(answers);
-    const before = service.asked();
-    await one.validatePurchase(OTHER);
-    await two.validatePurchase(OTHER);
-    expect(service.asked() - before).toBe(1);
-  });
+it('two processes begin a generation at the same time, and the first hears of the second while it still reads: both use the later one', async () => {
+  const { service, shared, join } = fleet();
+  const { write, publish } = shared;
+  const writes: (() => void)[] = [];
+  shared.write = (...args) =>
+    new Promise((resolve) => writes.push(() => resolve(write.call(shared, ...args))));
+  const published = deferred();
+  shared.publish = async (message) => {
+    shared.publish = publish;
+    await published.promise;
+    return publish.call(shared, message);
+  };
+  const [one, two] = [join(), join()];
+  const answers = [one.validatePurchase(CODE)];
+  await settle();
+  service.now++;
+  answers.push(two.validatePurchase(CODE));
+  await settle();
+  // Neither has found a row. The first stores its own, and is about to publish it.
+  shared.write = write;
+  writes[0]?.();
+  await settle();
+  writes[1]?.();
+  await settle();
+  published.resolve();
+  await Promise.all(answers);
+  const before = service.asked();
+  await one.validatePurchase(OTHER);
+  await two.validatePurchase(OTHER);
+  expect(service.asked() - before).toBe(1);
 });

@@ -1,6 +1,6 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { begun, ITEM, settle } from '../../support/key-api-service.js';
 import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
@@ -192,8 +192,7 @@ it('before a fresh lookup forgets the positive answer of another process, the ke
   await one.validatePurchase(CODE);
   service.keys = new Set();
   service.now += 10_000;
-  const error = await rejection(two.validatePurchase(CODE, { fresh: true }));
-  expect(error.code).toBe('api_key_rejected');
+  await expectError(two.validatePurchase(CODE, { fresh: true }), 'api_key_rejected');
 });
 
 it('a late answer that cannot be shared gives way to a later refund all the same', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
-import { rejection } from '../../support/errors.js';
+import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
@@ -168,7 +168,7 @@ describe('an entry', () => {
     }
     service.says = 'outage';
     const late = service.client({ cache: { shared } }).validatePurchase(CODE);
-    expect((await rejection(late)).code).toBe('service_unavailable');
+    await expectError(late, 'service_unavailable');
   });
 
   it('shows neither code nor key, nor anything of the purchase; no more do messages', async () => {

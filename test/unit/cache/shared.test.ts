@@ -1,6 +1,6 @@
 import type { CacheOptions, KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, begun, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
@@ -372,21 +372,19 @@ describe('a message', () => {
   });
 });
 
-describe('the secret', () => {
-  it('that cannot be had leaves the shared cache alone', async () => {
-    const { service, shared, join } = fleet();
-    const unhandled = unhandledRejections();
-    let isFailing = true;
-    const apiKey = async () => (isFailing ? Promise.reject(new Error('vault')) : KEY);
-    const one = join({}, { apiKey });
-    expect((await rejection(one.validatePurchase(CODE))).code).toBe('service_unavailable');
-    expect((await rejection(one.invalidate(CODE))).code).toBe('store_unavailable');
-    await rejection(one.validatePurchase(CODE, { fresh: true }));
-    await settle();
-    expect([...shared.calls, ...shared.messages]).toEqual([]);
-    isFailing = false;
-    expect(await one.validatePurchase(CODE)).toEqual(purchase);
-    expect(service.asked()).toBe(1);
-    expect(unhandled).not.toHaveBeenCalled();
-  });
+it('the secret that cannot be had leaves the shared cache alone', async () => {
+  const { service, shared, join } = fleet();
+  const unhandled = unhandledRejections();
+  let isFailing = true;
+  const apiKey = async () => (isFailing ? Promise.reject(new Error('vault')) : KEY);
+  const one = join({}, { apiKey });
+  await expectError(one.validatePurchase(CODE), 'service_unavailable');
+  await expectError(one.invalidate(CODE), 'store_unavailable');
+  await rejection(one.validatePurchase(CODE, { fresh: true }));
+  await settle();
+  expect([...shared.calls, ...shared.messages]).toEqual([]);
+  isFailing = false;
+  expect(await one.validatePurchase(CODE)).toEqual(purchase);
+  expect(service.asked()).toBe(1);
+  expect(unhandled).not.toHaveBeenCalled();
 });

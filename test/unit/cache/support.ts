@@ -1,6 +1,6 @@
 import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { expectError } from '../../support/errors.js';
 import { KeyApiService, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
@@ -87,7 +87,7 @@ export async function expectUnavailable(
 ): Promise<void> {
   service.says = 'outage';
   for (const each of processes) {
-    expect((await rejection(each.validatePurchase(CODE))).code).toBe('service_unavailable');
+    await expectError(each.validatePurchase(CODE), 'service_unavailable');
   }
 }
 

@@ -354,25 +354,22 @@ describe('a limit', () => {
     [undefined, Number.POSITIVE_INFINITY, 60],
     [-5, 90_000, 1],
     [7, 90_000, 7],
-  ])(
-    'that refuses with retryAfter %s, in a window of %s ms: %s s',
-    async (given, windowMs, seconds) => {
-      const retryAfter = given as number;
-      const limit: GuessLimit = {
-        limit: 5,
-        windowMs,
-        keyGenerator: () => 'x',
-        reserve: async () => ({ isAllowed: false, retryAfter }),
-      };
-      const gate = guessGate('test', limit, {}) as GuessGate;
-      const error = await outcome(gate.attempt('anna', 'a', vi.fn()));
-      expect(error).toMatchObject({
-        code: 'too_many_attempts',
-        retryAfter: seconds,
-        headers: { 'Retry-After': `${seconds}` },
-      });
-    },
-  );
+  ])('that refuses with retryAfter %s, window of %s ms: %s s', async (given, windowMs, seconds) => {
+    const retryAfter = given as number;
+    const limit: GuessLimit = {
+      limit: 5,
+      windowMs,
+      keyGenerator: () => 'x',
+      reserve: async () => ({ isAllowed: false, retryAfter }),
+    };
+    const gate = guessGate('test', limit, {}) as GuessGate;
+    const error = await outcome(gate.attempt('anna', 'a', vi.fn()));
+    expect(error).toMatchObject({
+      code: 'too_many_attempts',
+      retryAfter: seconds,
+      headers: { 'Retry-After': `${seconds}` },
+    });
+  });
 
   it('that counts for ever refuses with a number of seconds', async () => {
     const reserve = async (): Promise<Reservation> => ({ isAllowed: true, refund: async () => {} });

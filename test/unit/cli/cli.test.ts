@@ -62,16 +62,13 @@ describe('marketgate verify', () => {
   it.each([
     ['supported', 0, true, 'Valid.'],
     ['refunded', 1, false, 'Not valid.'],
-  ])(
-    'prints the answer for a %s code in words and as JSON',
-    async (kind, exitCode, valid, words) => {
-      const { environment, code } = await service();
-      const ran = await cli(['verify', code(kind)], environment);
-      expect(ran).toMatchObject({ code: exitCode, out: expect.stringContaining(words) });
-      const json = await cli(['verify', code(kind), '--json'], environment);
-      expect([json.code, JSON.parse(json.out)]).toMatchObject([exitCode, { valid }]);
-    },
-  );
+  ])('answers for a %s code in words and as JSON', async (kind, exitCode, valid, words) => {
+    const { environment, code } = await service();
+    const ran = await cli(['verify', code(kind)], environment);
+    expect(ran).toMatchObject({ code: exitCode, out: expect.stringContaining(words) });
+    const json = await cli(['verify', code(kind), '--json'], environment);
+    expect([json.code, JSON.parse(json.out)]).toMatchObject([exitCode, { valid }]);
+  });
 
   it('prints no control characters of the service, in words and as JSON', async () => {
     const { environment, sandbox } = await service();

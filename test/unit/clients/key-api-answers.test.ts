@@ -9,7 +9,7 @@ import {
   type KeyEndpoint,
   SPELLINGS,
 } from '../../oracle/key-api-rows.js';
-import { everythingOf, rejection } from '../../support/errors.js';
+import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ACCOUNT, KeyApiService } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text } from '../../support/service-in-memory.js';
@@ -32,41 +32,39 @@ const cells = KEY_API_ROWS.flatMap(({ name, ...row }) =>
   ),
 );
 
-describe('what an answer of the key API means', () => {
-  it.each(cells)('%s: %s is %s', async (_name, endpoint, end, row) => {
-    for (const status of row.statuses) {
-      const answer = answerOf(row, endpoint, status);
-      const { ends } = judgeKeyApi(endpoint, answer, ASKED[endpoint]);
-      expect(ends, `the oracle, HTTP ${status}`).toEqual([end]);
-      const { path } = KEY_ENDPOINTS[endpoint];
-      // Before a negative answer is believed, the key is checked: the service knows it.
-      const service = new ServiceInMemory((request) =>
-        request.path === path ? answer : json(success({ data: account })),
-      );
-      const client = new KeyApi({
-        baseUrl: 'https://market.example',
-        apiKey: KEY,
-        dispatcher: service,
-        retries: 0,
-      });
-      const result = await CALLS[endpoint](client).then(
-        (value) => ({ value }),
-        (error) => ({ error }),
-      );
-      if ('error' in result) {
-        expect([result.error.code, status]).toEqual([end, status]);
-        expect(result.error.message).toMatch(new RegExp(`^(GET|POST) ${path}: `));
-        expect(result.error.message).toMatch(row.says ?? /./);
-      } else {
-        expect(['positive', 'negative']).toContain(end);
-        if (end === 'positive') expect(result.value).toMatchObject(VALUES[endpoint]);
-        else expect(result.value).toEqual(endpoint === 'items' ? [] : null);
-      }
-      // Only a negative answer is a reason to check the key.
-      const checks = endpoint === 'account' ? 1 : end === 'negative' && row.name !== EMPTY ? 1 : 0;
-      expect(service.count(ACCOUNT)).toBe(checks);
+it.each(cells)('an answer of the key API, %s: %s is %s', async (_name, endpoint, end, row) => {
+  for (const status of row.statuses) {
+    const answer = answerOf(row, endpoint, status);
+    const { ends } = judgeKeyApi(endpoint, answer, ASKED[endpoint]);
+    expect(ends, `the oracle, HTTP ${status}`).toEqual([end]);
+    const { path } = KEY_ENDPOINTS[endpoint];
+    // Before a negative answer is believed, the key is checked: the service knows it.
+    const service = new ServiceInMemory((request) =>
+      request.path === path ? answer : json(success({ data: account })),
+    );
+    const client = new KeyApi({
+      baseUrl: 'https://market.example',
+      apiKey: KEY,
+      dispatcher: service,
+      retries: 0,
+    });
+    const result = await CALLS[endpoint](client).then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
+    if ('error' in result) {
+      expect([result.error.code, status]).toEqual([end, status]);
+      expect(result.error.message).toMatch(new RegExp(`^(GET|POST) ${path}: `));
+      expect(result.error.message).toMatch(row.says ?? /./);
+    } else {
+      expect(['positive', 'negative']).toContain(end);
+      if (end === 'positive') expect(result.value).toMatchObject(VALUES[endpoint]);
+      else expect(result.value).toEqual(endpoint === 'items' ? [] : null);
     }
-  });
+    // Only a negative answer is a reason to check the key.
+    const checks = endpoint === 'account' ? 1 : end === 'negative' && row.name !== EMPTY ? 1 : 0;
+    expect(service.count(ACCOUNT)).toBe(checks);
+  }
 });
 
 describe('an answer to another question', () => {
@@ -99,8 +97,8 @@ describe('an answer to another question', () => {
       const service = new KeyApiService();
       service.override = () => json(success({ item: { ...item, id } }));
       const keyApi = service.client({ cache });
-      expect((await rejection(keyApi.getItem(1042))).code).toBe('unexpected_response');
-      expect((await rejection(keyApi.getItem('1042'))).code).toBe('unexpected_response');
+      await expectError(keyApi.getItem(1042), 'unexpected_response');
+      await expectError(keyApi.getItem('1042'), 'unexpected_response');
     }
   });
 
@@ -124,27 +122,23 @@ describe('an answer to another question', () => {
   });
 });
 
-describe('an item whose id cannot be read, or is beyond what JSON numbers can hold', () => {
-  // As text, because JSON.stringify would write other digits.
-  it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
-    'is unexpected_response, and not another one: %s',
-    async (id) => {
-      const service = new KeyApiService();
-      const sent = JSON.stringify(success({ data: { purchase } }));
-      service.override = () => text(sent.replace('"id":1042', `"id":${id}`));
-      const error = await rejection(service.client().validatePurchase(CODE));
-      expect(error.code).toBe('unexpected_response');
-      expect(error.message).toContain('data.purchase.item.id: ');
-      expect(error.message).not.toContain(id.replaceAll('"', ''));
-    },
-  );
-});
-
-describe('the error', () => {
-  it('of a refusal carries its sentence', async () => {
+// As text, because JSON.stringify would write other digits.
+it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
+  'an item whose id cannot be read, or is beyond what JSON numbers can hold, is unexpected_response, and not another one: %s',
+  async (id) => {
     const service = new KeyApiService();
-    service.override = () => json(refusal(`nothing for ${KEY} here`), 400);
+    const sent = JSON.stringify(success({ data: { purchase } }));
+    service.override = () => text(sent.replace('"id":1042', `"id":${id}`));
     const error = await rejection(service.client().validatePurchase(CODE));
-    expect(error.message).toContain('nothing for [redacted] here');
-  });
+    expect(error.code).toBe('unexpected_response');
+    expect(error.message).toContain('data.purchase.item.id: ');
+    expect(error.message).not.toContain(id.replaceAll('"', ''));
+  },
+);
+
+it('the error of a refusal carries its sentence', async () => {
+  const service = new KeyApiService();
+  service.override = () => json(refusal(`nothing for ${KEY} here`), 400);
+  const error = await rejection(service.client().validatePurchase(CODE));
+  expect(error.message).toContain('nothing for [redacted] here');
 });

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { checkCacheOptions } from '../../../src/cache/options.js';
-import { everythingOf, rejection } from '../../support/errors.js';
+import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import {
   ACCOUNT,
   begun,
@@ -14,6 +14,10 @@ import {
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, KEY, purchase } from '../../support/wire.js';
 
+const CLOSED = {
+  code: 'service_unavailable',
+  message: expect.stringContaining('this client was closed'),
+};
 const good = { baseUrl: 'https://market.example', apiKey: KEY };
 
 describe('options of KeyApi', () => {
@@ -239,9 +243,7 @@ describe('a call', () => {
     expect(service.asked('all')).toBe(5);
     await keyApi.close();
     for (const call of calls) {
-      const error = await call;
-      expect(error.code).toBe('service_unavailable');
-      expect(error.message).toContain('this client was closed');
+      expect(await call).toMatchObject(CLOSED);
     }
     expect(service.dispatcher.requests.every(({ isAborted }) => isAborted)).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -272,10 +274,7 @@ describe('a call', () => {
     const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
     const asked = service.asked('all');
     await keyApi.close();
-    expect(await call).toMatchObject({
-      code: 'service_unavailable',
-      message: expect.stringContaining('this client was closed'),
-    });
+    expect(await call).toMatchObject(CLOSED);
     expect(service.asked('all')).toBe(asked);
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
@@ -284,27 +283,24 @@ describe('a call', () => {
   it.each<[string, Partial<KeyApiOptions>]>([
     ['cached', {}],
     ['without a cache', { cache: false }],
-  ])(
-    'can share one signal with any number of others, without a warning: %s',
-    async (_n, options) => {
-      const warnings: string[] = [];
-      const listen = ({ name }: Error): void => void warnings.push(name);
-      process.on('warning', listen);
-      const service = new KeyApiService();
-      const keyApi = service.client(options);
-      const { signal } = new AbortController();
-      service.hold();
-      const calls = Array.from({ length: 30 }, (_, i) =>
-        keyApi.validatePurchase(`purchase-code-${i}`, { signal }),
-      );
-      await settle();
-      await service.release();
-      expect(await Promise.all(calls)).toHaveLength(30);
-      process.off('warning', listen);
-      expect(warnings).toEqual([]);
-      expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
-    },
-  );
+  ])('can share a signal with any number of others without a warning: %s', async (_n, options) => {
+    const warnings: string[] = [];
+    const listen = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', listen);
+    const service = new KeyApiService();
+    const keyApi = service.client(options);
+    const { signal } = new AbortController();
+    service.hold();
+    const calls = Array.from({ length: 30 }, (_, i) =>
+      keyApi.validatePurchase(`purchase-code-${i}`, { signal }),
+    );
+    await settle();
+    await service.release();
+    expect(await Promise.all(calls)).toHaveLength(30);
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+    expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+  });
 
   it('is refused after close() also when it would wait for the api_key', async () => {
     const keyApi = new KeyApiService().client({
@@ -313,7 +309,7 @@ describe('a call', () => {
     });
     await keyApi.close();
     for (const call of [keyApi.validatePurchase(CODE), keyApi.getAccount()].map(rejection)) {
-      expect((await call).message).toContain('this client was closed');
+      expect(await call).toMatchObject(CLOSED);
     }
   });
 
@@ -323,9 +319,7 @@ describe('a call', () => {
     await keyApi.validatePurchase(CODE);
     await keyApi.close();
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
-    const error = await rejection(keyApi.getItem(7));
-    expect(error.code).toBe('service_unavailable');
-    expect(error.message).toContain('this client was closed');
+    await expectError(keyApi.getItem(7), 'service_unavailable', 'this client was closed');
     expect(service.asked('all')).toBe(1);
     expect(service.asked(ACCOUNT)).toBe(0);
   });

@@ -1,7 +1,7 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, begun, KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
@@ -39,8 +39,8 @@ describe('before its first negative answer is believed, the api_key is checked',
       code: 'api_key_rejected',
       status: 500,
     });
-    expect((await rejection(keyApi.getItem(1))).code).toBe('api_key_rejected');
-    expect((await rejection(keyApi.listItems())).code).toBe('api_key_rejected');
+    await expectError(keyApi.getItem(1), 'api_key_rejected');
+    await expectError(keyApi.listItems(), 'api_key_rejected');
   });
 
   it('once for concurrent lookups, and for those after them', async () => {
@@ -124,18 +124,15 @@ describe('the check of the key', () => {
   it.each([
     ['an hour', 60 * MINUTE],
     ['a year', 365 * 24 * 60 * MINUTE],
-  ])(
-    'is repeated when the clock was set back by %s: what has passed is unknown',
-    async (_name, step) => {
-      for (const known of [[KEY], []]) {
-        const { service, lookup, checks } = shop(...known);
-        await lookup();
-        service.now += 5 * MINUTE - step;
-        await lookup();
-        expect(checks()).toBe(2);
-      }
-    },
-  );
+  ])('is repeated when the clock was set back by %s: the age is unknown', async (_name, step) => {
+    for (const known of [[KEY], []]) {
+      const { service, lookup, checks } = shop(...known);
+      await lookup();
+      service.now += 5 * MINUTE - step;
+      await lookup();
+      expect(checks()).toBe(2);
+    }
+  });
 
   it('counts no longer than 5 minutes by the timer of the process, whatever the clock says', async () => {
     const { lookup, checks } = shop(KEY);

@@ -1,5 +1,5 @@
 import type { LoginApi } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { answerOf } from '../../oracle/answer-row.js';
 import { judgeLoginApi } from '../../oracle/login-api.js';
 import {
@@ -23,27 +23,25 @@ const cells = LOGIN_API_ROWS.flatMap(({ name, ...row }) =>
   ),
 );
 
-describe('what an answer of the login API means', () => {
-  it.each(cells)('%s: %s is %s', async (_name, endpoint, end, row) => {
-    for (const status of row.statuses) {
-      const answer = answerOf(row, endpoint, status);
-      expect(judgeLoginApi(endpoint, answer).ends, `the oracle, HTTP ${status}`).toEqual([end]);
-      const { loginApi } = serving(() => answer);
-      const result = await CALLS[endpoint](loginApi).then(
-        (value) => ({ value }),
-        (error) => ({ error }),
+it.each(cells)('an answer of the login API, %s: %s is %s', async (_name, endpoint, end, row) => {
+  for (const status of row.statuses) {
+    const answer = answerOf(row, endpoint, status);
+    expect(judgeLoginApi(endpoint, answer).ends, `the oracle, HTTP ${status}`).toEqual([end]);
+    const { loginApi } = serving(() => answer);
+    const result = await CALLS[endpoint](loginApi).then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
+    if ('error' in result) {
+      expect([result.error.code, status]).toEqual([end, status]);
+      expect(result.error.message).toMatch(
+        new RegExp(`^(GET|POST) ${LOGIN_ENDPOINTS[endpoint].path}: `),
       );
-      if ('error' in result) {
-        expect([result.error.code, status]).toEqual([end, status]);
-        expect(result.error.message).toMatch(
-          new RegExp(`^(GET|POST) ${LOGIN_ENDPOINTS[endpoint].path}: `),
-        );
-        expect(result.error.message).toMatch(row.says ?? /./);
-        expect(everythingOf(result.error)).not.toContain(TOKEN);
-      } else {
-        expect(end).toBe('positive');
-        expect(result.value).toMatchObject(VALUES[endpoint]);
-      }
+      expect(result.error.message).toMatch(row.says ?? /./);
+      expect(everythingOf(result.error)).not.toContain(TOKEN);
+    } else {
+      expect(end).toBe('positive');
+      expect(result.value).toMatchObject(VALUES[endpoint]);
     }
-  });
+  }
 });

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { LoginApi, type LoginApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { type Answerer, json, page, text } from '../../support/service-in-memory.js';
 import { userInfo } from '../../support/wire.js';
 import { AUTH_KEY, HOUR, SECRET, serving, TOKEN } from './login-support.js';
@@ -45,18 +45,15 @@ it('loginUrl carries the app_id, encoded, and no other parameter', () => {
 describe('exchange', () => {
   const parameters = { app_id: 'app 7&x', app_secret: SECRET, auth_key: AUTH_KEY };
 
-  it.each([undefined, 'post'] as const)(
-    'posts its parameters as a form: authorizeMethod %s',
-    async (authorizeMethod) => {
-      const { loginApi, service } = serving(giveToken, { authorizeMethod });
-      await loginApi.exchange(AUTH_KEY);
-      const [request] = service.requests;
-      expect(request).toMatchObject({ method: 'POST', path: '/api/authorize' });
-      expect(request?.query.size).toBe(0);
-      expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
-      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual(parameters);
-    },
-  );
+  it.each([undefined, 'post'] as const)('posts a form with method %s', async (authorizeMethod) => {
+    const { loginApi, service } = serving(giveToken, { authorizeMethod });
+    await loginApi.exchange(AUTH_KEY);
+    const [request] = service.requests;
+    expect(request).toMatchObject({ method: 'POST', path: '/api/authorize' });
+    expect(request?.query.size).toBe(0);
+    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual(parameters);
+  });
 
   it('sends them in the query of a GET where a deployment takes only that', async () => {
     const { loginApi, service } = serving(giveToken, { authorizeMethod: 'get' });
@@ -154,16 +151,11 @@ describe('getUser', () => {
   });
 
   // As text, because JSON.stringify would write other digits.
-  it.each(['9007199254740993', '1e999', '-1e999'])(
-    'takes no user_id of %s for somebody',
-    async (id) => {
-      const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
-      const { loginApi } = serving(() => text(sent));
-      const error = await rejection(loginApi.getUser(TOKEN));
-      expect(error.code).toBe('unexpected_response');
-      expect(error.message).toContain('user_info.user_id: ');
-    },
-  );
+  it.each(['9007199254740993', '1e999', '-1e999'])('does not take the user_id %s', async (id) => {
+    const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
+    const { loginApi } = serving(() => text(sent));
+    await expectError(loginApi.getUser(TOKEN), 'unexpected_response', 'user_info.user_id: ');
+  });
 });
 
 describe('an error', () => {

@@ -1,7 +1,7 @@
 import express from 'express';
 import { errorHandler, MarketplaceStrategy, requirePurchase } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ITEM, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
@@ -11,88 +11,78 @@ import { CODE } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
 
-describe('marketgate:request', () => {
-  it('reports each request, and each retry, with its code', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ retries: 1 });
-    const messages = hear('request');
-    await keyApi.validatePurchase(CODE);
-    service.says = 'outage';
-    await rejection(keyApi.getItem(1042));
-    service.says = 'silence';
-    const leaving = new AbortController();
-    const left = keyApi.getItem(1043, { signal: leaving.signal }).catch(() => {});
-    await settle();
-    leaving.abort(new Error('left'));
-    await left;
-    await settle();
-    const durationMs = expect.any(Number);
-    const failed = { method: 'GET', endpoint: ITEM, code: 'service_unavailable', durationMs };
-    expect(messages).toEqual([
-      { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
-      { ...failed, attempt: 0 },
-      { ...failed, attempt: 1 },
-      { method: 'GET', endpoint: ITEM, attempt: 0, aborted: true, durationMs },
-    ]);
-  });
+it('marketgate:request reports each request, and each retry, with its code', async () => {
+  const service = new KeyApiService();
+  const keyApi = service.client({ retries: 1 });
+  const messages = hear('request');
+  await keyApi.validatePurchase(CODE);
+  service.says = 'outage';
+  await rejection(keyApi.getItem(1042));
+  service.says = 'silence';
+  const leaving = new AbortController();
+  const left = keyApi.getItem(1043, { signal: leaving.signal }).catch(() => {});
+  await settle();
+  leaving.abort(new Error('left'));
+  await left;
+  await settle();
+  const durationMs = expect.any(Number);
+  const failed = { method: 'GET', endpoint: ITEM, code: 'service_unavailable', durationMs };
+  expect(messages).toEqual([
+    { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
+    { ...failed, attempt: 0 },
+    { ...failed, attempt: 1 },
+    { method: 'GET', endpoint: ITEM, attempt: 0, aborted: true, durationMs },
+  ]);
 });
 
-describe('marketgate:guard', () => {
-  it('reports each decision, and its reason', async () => {
-    const { keyApi, sandbox, code } = await openShop();
-    const messages = hear('guard');
-    const app = express();
-    app.get('/', requirePurchase(keyApi, { item: 1042 }), (_req, res) => void res.end());
-    app.get(
-      '/open',
-      requirePurchase(keyApi, { onUnknown: 'allow' }),
-      (_req, res) => void res.end(),
-    );
-    app.use(errorHandler());
-    const ask = (path: string, sent: string) => request(app).get(path).set('x-purchase-code', sent);
-    await ask('/', code('supported'));
-    await ask('/', '');
-    await ask('/', WRONG);
-    await ask('/', code('other-item'));
-    sandbox.faults.errorRate = 1;
-    await ask('/', code('extended'));
-    await ask('/open', code('extended'));
-    expect(messages).toEqual([
-      { allowed: true },
-      { allowed: false, code: 'purchase_required' },
-      { allowed: false, code: 'purchase_code_invalid' },
-      { allowed: false, code: 'purchase_item_mismatch' },
-      { allowed: false, code: 'service_unavailable' },
-      { allowed: true, code: 'service_unavailable' },
-    ]);
-  });
+it('marketgate:guard reports each decision, and its reason', async () => {
+  const { keyApi, sandbox, code } = await openShop();
+  const messages = hear('guard');
+  const app = express();
+  app.get('/', requirePurchase(keyApi, { item: 1042 }), (_req, res) => void res.end());
+  app.get('/open', requirePurchase(keyApi, { onUnknown: 'allow' }), (_req, res) => void res.end());
+  app.use(errorHandler());
+  const ask = (path: string, sent: string) => request(app).get(path).set('x-purchase-code', sent);
+  await ask('/', code('supported'));
+  await ask('/', '');
+  await ask('/', WRONG);
+  await ask('/', code('other-item'));
+  sandbox.faults.errorRate = 1;
+  await ask('/', code('extended'));
+  await ask('/open', code('extended'));
+  expect(messages).toEqual([
+    { allowed: true },
+    { allowed: false, code: 'purchase_required' },
+    { allowed: false, code: 'purchase_code_invalid' },
+    { allowed: false, code: 'purchase_item_mismatch' },
+    { allowed: false, code: 'service_unavailable' },
+    { allowed: true, code: 'service_unavailable' },
+  ]);
 });
 
-describe('marketgate:login', () => {
-  it('reports how each step ends, with codes of this package alone', async () => {
-    const { loginApi } = fakeLoginApi();
-    let verdict: 'in' | 'out' | 'broken' = 'in';
-    const strategy = new MarketplaceStrategy({ loginApi }, (_token, _refresh, profile, done) => {
-      if (verdict === 'in') done(null, { id: profile.id });
-      else if (verdict === 'out') done(null, false, { code: 'secret-of-the-app' });
-      else done(Object.assign(new Error('x'), { code: 'E_SECRET' }));
-    });
-    const messages = hear('login');
-    for (const each of ['in', 'out', 'broken'] as const) {
-      verdict = each;
-      const session = {};
-      await drive(strategy, requestOf({}, { session }));
-      await drive(strategy, requestOf({ auth_key: `key-${each}` }, { session }));
-    }
-    await drive(strategy, requestOf({ auth_key: 'stolen' }));
-    expect(messages).toEqual([
-      { outcome: 'redirect' },
-      { outcome: 'success' },
-      { outcome: 'redirect' },
-      { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('verify') },
-      { outcome: 'redirect' },
-      { outcome: 'error' },
-      { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('cookie') },
-    ]);
+it('marketgate:login reports how each step ends, with codes of this package alone', async () => {
+  const { loginApi } = fakeLoginApi();
+  let verdict: 'in' | 'out' | 'broken' = 'in';
+  const strategy = new MarketplaceStrategy({ loginApi }, (_token, _refresh, profile, done) => {
+    if (verdict === 'in') done(null, { id: profile.id });
+    else if (verdict === 'out') done(null, false, { code: 'secret-of-the-app' });
+    else done(Object.assign(new Error('x'), { code: 'E_SECRET' }));
   });
+  const messages = hear('login');
+  for (const each of ['in', 'out', 'broken'] as const) {
+    verdict = each;
+    const session = {};
+    await drive(strategy, requestOf({}, { session }));
+    await drive(strategy, requestOf({ auth_key: `key-${each}` }, { session }));
+  }
+  await drive(strategy, requestOf({ auth_key: 'stolen' }));
+  expect(messages).toEqual([
+    { outcome: 'redirect' },
+    { outcome: 'success' },
+    { outcome: 'redirect' },
+    { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('verify') },
+    { outcome: 'redirect' },
+    { outcome: 'error' },
+    { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('cookie') },
+  ]);
 });

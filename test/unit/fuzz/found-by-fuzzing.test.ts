@@ -1,7 +1,7 @@
 import { LoginApi } from 'marketgate';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { profileOf } from '../../../src/passport/verify.js';
-import { rejection } from '../../support/errors.js';
+import { expectError, rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text, type WireAnswer } from '../../support/service-in-memory.js';
 import { CODE, userInfo } from '../../support/wire.js';
@@ -32,23 +32,19 @@ describe('a 429 or 5xx whose body cannot be read', () => {
     ['compressed', 503, { 'content-encoding': 'br' }, 'x'],
     ['too large', 429, {}, 'x'.repeat(5000)],
     ['too large', 503, {}, 'x'.repeat(5000)],
-  ])(
-    '%s, HTTP %d: is an outage, and its Retry-After holds',
-    async (_why, status, headers, body) => {
-      const { keyApi, service } = keyApiOf(
-        text(body, status, { 'retry-after': '40', ...headers }),
-        { maxResponseBytes: 1000 },
-      );
-      const error = await rejection(keyApi.validatePurchase(CODE));
-      expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 40 });
-      expect((await rejection(keyApi.getItem(7))).retryAfter).toBeGreaterThan(0);
-      expect(service.asked(ITEM)).toBe(0);
-    },
-  );
+  ])('%s, HTTP %d: an outage, and its Retry-After holds', async (_why, status, headers, body) => {
+    const { keyApi, service } = keyApiOf(text(body, status, { 'retry-after': '40', ...headers }), {
+      maxResponseBytes: 1000,
+    });
+    const error = await rejection(keyApi.validatePurchase(CODE));
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 40 });
+    expect((await rejection(keyApi.getItem(7))).retryAfter).toBeGreaterThan(0);
+    expect(service.asked(ITEM)).toBe(0);
+  });
 
   it('is still refused when the status does not explain it', async () => {
     const { keyApi } = keyApiOf(text('x', 200, { 'content-encoding': 'gzip' }));
-    expect((await rejection(keyApi.getItem(7))).code).toBe('unexpected_response');
+    await expectError(keyApi.getItem(7), 'unexpected_response');
   });
 });
 

@@ -113,65 +113,56 @@ describe('an outage of any course', () => {
     );
   });
 
-  it.each(['reset', '500'] as const)(
-    'refused all but the first, when 100 were hit at once by a blip (%s)',
-    async (answer) => {
-      const shop = openShop(time);
-      shop.behave = { answer, after: 20 };
-      await visits(shop, 100);
-      await time.pass(20);
-      expect(shop.service.count()).toBe(100);
-      shop.behave = { answer: 'positive', after: 20 };
-      await time.pass(1000);
-      expect(shop.ends).toHaveLength(100);
-      expect(shop.ends.filter(({ code }) => code !== 'positive')).toEqual([]);
-      expect(shop.service.count()).toBe(200);
-    },
-  );
-});
-
-describe('a call that waits to try again', () => {
-  it('does not, when the others have found out meanwhile that it is in vain', async () => {
-    let waits = 0;
-    // Each waits a little longer than the one before.
-    vi.spyOn(Math, 'random').mockImplementation(() => waits++ / 10);
-    const shop = openShop(time, { retries: 1 });
-    shop.behave = { answer: '500', after: 1 };
-    await visits(shop, 6);
-    await time.pass(1000);
-    expect(shop.ends).toHaveLength(6);
-    // Five tried again, and then it was known.
-    expect(shop.service.count()).toBe(11);
-  });
-});
-
-describe('the call that tries whether the service is back', () => {
-  it('ends with its answer: it waits for no other try', async () => {
+  it.each(['reset', '500'] as const)('costs none of 100 calls if short: %s', async (answer) => {
     const shop = openShop(time);
-    // Five tries that time out: too few by themselves to end the retries.
-    shop.behave = { answer: 'hang', after: 0 };
-    await breakIt(shop);
-    await time.pass(40_000);
-    shop.behave = { answer: '500', after: 20 };
-    shop.ends.length = 0;
-    await visits(shop, 1);
+    shop.behave = { answer, after: 20 };
+    await visits(shop, 100);
+    await time.pass(20);
+    expect(shop.service.count()).toBe(100);
+    shop.behave = { answer: 'positive', after: 20 };
     await time.pass(1000);
-    expect(shop.ends).toMatchObject([{ took: 20 }]);
+    expect(shop.ends).toHaveLength(100);
+    expect(shop.ends.filter(({ code }) => code !== 'positive')).toEqual([]);
+    expect(shop.service.count()).toBe(200);
   });
 });
 
-describe('a service that fails now and then', () => {
-  it('is still tried again: one failure in three costs a visitor nothing', async () => {
-    const { service, keyApi } = openShop(time, {}, (n) => ({
-      answer: n % 3 === 0 ? '500' : 'positive',
-      after: 20,
-    }));
-    for (let visitor = 0; visitor < 300; visitor++) {
-      const purchase = await time.until(keyApi.validatePurchase(`purchase-code-${visitor}`));
-      expect(purchase).not.toBeNull();
-    }
-    expect(service.count()).toBe(450);
-  });
+it('a call that waits to try again does not, when the others have found out meanwhile that it is in vain', async () => {
+  let waits = 0;
+  // Each waits a little longer than the one before.
+  vi.spyOn(Math, 'random').mockImplementation(() => waits++ / 10);
+  const shop = openShop(time, { retries: 1 });
+  shop.behave = { answer: '500', after: 1 };
+  await visits(shop, 6);
+  await time.pass(1000);
+  expect(shop.ends).toHaveLength(6);
+  // Five tried again, and then it was known.
+  expect(shop.service.count()).toBe(11);
+});
+
+it('the call that tries whether the service is back ends with its answer: it waits for no other try', async () => {
+  const shop = openShop(time);
+  // Five tries that time out: too few by themselves to end the retries.
+  shop.behave = { answer: 'hang', after: 0 };
+  await breakIt(shop);
+  await time.pass(40_000);
+  shop.behave = { answer: '500', after: 20 };
+  shop.ends.length = 0;
+  await visits(shop, 1);
+  await time.pass(1000);
+  expect(shop.ends).toMatchObject([{ took: 20 }]);
+});
+
+it('a service that fails now and then is still tried again: one failure in three costs a visitor nothing', async () => {
+  const { service, keyApi } = openShop(time, {}, (n) => ({
+    answer: n % 3 === 0 ? '500' : 'positive',
+    after: 20,
+  }));
+  for (let visitor = 0; visitor < 300; visitor++) {
+    const purchase = await time.until(keyApi.validatePurchase(`purchase-code-${visitor}`));
+    expect(purchase).not.toBeNull();
+  }
+  expect(service.count()).toBe(450);
 });
 
 describe('a service that asks to be left alone', () => {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { everythingOf, rejection } from '../../support/errors.js';
+import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
 import { refusing } from '../cli/servers.js';
@@ -40,6 +40,8 @@ function client(baseUrl: string, options: object = {}): KeyApi {
   onTestFinished(() => keyApi.close());
   return keyApi;
 }
+
+const CLOSED = expect.stringContaining('this client was closed');
 
 const eventually = (check: () => void) => vi.waitFor(check, { interval: 2, timeout: 40_000 });
 
@@ -102,8 +104,10 @@ describe.each(WAYS)('through %s', (way, options) => {
       };
       more();
     });
-    const error = await rejection(open(upstream.url, { maxResponseBytes: 64 * 1024 }).getAccount());
-    expect(error.code).toBe('unexpected_response');
+    await expectError(
+      open(upstream.url, { maxResponseBytes: 64 * 1024 }).getAccount(),
+      'unexpected_response',
+    );
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 
@@ -116,9 +120,7 @@ describe.each(WAYS)('through %s', (way, options) => {
     if (way.includes('fetch')) {
       expect((await call).username).toBe('adanorth');
     } else {
-      const error = await rejection(call);
-      expect(error.code).toBe('unexpected_response');
-      expect(error.message).toContain('the answer is compressed');
+      await expectError(call, 'unexpected_response', 'the answer is compressed');
     }
   });
 
@@ -127,23 +129,22 @@ describe.each(WAYS)('through %s', (way, options) => {
     const upstream = await startUpstream((_request, res) =>
       res.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
     );
-    const error = await rejection(open(upstream.url, { maxResponseBytes: 65_536 }).getAccount());
-    expect(error.code).toBe('unexpected_response');
+    await expectError(
+      open(upstream.url, { maxResponseBytes: 65_536 }).getAccount(),
+      'unexpected_response',
+    );
   });
 
   it.each([
     [429, { 'content-length': '999999' }],
     [503, { 'content-length': '999999' }],
-  ])(
-    'HTTP %d with a body that is not read is an outage, with its Retry-After',
-    async (status, headers) => {
-      const upstream = await startUpstream((_request, res) => {
-        res.writeHead(status, { ...headers, 'retry-after': '7' }).write('{');
-      });
-      const error = await rejection(open(upstream.url, { maxResponseBytes: 999 }).getAccount());
-      expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 7 });
-    },
-  );
+  ])('HTTP %d with an unread body is an outage, with its Retry-After', async (status, headers) => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(status, { ...headers, 'retry-after': '7' }).write('{');
+    });
+    const error = await rejection(open(upstream.url, { maxResponseBytes: 999 }).getAccount());
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 7 });
+  });
 
   it.each<[string, (res: ServerResponse) => unknown]>([
     ['before the headers', (res) => res.destroy()],
@@ -153,9 +154,11 @@ describe.each(WAYS)('through %s', (way, options) => {
     ],
   ])('a connection that is cut %s is an outage', async (_name, cut) => {
     const upstream = await startUpstream((_request, res) => cut(res));
-    const error = await rejection(open(upstream.url).getAccount());
-    expect(error.code).toBe('service_unavailable');
-    expect(error.message).toMatch(/the connection was cut|the answer was cut off/);
+    await expectError(
+      open(upstream.url).getAccount(),
+      'service_unavailable',
+      /the connection was cut|the answer was cut off/,
+    );
   });
 
   it('no connection is an outage', async () => {
@@ -169,9 +172,11 @@ describe.each(WAYS)('through %s', (way, options) => {
 
   it('https to a port that speaks plain http is an outage, in words', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{}'));
-    const error = await rejection(open(upstream.url.replace('http:', 'https:')).getAccount());
-    expect(error.code).toBe('service_unavailable');
-    expect(error.message).toMatch(/details: the port does not speak TLS \((ERR_SSL_\w+|EPROTO)\)/);
+    await expectError(
+      open(upstream.url.replace('http:', 'https:')).getAccount(),
+      'service_unavailable',
+      /details: the port does not speak TLS \((ERR_SSL_\w+|EPROTO)\)/,
+    );
   });
 
   it.each([
@@ -179,10 +184,11 @@ describe.each(WAYS)('through %s', (way, options) => {
     ['trickles', (res: ServerResponse) => res.writeHead(200).write('{"status":')],
   ])('the deadline ends a call whose response %s', async (_name, answer) => {
     const upstream = await startUpstream((_request, res) => answer(res));
-    expect(await rejection(open(upstream.url, { timeout: 60 }).getAccount())).toMatchObject({
-      code: 'service_unavailable',
-      message: expect.stringContaining('GET /api/account/details: no answer within 60 ms'),
-    });
+    await expectError(
+      open(upstream.url, { timeout: 60 }).getAccount(),
+      'service_unavailable',
+      'GET /api/account/details: no answer within 60 ms',
+    );
   });
 
   it('an abort ends the call with its own reason, and the request on the wire', async () => {
@@ -219,10 +225,7 @@ describe.each(WAYS)('through %s', (way, options) => {
     await eventually(() => expect(closed).toHaveBeenCalledTimes(4));
     const later = [keyApi.getAccount(), loginApi.exchange('auth-key-2')].map(rejection);
     for (const call of [...calls, ...later]) {
-      expect(await call).toMatchObject({
-        code: 'service_unavailable',
-        message: expect.stringContaining('this client was closed'),
-      });
+      expect(await call).toMatchObject({ code: 'service_unavailable', message: CLOSED });
     }
     expect(upstream.requests).toHaveLength(4);
   });
@@ -364,9 +367,7 @@ describe('a dispatcher', () => {
         () => loginApi.exchange('auth-key-1'),
         () => loginApi.getUser('a-token'),
       ]) {
-        const error = await rejection(call());
-        expect(error.code).toBe('unexpected_response');
-        expect(error.message).toContain('redirected');
+        await expectError(call(), 'unexpected_response', 'redirected');
       }
     }
     expect(other.requests).toEqual([]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { judgeKeyApi } from '../../oracle/key-api.js';
 import { KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
 import {
@@ -82,9 +82,7 @@ async function tryCase(each: KeyApiCase, setting: Setting): Promise<void> {
   expect.soft(comparable(ending.value), name).toEqual(comparable(wanted));
 }
 
-describe('the key API with every pair of switches', () => {
-  it.each(settingsOf(KEY_API_SWITCHES, 'localised'))('%s', async (_name, setting) => {
-    turn(world.sandbox.dialect, setting);
-    await Promise.all(KEY_API_CASES.map((each) => tryCase(each, setting)));
-  });
+it.each(settingsOf(KEY_API_SWITCHES, 'localised'))('key API with %s', async (_name, setting) => {
+  turn(world.sandbox.dialect, setting);
+  await Promise.all(KEY_API_CASES.map((each) => tryCase(each, setting)));
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { judgeLoginApi } from '../../oracle/login-api.js';
 import { LOGIN_ENDPOINTS } from '../../oracle/login-api-rows.js';
 import type { Documented } from './cases/key-api-cases.js';
@@ -85,14 +85,12 @@ async function tryCase(each: LoginApiCase, setting: Setting, mine: Belongings): 
   }
 }
 
-describe('the login API with every pair of switches', () => {
-  it.each(settingsOf(LOGIN_API_SWITCHES, 'nulls'))('%s', async (_name, setting) => {
-    // First what was there before an outage began.
-    const before = { htmlOutage: false, warnings: false, vanishedUser: false, nulls: false };
-    turn(world.sandbox.dialect, { ...setting, ...before });
-    const mine = await makeBelongings(world);
-    turn(world.sandbox.dialect, setting);
-    expect.soft(world.client().loginUrl()).toBe(world.url);
-    await Promise.all(LOGIN_API_CASES.map((each) => tryCase(each, setting, mine)));
-  });
+it.each(settingsOf(LOGIN_API_SWITCHES, 'nulls'))('login API with %s', async (_name, setting) => {
+  // First what was there before an outage began.
+  const before = { htmlOutage: false, warnings: false, vanishedUser: false, nulls: false };
+  turn(world.sandbox.dialect, { ...setting, ...before });
+  const mine = await makeBelongings(world);
+  turn(world.sandbox.dialect, setting);
+  expect.soft(world.client().loginUrl()).toBe(world.url);
+  await Promise.all(LOGIN_API_CASES.map((each) => tryCase(each, setting, mine)));
 });

@@ -44,25 +44,21 @@ describe('what is left out', () => {
   });
 });
 
-describe('a field that nobody documents', () => {
-  it('can be nested deeper than the stack', () => {
-    const deep = nested(100_000);
-    const read = readItem({ ...item, trace: deep, tags: deep });
-    expect(read).toMatchObject({ ok: true, value: { id: item.id } });
-    expect(deepFreeze(deep)).toBe(deep);
-  });
+it('a field that nobody documents can be nested deeper than the stack', () => {
+  const deep = nested(100_000);
+  const read = readItem({ ...item, trace: deep, tags: deep });
+  expect(read).toMatchObject({ ok: true, value: { id: item.id } });
+  expect(deepFreeze(deep)).toBe(deep);
 });
 
-describe('isDocumented', () => {
-  it.each<[object, boolean]>([
-    [item, true],
-    [{ ...item, trace: 1 }, true],
-    [{ ...item, tags: 'a,b' }, false],
-    [{ ...item, media: undefined }, false],
-    [{ ...item, id: 'x' }, false],
-  ])('%j: %s', (value, expected) => {
-    expect(isDocumented(itemSchema, value)).toBe(expected);
-  });
+it.each<[object, boolean]>([
+  [item, true],
+  [{ ...item, trace: 1 }, true],
+  [{ ...item, tags: 'a,b' }, false],
+  [{ ...item, media: undefined }, false],
+  [{ ...item, id: 'x' }, false],
+])('isDocumented: %j: %s', (value, expected) => {
+  expect(isDocumented(itemSchema, value)).toBe(expected);
 });
 
 describe('what a guard can need', () => {

@@ -108,7 +108,7 @@ describe('each fault', () => {
   });
 
   it.each([true, 'slow'] as const)(
-    'endless (%s): the body goes on until the reader leaves',
+    'endless (%s): goes on until the reader leaves',
     async (fault) => {
       const running = await failing({ endless: fault });
       const response = await fetch(running.baseUrl + path(running));

@@ -68,14 +68,11 @@ describe('a parameter that is', () => {
     },
   );
 
-  it.each(['-1042', '0', '99999999999999999999'])(
-    'item_id %s is the integer of no item: 404',
-    async (id) => {
-      const path = `/api/items/item?api_key=${running.apiKey}&item_id=${id}`;
-      const { status, body } = await running.get(path);
-      expect([status, body.msg]).toEqual([404, 'Item Not Found']);
-    },
-  );
+  it.each(['-1042', '0', '99999999999999999999'])('item_id %s is of no item: 404', async (id) => {
+    const path = `/api/items/item?api_key=${running.apiKey}&item_id=${id}`;
+    const { status, body } = await running.get(path);
+    expect([status, body.msg]).toEqual([404, 'Item Not Found']);
+  });
 });
 
 describe('a request nobody can read', () => {
@@ -84,16 +81,13 @@ describe('a request nobody can read', () => {
     ['application/json', '"a string"', 400],
     ['application/json', `{"pad":"${'x'.repeat(200_000)}"}`, 413],
     ['application/x-www-form-urlencoded; charset=koi8-r', 'api_key=x', 415],
-  ])(
-    '%s %.12s…: %i in the style of the service, without a stack or the body',
-    async (type, body, status) => {
-      const headers = { 'content-type': type };
-      const answer = await running.send(PATH, { method: 'POST', headers, body });
-      expect(answer.status).toBe(status);
-      expect(answer.body.status).toBe('error');
-      expect(JSON.stringify(answer.body)).not.toMatch(/7d1f0c9a|\bat .*\.[jt]s|node_modules/);
-    },
-  );
+  ])('%s %.12s…: %i in its own style, without stack or body', async (type, body, status) => {
+    const headers = { 'content-type': type };
+    const answer = await running.send(PATH, { method: 'POST', headers, body });
+    expect(answer.status).toBe(status);
+    expect(answer.body.status).toBe('error');
+    expect(JSON.stringify(answer.body)).not.toMatch(/7d1f0c9a|\bat .*\.[jt]s|node_modules/);
+  });
 
   it('the login API answers in its own style', async () => {
     const { status, body } = await exchange(running, 'x'.repeat(200_000));
@@ -122,12 +116,9 @@ describe('a request nobody can read', () => {
     expect([status, headers.get('allow'), body]).toEqual([expected, allow, json]);
   });
 
-  it.each(['/nothing', '/preview/1', '/preview/%E0%A4%A'])(
-    '%s: a page that says so, without a stack',
-    async (path) => {
-      const { status, text } = await running.get(path);
-      expect([400, 404]).toContain(status);
-      expect(text).not.toMatch(/node_modules|URIError/);
-    },
-  );
+  it.each(['/nothing', '/preview/1', '/preview/%E0%A4%A'])('%s: a page, no stack', async (path) => {
+    const { status, text } = await running.get(path);
+    expect([400, 404]).toContain(status);
+    expect(text).not.toMatch(/node_modules|URIError/);
+  });
 });

@@ -114,7 +114,7 @@ describe('the login API', () => {
     ['text', '<br />'],
     ['bom', '\uFEFF'],
   ] as const)(
-    'warnings %s: text or a byte order mark ahead of the JSON, as text/html',
+    'warnings %s: text or a BOM ahead of the JSON, as text/html',
     async (warnings, ahead) => {
       const running = await speaking({ warnings });
       const { headers, text } = await userInfo(running, 'x');

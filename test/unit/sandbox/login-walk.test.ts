@@ -79,14 +79,11 @@ describe('where an accepted login goes', () => {
   it.each([
     ['http://localhost:3999/cb?x=1', /^http:\/\/localhost:3999\/cb\?x=1\?auth_key=[0-9a-f]{32}$/],
     ['https://app.example/in', /^https:\/\/app\.example\/in\?auth_key=[0-9a-f]{32}$/],
-  ])(
-    'to %s, as it stands while it runs; ?auth_key= is appended literally',
-    async (url, expected) => {
-      const running = await start();
-      running.sandbox.redirectUrl = url;
-      expect(await new Browser(running.authUrl).logIn(running.appId)).toMatch(expected);
-    },
-  );
+  ])('to %s, as it stands meanwhile; ?auth_key= is appended literally', async (url, expected) => {
+    const running = await start();
+    running.sandbox.redirectUrl = url;
+    expect(await new Browser(running.authUrl).logIn(running.appId)).toMatch(expected);
+  });
 
   it('echoes no state and no other parameter', async ({ running }) => {
     const browser = new Browser(running.authUrl);

@@ -12,25 +12,22 @@ describe('every page', () => {
     '/sandbox/console',
     '/sandbox/logout',
     '/nothing',
-  ])(
-    '%s: a strict policy, nothing from elsewhere, a language, a title, a heading',
-    async (path) => {
-      const { headers, text } = await (await start()).get(path);
-      const policy = headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).toMatch(/form-action 'self'$/);
-      expect(policy).not.toMatch(/script-src (?!'self')|\*/);
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('cache-control')).toBe('no-store');
-      expect(text).not.toMatch(/(?:src|href|action)="https?:/);
-      expect(text).not.toMatch(/ (?:style|on\w+)="/);
-      expect(text).toContain('<html lang="en">');
-      expect(text).toMatch(/<title>[^<]+ · marketgate sandbox<\/title>/);
-      expect(text.match(/<h1>/g)).toHaveLength(1);
-      expect(text).toContain('name="viewport"');
-    },
-  );
+  ])('%s: strict policy, nothing from elsewhere, a language, a title, a heading', async (path) => {
+    const { headers, text } = await (await start()).get(path);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toMatch(/form-action 'self'$/);
+    expect(policy).not.toMatch(/script-src (?!'self')|\*/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(text).not.toMatch(/(?:src|href|action)="https?:/);
+    expect(text).not.toMatch(/ (?:style|on\w+)="/);
+    expect(text).toContain('<html lang="en">');
+    expect(text).toMatch(/<title>[^<]+ · marketgate sandbox<\/title>/);
+    expect(text.match(/<h1>/g)).toHaveLength(1);
+    expect(text).toContain('name="viewport"');
+  });
 
   it('the consent form may go on to the app', async ({ running }) => {
     const { headers } = await running.get(`/api/oauth?app_id=${running.appId}`);

@@ -82,27 +82,24 @@ const bodiesWith = (text: string): object[] => [
 ];
 
 describe.each(CALLS)('%s', (_name, secrets, open) => {
-  it.each([200, 401, 404, 500])(
-    'shows nothing of what the service repeats with HTTP %d',
-    async (status) => {
-      for (const secret of secrets) {
-        // Every place that could repeat it, and in the place for sentences every form.
-        const bodies = [
-          ...bodiesWith(`The value ${secret} is wrong.`),
-          ...repetitionsOf(secret).map((msg) => ({ status: 'error', error: true, msg })),
-        ];
-        let body: object = {};
-        const ask = open(() => answering(body, status));
-        for (body of bodies) {
-          const error = await ask().then(
-            () => undefined,
-            (error: unknown) => error,
-          );
-          if (error !== undefined) expectClean(error);
-        }
+  it.each([200, 401, 404, 500])('shows nothing that a service repeats: HTTP %d', async (status) => {
+    for (const secret of secrets) {
+      // Every place that could repeat it, and in the place for sentences every form.
+      const bodies = [
+        ...bodiesWith(`The value ${secret} is wrong.`),
+        ...repetitionsOf(secret).map((msg) => ({ status: 'error', error: true, msg })),
+      ];
+      let body: object = {};
+      const ask = open(() => answering(body, status));
+      for (body of bodies) {
+        const error = await ask().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (error !== undefined) expectClean(error);
       }
-    },
-  );
+    }
+  });
 
   it('shows nothing of a page, of headers, of a redirect or of an error of the network', async () => {
     for (const secret of secrets) {
