@@ -83,9 +83,7 @@ describe('a refund that is followed by many wrong codes', () => {
     service.says = 'negative';
     for (const code of codes) await one.validatePurchase(code, { fresh: true });
     await flushAndReconnect(links[1]);
-    for (const code of codes) {
-      await expectError(two.validatePurchase(code), 'service_unavailable');
-    }
+    for (const code of codes) await expectError(two.validatePurchase(code), 'service_unavailable');
   });
 
   it('holds in the process that heard it, when the shared cache is restored from before', async () => {
@@ -168,9 +166,7 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await one.getItem(1043, { fresh: true })).toBeNull();
     for (const n of WRONG.keys()) await one.getItem(5000 + n);
     await flushAndReconnect(links[2]);
-    for (const each of [two, three]) {
-      await expectError(each.getItem(1043), 'service_unavailable');
-    }
+    for (const each of [two, three]) await expectError(each.getItem(1043), 'service_unavailable');
   });
 });
 

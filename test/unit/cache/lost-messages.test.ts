@@ -115,8 +115,7 @@ it('a process that starts with a late subscription has missed nothing, and sends
     onListening?.(true);
     return stop;
   };
-  const one = join();
-  await one.validatePurchase(CODE);
+  await join().validatePurchase(CODE);
   shared.messages.length = 0;
   await join().validatePurchase(CODE);
   await vi.advanceTimersByTimeAsync(2000);

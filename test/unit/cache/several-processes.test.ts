@@ -32,9 +32,7 @@ describe('an api_key that is rejected', () => {
     given.service.keys = new Set();
     /** Both, and a process that starts now, get this error for the account. */
     const expectAll = async (code: string) => {
-      for (const each of [one, two, join()]) {
-        await expectError(each.getAccount(), code);
-      }
+      for (const each of [one, two, join()]) await expectError(each.getAccount(), code);
     };
     return { ...given, expectAll };
   }

@@ -40,8 +40,7 @@ const nameOf = (subject: string): string => seal.name(`2 ${subject}`);
 async function reading(kind: Kind, plain: string, by = seal, sealedFor?: string) {
   const { service, shared, keyApi } = fleet();
   const name = nameOf(`${kind} ${KEYS[kind]}`);
-  const value = by.seal(`${sealedFor ?? name} ${ORDER}`, plain);
-  await shared.write(name, value, LIFE - 1, ORDER);
+  await shared.write(name, by.seal(`${sealedFor ?? name} ${ORDER}`, plain), LIFE - 1, ORDER);
   const drift = hear('drift');
   await {
     account: () => keyApi.getAccount(),
@@ -276,6 +275,5 @@ it('the generation is read with the first call alone', async () => {
   const read = vi.spyOn(shared, 'read');
   await keyApi.validatePurchase(CODE);
   await keyApi.validatePurchase(OTHER);
-  const generations = read.mock.calls.filter(([name]) => name === GENERATION);
-  expect(generations).toHaveLength(1);
+  expect(read.mock.calls.filter(([name]) => name === GENERATION)).toHaveLength(1);
 });

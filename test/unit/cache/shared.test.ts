@@ -161,8 +161,7 @@ describe('one request for the whole fleet', () => {
     await join().validatePurchase(CODE);
     await settle();
     let key = KEY;
-    const one = join({ secret: SECRET, scope: 'shop' });
-    await one.validatePurchase(CODE);
+    await join({ secret: SECRET, scope: 'shop' }).validatePurchase(CODE);
     const two = join({}, { apiKey: () => key });
     await two.validatePurchase(CODE);
     expect(service.asked()).toBe(2);

@@ -40,8 +40,7 @@ export function alone(cache: CacheOptions | false = {}) {
 /** A service, a shared cache, and processes that use it. */
 export function fleet() {
   const service = new KeyApiService();
-  const shared = new MemorySharedCache(() => service.now);
-  return fleetOn(service, shared);
+  return fleetOn(service, new MemorySharedCache(() => service.now));
 }
 
 /** The same with a shared cache that keeps no order. */

@@ -140,8 +140,7 @@ describe('checkPurchase', () => {
       const guard = requirePurchase(keyApi, { guessLimit: { limit: 2 } });
       const visit = (sent: string, ip: string) =>
         new Promise((resolve) => {
-          const req = { headers: { 'x-purchase-code': sent }, ip };
-          guard(req as never, fakeResponse(), resolve);
+          guard({ headers: { 'x-purchase-code': sent }, ip } as never, fakeResponse(), resolve);
         });
       expect(await visit(guess(5), '2001:db8::1')).toMatchObject({ code: 'too_many_attempts' });
       expect(await visit(code('supported'), '10.0.0.9')).toBeUndefined();

@@ -60,8 +60,7 @@ describe('marketgate doctor', () => {
     const url = await http((_req, res) => res.end('{}'));
     const { found } = await diagnose({ ...production, MARKETPLACE_BASE_URL: url });
     expect(found).toMatchObject({ 'key API': 'ok', reachable: 'ok', api_key: 'wrong' });
-    const hanging = await http(() => undefined);
-    const silently = { ...production, MARKETPLACE_BASE_URL: hanging };
+    const silently = { ...production, MARKETPLACE_BASE_URL: await http(() => undefined) };
     const silent = await diagnose(silently, '--timeout', '200');
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
   });
@@ -209,8 +208,7 @@ describe('each check', () => {
     const { environment } = await service();
     const url = await http((_req, res) => {
       // Whole seconds, as in every Date header.
-      const now = Math.round(Date.now() / 1000) * 1000;
-      res.setHeader('date', new Date(now + skew).toUTCString());
+      res.setHeader('date', new Date(Math.round(Date.now() / 1000) * 1000 + skew).toUTCString());
       res.end('{}');
     });
     const { found, said } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });

@@ -181,8 +181,7 @@ describe('the parameters of the validation', () => {
     [undefined, 'application/x-www-form-urlencoded'],
   ] as const)('go as %s', async (validationEncoding, type) => {
     const service = new KeyApiService();
-    const keyApi = service.client({ validationEncoding, apiKey: 'a.b-c_1' });
-    await keyApi.validatePurchase(odd);
+    await service.client({ validationEncoding, apiKey: 'a.b-c_1' }).validatePurchase(odd);
     const [request] = service.dispatcher.requests;
     const sent = {
       form: () => Object.fromEntries(new URLSearchParams(request?.body)),
@@ -242,9 +241,7 @@ describe('a call', () => {
     await settle();
     expect(service.asked('all')).toBe(5);
     await keyApi.close();
-    for (const call of calls) {
-      expect(await call).toMatchObject(CLOSED);
-    }
+    for (const call of calls) expect(await call).toMatchObject(CLOSED);
     expect(service.dispatcher.requests.every(({ isAborted }) => isAborted)).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();

@@ -69,9 +69,7 @@ describe.each(codes)('the page of %s', (code) => {
     // What does not vary in it is a text of the sources.
     const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
     const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));
-    for (const text of fixed.filter(({ length }) => length > 20)) {
-      expect(SOURCES).toContain(text);
-    }
+    for (const text of fixed.filter(({ length }) => length > 20)) expect(SOURCES).toContain(text);
   });
 
   it('shows the answer as it is', async () => {

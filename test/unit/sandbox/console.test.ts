@@ -166,8 +166,7 @@ describe('the switches of the console as JSON', () => {
     'a body of type %s, which any website may send, is not read',
     async (type) => {
       const running = await start();
-      const body = '{"bom":true}';
-      expect((await patch(running, body, type)).status).toBe(400);
+      expect((await patch(running, '{"bom":true}', type)).status).toBe(400);
       expect(running.sandbox.faults.bom).toBe(false);
     },
   );

@@ -64,8 +64,7 @@ describe('each fault', () => {
     [{ contentType: 'text/plain' }, 200, { 'content-type': 'text/plain' }],
     [{ contentType: true }, 200, { 'content-type': 'text/html; charset=utf-8' }],
   ])('%j: HTTP %i with %j', async (faults, status, expected) => {
-    const running = await failing(faults);
-    const { headers, text, body, ...answer } = await ask(running);
+    const { headers, text, body, ...answer } = await ask(await failing(faults));
     expect(answer.status).toBe(status);
     for (const [name, value] of Object.entries(expected)) expect(headers.get(name)).toBe(value);
     if ('html' in faults) expect(text).toMatch(/^<!doctype html>/);
@@ -77,8 +76,7 @@ describe('each fault', () => {
     [{ warnings: true }, '<br />\n<b>Warning</b>'],
     [{ bom: true, warnings: true, latency: 5, contentType: true }, '\uFEFF<br />\n<b>Warning</b>'],
   ])('%j: %j ahead of the JSON', async (faults, ahead) => {
-    const running = await failing(faults);
-    const { text } = await ask(running);
+    const { text } = await ask(await failing(faults));
     expect(text.startsWith(ahead)).toBe(true);
     expect(JSON.parse(text.slice(text.indexOf('{'))).status).toBe('success');
   });
@@ -91,8 +89,7 @@ describe('each fault', () => {
   });
 
   it('oversize: valid JSON of exactly so many bytes, without a Content-Length', async () => {
-    const running = await failing({ oversize: 300_000 });
-    const { headers, text, body } = await ask(running);
+    const { headers, text, body } = await ask(await failing({ oversize: 300_000 }));
     expect(text.length).toBe(300_000);
     expect(headers.get('content-length')).toBeNull();
     expect(body.status).toBe('success');
@@ -111,8 +108,7 @@ describe('each fault', () => {
     'endless (%s): goes on until the reader leaves',
     async (fault) => {
       const running = await failing({ endless: fault });
-      const response = await fetch(running.baseUrl + path(running));
-      const reader = response.body?.getReader();
+      const reader = (await fetch(running.baseUrl + path(running))).body?.getReader();
       for (let chunks = 0; chunks < 4; chunks++) expect((await reader?.read())?.done).toBe(false);
       await reader?.cancel();
       running.sandbox.faults.clear();

@@ -156,8 +156,7 @@ describe('seed', () => {
   it('is copied: changing the sandbox does not change the object that was passed', () => {
     const [purchase] = createSandbox().data.purchases;
     const purchases = purchase ? [{ ...purchase }] : [];
-    const sandbox = createSandbox({ seed: { purchases } });
-    sandbox.data.refundPurchase(String(purchase?.purchase_code));
+    createSandbox({ seed: { purchases } }).data.refundPurchase(String(purchase?.purchase_code));
     expect(purchases[0]).not.toHaveProperty('void');
   });
 });

@@ -116,8 +116,7 @@ describe('the login API', () => {
   ] as const)(
     'warnings %s: text or a BOM ahead of the JSON, as text/html',
     async (warnings, ahead) => {
-      const running = await speaking({ warnings });
-      const { headers, text } = await userInfo(running, 'x');
+      const { headers, text } = await userInfo(await speaking({ warnings }), 'x');
       expect(headers.get('content-type')).toContain('text/html');
       expect(text.startsWith(ahead)).toBe(true);
       expect(JSON.parse(text.slice(text.indexOf('{')))).toHaveProperty('error', true);

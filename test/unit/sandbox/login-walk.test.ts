@@ -96,8 +96,7 @@ describe('where an accepted login goes', () => {
   it('asks for one that is missing, with a form', async () => {
     const running = await start({ redirectUrl: undefined });
     const browser = new Browser(running.authUrl);
-    const path = `/api/oauth?app_id=${running.appId}`;
-    const page = await browser.visit(path);
+    const page = await browser.visit(`/api/oauth?app_id=${running.appId}`);
     expect([page.status, page.text]).toEqual([400, expect.stringContaining('no redirect URL yet')]);
     const [, action = ''] = /<form method="post" action="([^"]+)"/.exec(page.text) ?? [];
     const fields = { app_id: running.appId, redirect_url: 'http://localhost:3000/callback' };
@@ -110,8 +109,7 @@ describe('what must not work', () => {
   it.each(['', '?app_id=', '?app_id=nope', '?app_id=18230471&app_id=18230471'])(
     '/api/oauth%s: a readable page',
     async (query) => {
-      const running = await start();
-      const { status, text } = await running.get(`/api/oauth${query}`);
+      const { status, text } = await (await start()).get(`/api/oauth${query}`);
       expect(status).toBe(404);
       expect(text).toContain('This app is not known here');
     },

@@ -47,8 +47,7 @@ describe('every page', () => {
         items: [{ ...item, name: evil, description: evil, tags: [evil], category: evil }],
       },
     });
-    const browser = new Browser(running.authUrl);
-    const login = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    const login = await new Browser(running.authUrl).visit(`/api/oauth?app_id=${running.appId}`);
     const texts = [login.text];
     for (const path of ['/', '/preview/1042', '/sandbox/console']) {
       texts.push((await running.get(path)).text);

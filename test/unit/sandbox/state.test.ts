@@ -99,8 +99,7 @@ describe('a state file', () => {
       throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
     };
     syncBuiltinESMExports();
-    const sandbox = createSandbox({ state });
-    sandbox.faults.errorRate = 0.5;
+    createSandbox({ state }).faults.errorRate = 0.5;
     expect(JSON.parse(readFileSync(state, 'utf8')).switches['faults.errorRate']).toBe(0.5);
     expect(fs.existsSync(`${state}.new`)).toBe(false);
   });

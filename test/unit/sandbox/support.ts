@@ -37,8 +37,7 @@ afterEach(async () => {
 
 async function read(response: Response): Promise<Answer> {
   // Response.text() would drop a byte order mark.
-  const bytes = await response.arrayBuffer();
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await response.arrayBuffer());
   let body: Json = {};
   try {
     body = JSON.parse(text) as Json;

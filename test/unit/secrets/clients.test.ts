@@ -39,9 +39,10 @@ const clock = (): number => {
   now += 3_600_000;
   return now;
 };
-const call = <Client>(client: Client, run: (client: Client) => Promise<unknown>) => {
-  return () => run(client);
-};
+const call =
+  <Client>(client: Client, run: (client: Client) => Promise<unknown>) =>
+  () =>
+    run(client);
 const options = { clock, cache: false };
 const login = { clock };
 const CALLS: Call[] = [
