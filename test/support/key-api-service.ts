@@ -46,6 +46,12 @@ export class KeyApiService {
   readonly #silent: (() => void)[] = [];
   #holds = false;
 
+  constructor(
+    state: Partial<Pick<KeyApiService, 'says' | 'keys' | 'items' | 'item' | 'override'>> = {},
+  ) {
+    Object.assign(this, state);
+  }
+
   /** How many requests there were, to one path (the validation) or to all. */
   asked(path: string | 'all' = VALIDATION): number {
     return this.dispatcher.count(path === 'all' ? undefined : path);
@@ -127,4 +133,13 @@ export class KeyApiService {
       ? json(success({ data: { purchase: sold } }))
       : json(refusal('Invalid purchase code'), 404);
   }
+}
+
+/** A service in some state, and a client of it. */
+export function keyApiWith(
+  state: ConstructorParameters<typeof KeyApiService>[0] = {},
+  options: Partial<KeyApiOptions> = {},
+) {
+  const service = new KeyApiService(state);
+  return { service, keyApi: service.client(options) };
 }

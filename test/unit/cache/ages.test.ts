@@ -2,7 +2,13 @@ import type { CacheOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ACCOUNT, begun, KeyApiService, settle } from '../../support/key-api-service.js';
+import {
+  ACCOUNT,
+  begun,
+  KeyApiService,
+  keyApiWith,
+  settle,
+} from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
 import { alone, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
 
@@ -111,9 +117,7 @@ describe('the age of a positive answer', () => {
     ['positive', TTL],
     ['negative', 30 * SECOND],
   ] as const)('counts from the request, however long the %s answer took', async (says, life) => {
-    const service = new KeyApiService();
-    service.says = says;
-    const keyApi = service.client();
+    const { service, keyApi } = keyApiWith({ says });
     await keyApi.validatePurchase('another-code');
     service.hold();
     const [asked] = await begun(keyApi.validatePurchase(CODE));
@@ -274,8 +278,7 @@ describe('a negative answer', () => {
 
 describe('the last positive answer', () => {
   it('serves where the api_key is rejected: nothing was said about the code', async () => {
-    const service = new KeyApiService();
-    service.keys = new Set([KEY]);
+    const service = new KeyApiService({ keys: new Set([KEY]) });
     let key = KEY;
     const keyApi = service.client({ apiKey: () => key });
     await keyApi.validatePurchase(CODE);
@@ -287,9 +290,7 @@ describe('the last positive answer', () => {
   });
 
   it('survives a key that is revoked within minutes of its check', async () => {
-    const service = new KeyApiService();
-    service.keys = new Set([KEY]);
-    const keyApi = service.client();
+    const { service, keyApi } = keyApiWith({ keys: new Set([KEY]) });
     await keyApi.validatePurchase(CODE);
     service.later(100 * SECOND, 'negative');
     // From here on the key is known to be good for some minutes.

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { begun, KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, keyApiWith, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import { alone, MINUTE, OTHER } from './support.js';
 
@@ -262,8 +262,7 @@ describe('invalidate', () => {
   });
 
   it('again and again keeps a call no longer than its timeout', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ timeout: 1000 });
+    const { service, keyApi } = keyApiWith({}, { timeout: 1000 });
     await keyApi.getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, ITEMS, KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { text } from '../../support/service-in-memory.js';
 import { CODE, item, purchase, success } from '../../support/wire.js';
@@ -189,9 +189,7 @@ describe('two versions of an item', () => {
   });
 
   it('are never mixed up between purchases and the list', async () => {
-    const service = new KeyApiService();
-    service.items = [next, { ...item, id: 7, tags: 'a,b' }];
-    const keyApi = service.client();
+    const { service, keyApi } = keyApiWith({ items: [next, { ...item, id: 7, tags: 'a,b' }] });
     const [first, coerced] = await keyApi.listItems();
     expect((await soldWith(keyApi, 'code-number-1'))?.version).toBe(item.version);
     expect(first?.version).toBe('2.0.0');

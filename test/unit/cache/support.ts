@@ -1,7 +1,7 @@
 import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { KeyApiService, settle } from '../../support/key-api-service.js';
+import { KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
 
@@ -32,10 +32,7 @@ export function moveTimeByHand(): void {
 }
 
 /** A service, and one process with its own cache. */
-export function alone(cache: CacheOptions | false = {}) {
-  const service = new KeyApiService();
-  return { service, keyApi: service.client({ cache }) };
-}
+export const alone = (cache: CacheOptions | false = {}) => keyApiWith({}, { cache });
 
 /** A service, a shared cache, and processes that use it. */
 export function fleet() {

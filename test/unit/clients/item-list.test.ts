@@ -3,7 +3,7 @@ import { Deadline } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEMS, KeyApiService, settle } from '../../support/key-api-service.js';
+import { begun, ITEMS, KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, type Reply } from '../../support/service-in-memory.js';
 import { account, item } from '../../support/wire.js';
@@ -13,8 +13,9 @@ const other = { ...item, id: 7 };
 
 /** What listItems makes of an answer; cached, and not. */
 async function listed(reply: Reply, options: object = {}) {
-  const service = new KeyApiService();
-  service.override = ({ path }) => (path === ITEMS ? reply : undefined);
+  const service = new KeyApiService({
+    override: ({ path }) => (path === ITEMS ? reply : undefined),
+  });
   return service.client(options).listItems();
 }
 
@@ -92,8 +93,7 @@ describe('a list of 2,000 items', () => {
 
   it('is read in slices, and is the same as one that is read at once', async () => {
     const drift = hear('drift');
-    const service = new KeyApiService();
-    service.items = items;
+    const service = new KeyApiService({ items });
     const turns = betweenSlices();
     const keyApi = service.client();
     const list = await keyApi.listItems();
@@ -116,8 +116,7 @@ describe('a list of 2,000 items', () => {
   it('is not read on when the caller leaves between two slices', async () => {
     const leaving = new AbortController();
     const turns = betweenSlices((n) => n === 3 && leaving.abort(new Error('left')));
-    const service = new KeyApiService();
-    service.items = items;
+    const service = new KeyApiService({ items });
     const { signal } = leaving;
     await expect(service.client({ cache: false }).listItems({ signal })).rejects.toThrow('left');
     await settle();
@@ -125,9 +124,7 @@ describe('a list of 2,000 items', () => {
   });
 
   it('is not read on when the time of the call is over', async () => {
-    const service = new KeyApiService();
-    service.items = items;
-    const keyApi = service.client({ timeout: 2000 });
+    const { keyApi } = keyApiWith({ items }, { timeout: 2000 });
     await keyApi.getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const turns = betweenSlices((n) => n === 3 && vi.advanceTimersByTime(2000));
@@ -139,9 +136,7 @@ describe('a list of 2,000 items', () => {
   });
 
   it('lets other calls be answered while it is read', async () => {
-    const service = new KeyApiService();
-    service.items = items;
-    const keyApi = service.client();
+    const { keyApi } = keyApiWith({ items });
     let others = 0;
     betweenSlices(async () => {
       if (others < 3) await keyApi.validatePurchase(`purchase-code-${++others}`);
@@ -161,8 +156,7 @@ describe('a list of 2,000 items', () => {
 });
 
 it('an item of a cached list that is gone is not served in an outage when its message was missed while it was confirmed', async () => {
-  const service = new KeyApiService();
-  service.items = [item, other];
+  const service = new KeyApiService({ items: [item, other] });
   const shared = new MemorySharedCache(() => service.now);
   const join = () => service.client({ cache: { shared } });
   const [one, two] = [join(), join()];

@@ -11,7 +11,7 @@ import {
 } from '../../oracle/key-api-rows.js';
 import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ACCOUNT, KeyApiService } from '../../support/key-api-service.js';
+import { ACCOUNT, KeyApiService, keyApiWith } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase, refusal, success } from '../../support/wire.js';
 
@@ -73,9 +73,7 @@ describe('an answer to another question', () => {
     const { ends } = judgeKeyApi('purchase', answer, asked);
     expect(ends, 'the oracle').toEqual([isAbout ? 'positive' : 'unexpected_response']);
     for (const cache of [false, {}] as const) {
-      const service = new KeyApiService();
-      service.override = () => answer;
-      const keyApi = service.client({ cache });
+      const { keyApi } = keyApiWith({ override: () => answer }, { cache });
       const asking = () =>
         keyApi.validatePurchase(asked).then(
           (found) => found?.purchase_code,
@@ -103,8 +101,7 @@ describe('an answer to another question', () => {
   });
 
   it('is no positive answer, and the last one of the code itself still serves', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    const { service, keyApi } = keyApiWith({}, { cache: { ttl: 0, staleWhileRevalidate: 0 } });
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
     const other = { ...purchase, purchase_code: CODE.replace('4', '5'), license_type: 'Extended' };
     service.override = () => json(success({ data: { purchase: other } }));
@@ -137,8 +134,9 @@ it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
 );
 
 it('the error of a refusal carries its sentence', async () => {
-  const service = new KeyApiService();
-  service.override = () => json(refusal(`nothing for ${KEY} here`), 400);
+  const service = new KeyApiService({
+    override: () => json(refusal(`nothing for ${KEY} here`), 400),
+  });
   const error = await rejection(service.client().validatePurchase(CODE));
   expect(error.message).toContain('nothing for [redacted] here');
 });

@@ -15,8 +15,7 @@ const SHAPES: [RecordName, (sent: object) => object, Read][] = [
 
 for (const [name, body, read] of SHAPES) {
   describeShape(name, async (sent) => {
-    const service = new KeyApiService();
-    service.override = () => json(body(sent));
+    const service = new KeyApiService({ override: () => json(body(sent)) });
     return read(service.client()).then(
       (value) => value ?? {},
       (error: Error) => error,

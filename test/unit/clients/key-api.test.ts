@@ -1,13 +1,14 @@
 import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkCacheOptions } from '../../../src/cache/options.js';
 import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import {
   ACCOUNT,
   begun,
   KeyApiService,
+  keyApiWith,
   settle,
   VALIDATION,
 } from '../../support/key-api-service.js';
@@ -113,9 +114,7 @@ describe('options of the cache', () => {
   it('has room for 5,000 positive and 1,000 negative answers by default', async () => {
     const limits = { max: 5000, maxInvalid: 1000 };
     expect(checkCacheOptions('KeyApi', undefined)).toMatchObject({ limits });
-    const service = new KeyApiService();
-    service.says = 'negative';
-    const keyApi = service.client();
+    const { keyApi } = keyApiWith({ says: 'negative' });
     const codes = Array.from({ length: 1001 }, (_, i) => `n${i}`);
     await Promise.all(codes.map((code) => keyApi.validatePurchase(code)));
     expect(['n0', 'n1'].map((code) => keyApi.peekPurchase(code))).toEqual([undefined, null]);
@@ -138,7 +137,7 @@ describe('the api_key', () => {
   });
 
   it.each<[string, () => unknown]>([
-    ...[undefined, null, 7, '', ' \t', ['key'], Promise.resolve('')].map(
+    ...[undefined, null, 7, '', ' \t', ['s.VaultToken'], Promise.resolve('')].map(
       (given): [string, () => unknown] => [`gives ${inspect(given)}`, () => given],
     ),
     ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
@@ -149,8 +148,7 @@ describe('the api_key', () => {
       },
     ],
   ])('function that %s is service_unavailable, and says where to look', async (_n, give) => {
-    const service = new KeyApiService();
-    const keyApi = service.client({ apiKey: give as () => string });
+    const { service, keyApi } = keyApiWith({}, { apiKey: give as () => string });
     for (const call of [keyApi.getAccount(), keyApi.validatePurchase(CODE)]) {
       const error = await rejection(call);
       expect(error.code).toBe('service_unavailable');
@@ -209,27 +207,24 @@ describe('the parameters of the validation', () => {
 });
 
 describe('a call', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
   it('that has ended leaves no timer behind, whatever it came to', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = keyApiWith();
     expect(await keyApi.getAccount()).toEqual(account);
     service.says = 'negative';
     expect(await keyApi.validatePurchase(CODE)).toBeNull();
     service.says = 'outage';
     await rejection(keyApi.listItems());
     expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
   });
 
   it.each<[string, Partial<KeyApiOptions>]>([
     ['cached', {}],
     ['without a cache', { cache: false }],
   ])('ends on the wire at close(), which waits for nothing: %s', async (_name, options) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const service = new KeyApiService();
-    service.says = 'silence';
-    const keyApi = service.client(options);
+    const { service, keyApi } = keyApiWith({ says: 'silence' }, options);
     const leaving = new AbortController();
     const calls = [
       keyApi.validatePurchase(CODE),
@@ -244,7 +239,6 @@ describe('a call', () => {
     for (const call of calls) expect(await call).toMatchObject(CLOSED);
     expect(service.dispatcher.requests.every(({ isAborted }) => isAborted)).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
   });
 
   it.each<[string, (service: KeyApiService) => Partial<KeyApiOptions>]>([
@@ -265,7 +259,6 @@ describe('a call', () => {
       },
     ],
   ])('ends at close() also while it waits %s', async (_name, prepare) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const service = new KeyApiService();
     const keyApi = service.client({ cache: false, ...prepare(service) });
     const [call] = await begun(rejection(keyApi.validatePurchase(CODE)));
@@ -274,7 +267,6 @@ describe('a call', () => {
     expect(await call).toMatchObject(CLOSED);
     expect(service.asked('all')).toBe(asked);
     expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
   });
 
   it.each<[string, Partial<KeyApiOptions>]>([
@@ -284,8 +276,7 @@ describe('a call', () => {
     const warnings: string[] = [];
     const listen = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', listen);
-    const service = new KeyApiService();
-    const keyApi = service.client(options);
+    const { service, keyApi } = keyApiWith({}, options);
     const { signal } = new AbortController();
     service.hold();
     const calls = Array.from({ length: 30 }, (_, i) =>
@@ -300,10 +291,8 @@ describe('a call', () => {
   });
 
   it('is refused after close() also when it would wait for the api_key', async () => {
-    const keyApi = new KeyApiService().client({
-      apiKey: () => new Promise(() => {}),
-      cache: false,
-    });
+    const apiKey = () => new Promise<never>(() => {});
+    const keyApi = new KeyApiService().client({ apiKey, cache: false });
     await keyApi.close();
     for (const call of [keyApi.validatePurchase(CODE), keyApi.getAccount()].map(rejection)) {
       expect(await call).toMatchObject(CLOSED);
@@ -311,8 +300,7 @@ describe('a call', () => {
   });
 
   it('is refused after close(), but for what is cached', async () => {
-    const service = new KeyApiService();
-    const keyApi = service.client();
+    const { service, keyApi } = keyApiWith();
     await keyApi.validatePurchase(CODE);
     await keyApi.close();
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);

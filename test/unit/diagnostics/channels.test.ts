@@ -4,7 +4,7 @@ import request from 'supertest';
 import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, KeyApiService, settle, VALIDATION } from '../../support/key-api-service.js';
+import { ITEM, keyApiWith, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 import { CODE } from '../../support/wire.js';
@@ -12,8 +12,7 @@ import { CODE } from '../../support/wire.js';
 const WRONG = '00000000-0000-4000-8000-000000000000';
 
 it('marketgate:request reports each request, and each retry, with its code', async () => {
-  const service = new KeyApiService();
-  const keyApi = service.client({ retries: 1 });
+  const { service, keyApi } = keyApiWith({}, { retries: 1 });
   const messages = hear('request');
   await keyApi.validatePurchase(CODE);
   service.says = 'outage';

@@ -9,8 +9,7 @@ import { CODE, userInfo } from '../../support/wire.js';
 const APP_SECRET = 'app/secret of+many~kinds&of characters';
 
 function keyApiOf(answer: WireAnswer, options: object = {}) {
-  const service = new KeyApiService();
-  service.override = () => answer;
+  const service = new KeyApiService({ override: () => answer });
   return { keyApi: service.client(options), service };
 }
 

@@ -215,20 +215,6 @@ describe('arguments and options that are wrong', () => {
   ])('%s', async (_what, run) => {
     expectClean(await failureOf(run));
   });
-
-  it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error(`vault refused ${apiKey}`);
-      },
-    ],
-    ['rejects', () => Promise.reject(Object.assign(new Error('x'), { key: apiKey }))],
-    ['gives no string', () => ({ key: apiKey })],
-  ])('an apiKey function that %s', async (_what, source) => {
-    const keyApi = keyApiOn(anything, { apiKey: source });
-    expectClean(await failureOf(() => keyApi.validatePurchase(code)), keyApi);
-  });
 });
 
 it('the clients themselves show no secret in a debugger, a log or JSON, also after a call', async () => {
