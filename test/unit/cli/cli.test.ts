@@ -16,32 +16,21 @@ describe('marketgate', () => {
     expect((await cli(args)).code).toBe(0);
   });
 
-  it.each([
-    [[]],
-    [['nonsense']],
-    [['verify']],
-    [['verify', 'x', '--nonsense']],
-    [['verify', 'x']],
-    [['verify', '-']],
-    [['verify', 'no-code!']],
+  it.each<[string[]]>([
+    ...[
+      ...['', 'nonsense', 'verify', 'verify x --nonsense', 'verify x', 'verify -'],
+      ...['verify no-code!', 'verify x --base-url nowhere', 'doctor --timeout soon'],
+      ...['doctor --timeout 0', 'verify x --env-file /', 'sandbox nonsense'],
+      ...['sandbox --port x', 'sandbox --port 70000'],
+      ...['sandbox --port 0 --dialect nonsense', 'sandbox --port 0 --fault errorRate=7'],
+      ...['sandbox --port 0 --fault dialect.nulls'],
+      ...['sandbox --port 0 --redirect-url nowhere', 'sandbox --port 0 --save-env /'],
+      ...['sandbox --port 0 --host no.such.host.invalid', 'sandbox set'],
+      ...['sandbox set bom --url nowhere'],
+      ...['sandbox --port 0 --seed /does/not/exist.json'],
+    ].map((line): [string[]] => [line.split(' ').filter(Boolean)]),
     [['verify', ' ']],
-    [['verify', 'x', '--base-url', 'nowhere']],
-    [['doctor', '--timeout', 'soon']],
-    [['doctor', '--timeout', '0']],
-    [['verify', 'x', '--env-file', '/']],
-    [['sandbox', 'nonsense']],
-    [['sandbox', '--port', 'x']],
     [['sandbox', '--port', '']],
-    [['sandbox', '--port', '70000']],
-    [['sandbox', '--port', '0', '--dialect', 'nonsense']],
-    [['sandbox', '--port', '0', '--fault', 'errorRate=7']],
-    [['sandbox', '--port', '0', '--fault', 'dialect.nulls']],
-    [['sandbox', '--port', '0', '--redirect-url', 'nowhere']],
-    [['sandbox', '--port', '0', '--save-env', '/']],
-    [['sandbox', '--port', '0', '--host', 'no.such.host.invalid']],
-    [['sandbox', 'set']],
-    [['sandbox', 'set', 'bom', '--url', 'nowhere']],
-    [['sandbox', '--port', '0', '--seed', '/does/not/exist.json']],
   ])('%j is wrong usage: exit code 2, and says why', async (args) => {
     const { code, out, err } = await cli(args, { MARKETPLACE_API_KEY: 'k' });
     expect(code).toBe(2);

@@ -120,19 +120,16 @@ describe('getUser', () => {
     expect(service.count()).toBe(0);
   });
 
-  it.each<[unknown]>([
-    [undefined],
-    [null],
-    [''],
-    [' '],
-    [7],
-    [{}],
-    [{ issuedAt: 0, expiresAt: HOUR }],
-    [{ ...token, value: '' }],
-    [{ ...token, value: 7 }],
-    [{ value: TOKEN, expiresAt: HOUR }],
-    [{ value: TOKEN, issuedAt: 0 }],
-    [{ ...token, expiresAt: '2030-01-01' }],
+  it.each<unknown>([
+    ...[undefined, null, '', ' ', 7, {}, { ...token, value: '' }, { ...token, value: 7 }],
+    ...[
+      { issuedAt: 0, expiresAt: HOUR },
+      { value: TOKEN, expiresAt: HOUR },
+    ],
+    ...[
+      { value: TOKEN, issuedAt: 0 },
+      { ...token, expiresAt: '2030-01-01' },
+    ],
   ])('of %j, which is no token, is a TypeError, and makes no request', async (given) => {
     const { loginApi, service } = serving(giveUser, { clock: () => 1 });
     const call = loginApi.getUser(given as string);

@@ -192,25 +192,22 @@ describe('where faults hit', () => {
   });
 });
 
-it.each([
-  ['latency', -1],
-  ['latency', '5'],
-  ['errorRate', 1.5],
-  ['only', 'everything'],
-  ['times', 0],
-  ['times', 1.5],
-  ['latency', 2 ** 31],
-  ['rateLimit', 0.5],
-  ['rateLimit', { retryAfter: 0.5 }],
-  ['rateLimit', { retryAfter: 1e15, form: 'http-date' }],
-  ['oversize', 0.5],
-  ['gzipBomb', 1.5],
-  ['gzipBomb', 1e12],
-  ['endless', 'fast'],
-  ['oversize', Number.NaN],
-  // There is no such switch.
-  ['latancy', 5],
-])('faults.%s = %j is wrong, and named', (name, value) => {
+/** Values that a switch does not take; there is no "latancy". */
+const WRONG: Record<string, unknown[]> = {
+  latency: [-1, '5', 2 ** 31],
+  errorRate: [1.5],
+  only: ['everything'],
+  times: [0, 1.5],
+  rateLimit: [0.5, { retryAfter: 0.5 }, { retryAfter: 1e15, form: 'http-date' }],
+  oversize: [0.5, Number.NaN],
+  gzipBomb: [1.5, 1e12],
+  endless: ['fast'],
+  latancy: [5],
+};
+
+it.each(
+  Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => [name, value] as const)),
+)('faults.%s = %j is wrong, and named', (name, value) => {
   const { faults } = createSandbox();
   const named = { name: 'TypeError', message: expect.stringContaining(`faults.${name}`) };
   expect(() => Object.assign(faults, { [name]: value })).toThrow(expect.objectContaining(named));
