@@ -121,36 +121,31 @@ export class Deadline extends Ending {
 /** A call ended without an answer, or was not sent. The message says why and reveals no secret. */
 export class NoAnswer extends Error {}
 
-/** The most unanswered calls of a {@link TimeLimit}, including those that exceeded their deadline. */
+/** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
 const MOST_UNANSWERED = 10_000;
 
-/** A time limit for each call to one store or server. */
-export class TimeLimit {
-  readonly #milliseconds: number;
-  #unanswered = 0;
+/** Runs a call within a limit. `work` can check `deadline.ended`: then its result is not needed any more. */
+type Run = <T>(work: (deadline: Deadline) => T | Promise<T>) => Promise<T>;
 
-  constructor(milliseconds: number) {
-    this.#milliseconds = milliseconds;
-  }
-
-  /**
-   * Starts a call and waits for its result within the limit. A late result or rejection is ignored.
-   * @param work can check `deadline.ended`: then its result is not needed any more.
-   * @throws NoAnswer, or what `work` rejects with.
-   */
-  run<T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> {
+/**
+ * Makes the function that runs the calls to one store or server, each within the limit. A late result or rejection
+ * is ignored. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
+ */
+export function timeLimit(milliseconds: number): Run {
+  let unanswered = 0;
+  const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
+  return <T>(work: (deadline: Deadline) => T | Promise<T>) => {
     // While a server hangs, its client keeps every command in memory.
-    if (this.#unanswered >= MOST_UNANSWERED) {
+    if (unanswered >= MOST_UNANSWERED) {
       return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
     }
-    this.#unanswered++;
-    const milliseconds = this.#milliseconds;
-    const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
+    unanswered++;
     const deadline = new Deadline(milliseconds, exceeded);
+    // Not by `deadline.race`, which would make two more promises: a login makes seven such calls.
     return new Promise<T>((resolve, reject) => {
       deadline.listen(reject);
       const end = (): void => {
-        this.#unanswered--;
+        unanswered--;
         deadline.dispose();
       };
       (async () => work(deadline))().then(
@@ -164,27 +159,24 @@ export class TimeLimit {
         },
       );
     });
-  }
+  };
 }
 
-/** Runs one call as {@link TimeLimit.run} does. */
+/** Runs one call as {@link timeLimit} does. */
 export const within = <T>(
   milliseconds: number,
   work: (deadline: Deadline) => T | Promise<T>,
-): Promise<T> => new TimeLimit(milliseconds).run(work);
+): Promise<T> => timeLimit(milliseconds)(work);
 
 /** Stores that limit the time of their calls themselves; their users add no second limit. */
 export const SELF_LIMITED = new WeakSet<object>();
 
-/** Gives the function that makes the calls to a store, each within the limit. */
-export function limited(
+/** Makes the function that runs the calls to a store, each within the limit. */
+export const limited = (
   store: object,
   milliseconds: number,
-): <T>(work: () => T | Promise<T>) => Promise<T> {
-  if (SELF_LIMITED.has(store)) return async (work) => work();
-  const limit = new TimeLimit(milliseconds);
-  return (work) => limit.run(work);
-}
+): (<T>(work: () => T | Promise<T>) => Promise<T>) =>
+  SELF_LIMITED.has(store) ? async (work) => work() : timeLimit(milliseconds);
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

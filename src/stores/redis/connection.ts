@@ -1,4 +1,4 @@
-import { type Deadline, NoAnswer, TimeLimit } from '../../deadline.js';
+import { type Deadline, NoAnswer, timeLimit } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
 import { storeCall } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
@@ -38,7 +38,7 @@ export class RedisConnection {
   readonly prefix: string;
   readonly #owner: string;
   readonly #waits: boolean;
-  readonly #limit: TimeLimit;
+  readonly #run: ReturnType<typeof timeLimit>;
   #wasReady = false;
   /** Whether a call has waited for the lost connection in vain. */
   #isDown = false;
@@ -51,7 +51,7 @@ export class RedisConnection {
     this.commands = redisCommands(owner, options.client, timeout);
     this.#owner = owner;
     this.#waits = waits;
-    this.#limit = new TimeLimit(timeout);
+    this.#run = timeLimit(timeout);
   }
 
   /**
@@ -68,7 +68,7 @@ export class RedisConnection {
       this.#wasReady = true;
       return work(this.commands, deadline);
     };
-    return storeCall(`${this.#owner}.${method}`, () => this.#limit.run(run));
+    return storeCall(`${this.#owner}.${method}`, () => this.#run(run));
   }
 
   async #ready(deadline: Deadline): Promise<void> {

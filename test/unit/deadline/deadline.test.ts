@@ -5,7 +5,7 @@ import {
   later,
   limited,
   NoAnswer,
-  TimeLimit,
+  timeLimit,
   wait,
   within,
 } from '../../../src/deadline.js';
@@ -69,21 +69,21 @@ describe('with a fake clock', () => {
 
   describe('a time limit', () => {
     it('gives the answer, or the failure, that came in time', async () => {
-      const limit = new TimeLimit(50);
-      expect(await limit.run(() => 'answer')).toBe('answer');
+      const run = timeLimit(50);
+      expect(await run(() => 'answer')).toBe('answer');
       const fail = () => {
         throw new Error('no');
       };
-      await expect(limit.run(fail)).rejects.toThrow('no');
-      await expect(limit.run(async () => fail())).rejects.toThrow('no');
+      await expect(run(fail)).rejects.toThrow('no');
+      await expect(run(async () => fail())).rejects.toThrow('no');
       expect(vi.getTimerCount()).toBe(0);
     });
 
     it('ends each call after its own time', async () => {
-      const limit = new TimeLimit(50);
+      const run = timeLimit(50);
       const ended: string[] = [];
       const begin = (name: string) =>
-        limit.run(never).catch((error: unknown) => {
+        run(never).catch((error: unknown) => {
           expect(error).toEqual(new NoAnswer('did not answer within 50 ms'));
           ended.push(name);
         });
