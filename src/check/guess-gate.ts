@@ -13,7 +13,7 @@ import {
   LONGEST_WAIT,
   type Reservation,
 } from '../stores/guess-limit.js';
-import { StoreGuard } from '../stores/store-guard.js';
+import { guardedCalls } from '../stores/store-guard.js';
 
 /** What `guessLimit` can be. */
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
@@ -204,7 +204,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
   const attempts = attemptsOf.get(keyApi) ?? new Attempts();
   attemptsOf.set(keyApi, attempts);
 
-  const guard = new StoreGuard('guessLimit', settings);
+  const call = guardedCalls('guessLimit', settings);
   /** An app's own limit can give anything. */
   const refusal = ({ retryAfter, isPending }: Refused): Refused => {
     const seconds = [retryAfter, settings.windowMs / 1000].find(Number.isFinite) ?? 60;
@@ -216,15 +216,12 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     if (!counted.isAllowed) return refusal(counted);
     // A limit that fails refuses no customer, because it protects a quota, not access.
     const reservation =
-      own && (await guard.call('reserve', () => own.reserve(client)).catch(() => undefined));
-    const refund = async (): Promise<void> => {
-      await counted.refund();
-      if (reservation?.isAllowed) await guard.call('refund', () => reservation.refund());
+      own && (await call('reserve', () => own.reserve(client)).catch(() => undefined));
+    const end = (how: 'refund' | 'settle') => async (): Promise<void> => {
+      await counted[how]?.();
+      if (reservation?.isAllowed) await call(how, () => reservation[how]?.());
     };
-    const settle = async (): Promise<void> => {
-      await counted.settle?.();
-      if (reservation?.isAllowed) await guard.call('settle', () => reservation.settle?.());
-    };
+    const [refund, settle] = [end('refund'), end('settle')];
     if (reservation?.isAllowed !== false) {
       return { isAllowed: true, refund, settle, until, isAsked: false };
     }

@@ -6,7 +6,7 @@ import { itemId } from '../model/item.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
-import { GuardedHolderStore, type HolderStore } from '../stores/holder-store.js';
+import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
 import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
@@ -412,7 +412,7 @@ function holderOption<About>(
   const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
   const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
   const { id, max = 1 } = given;
-  const holders = new GuardedHolderStore(owner, 'holder.store', given.store);
+  const holders = guardHolderStore(owner, given.store);
   if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
   if (typeof id !== 'function') holderName(owner, id);
   if (!Number.isSafeInteger(max) || max < 1) {

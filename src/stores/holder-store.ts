@@ -2,7 +2,7 @@ import { later, NoAnswer } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { normalizePurchaseCode } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
-import { StoreGuard } from './store-guard.js';
+import { guardedCalls } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
@@ -68,40 +68,35 @@ export const forgetHolders = (store: HolderStore): void => known.get(store)?.for
 /**
  * A holder store as the guards use it: a holder's next requests need no call, each call has a deadline, and each
  * failure is `store_unavailable`.
+ *
+ * @throws TypeError that names the option and the method that is missing.
  */
-export class GuardedHolderStore {
-  readonly #store: HolderStore;
-  readonly #guard: StoreGuard;
-  readonly #known: KnownHolders;
+export function guardHolderStore(owner: string, value: unknown) {
+  const option = 'holder.store';
+  const methods = ['take', 'release', 'holders'] as const;
+  const what = 'a holder store, as in new MemoryHolderStore()';
+  const store = shapedOption<HolderStore>(owner, option, value, methods, what);
+  const call = guardedCalls(option, store);
+  const remembered = known.get(store) ?? new KnownHolders();
+  known.set(store, remembered);
+  return {
+    /** Whether the account is known to hold the code. */
+    isKnown: (code: string, holder: string): boolean => remembered.has(code, holder),
 
-  /** @throws TypeError that names the option and the method that is missing. */
-  constructor(owner: string, option: string, value: unknown) {
-    const methods = ['take', 'release', 'holders'] as const;
-    const what = 'a holder store, as in new MemoryHolderStore()';
-    this.#store = shapedOption<HolderStore>(owner, option, value, methods, what);
-    this.#guard = new StoreGuard(option, this.#store);
-    this.#known = known.get(this.#store) ?? new KnownHolders();
-    known.set(this.#store, this.#known);
-  }
-
-  /** Whether the account is known to hold the code. */
-  isKnown(code: string, holder: string): boolean {
-    return this.#known.has(code, holder);
-  }
-
-  /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
-  async take(code: string, holder: string, max: number): Promise<boolean> {
-    const { current } = this.#known;
-    const isHeld = await this.#guard.call('take', async () => {
-      const answer: unknown = await this.#store.take(code, holder, max);
-      if (typeof answer === 'boolean') return answer;
-      throw new NoAnswer('gave neither true nor false');
-    });
-    if (isHeld) this.#known.add(current, code, holder, max);
-    // Others hold it now, and perhaps not those that did.
-    else this.#known.forget(code);
-    return isHeld;
-  }
+    /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
+    async take(code: string, holder: string, max: number): Promise<boolean> {
+      const { current } = remembered;
+      const isHeld = await call('take', async () => {
+        const answer: unknown = await store.take(code, holder, max);
+        if (typeof answer === 'boolean') return answer;
+        throw new NoAnswer('gave neither true nor false');
+      });
+      if (isHeld) remembered.add(current, code, holder, max);
+      // Others hold it now, and perhaps not those that did.
+      else remembered.forget(code);
+      return isHeld;
+    },
+  };
 }
 
 /**

@@ -58,18 +58,13 @@ export async function storeCall<T>(name: string, run: () => T | Promise<T>): Pro
 /** The deadline of one call to a store of the app, in milliseconds. */
 const DEADLINE = 2000;
 
-/** The calls to one store that an app has passed in. Each has a deadline: that of the store itself, if it has one. */
-export class StoreGuard {
-  readonly #name: string;
-  readonly #run: ReturnType<typeof limited>;
-
-  /** @param name - for the error, as in "tokenStore". */
-  constructor(name: string, store: object) {
-    this.#name = name;
-    this.#run = limited(store, DEADLINE);
-  }
-
-  call<T>(method: string, run: () => T | Promise<T>): Promise<T> {
-    return storeCall(`${this.#name}.${method}`, () => this.#run(run));
-  }
+/**
+ * Makes the function that calls a store of the app. Each call has a deadline: that of the store itself, if it has one.
+ *
+ * @param name - for the error, as in "tokenStore".
+ */
+export function guardedCalls(name: string, store: object) {
+  const run = limited(store, DEADLINE);
+  return <T>(method: string, work: () => T | Promise<T>): Promise<T> =>
+    storeCall(`${name}.${method}`, () => run(work));
 }
