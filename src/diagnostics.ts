@@ -143,17 +143,17 @@ const sentAt = new WeakMap<object, Map<string, number>>();
  * nothing while the channel has no subscribers.
  * @param source the client or the store that the message is from.
  * @param clock of the source, in epoch milliseconds. Not every store has one.
- * @param sameId what messages that count as the same have in common. Default: all but list indices.
  */
 export function reportDrift(
   source: object,
   message: DriftMessage | StoreDriftMessage | CodesInvalidMessage,
   clock = Date.now,
-  sameId?: string,
 ): void {
   if (!driftChannel.hasSubscribers) return;
   const { endpoint, kind, path, expected } = message;
-  const id = sameId ?? `${endpoint} ${kind} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
+  const place = `${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
+  // An alarm is the same whatever it is about.
+  const id = kind === 'codes-invalid' ? kind : `${kind} ${place}`;
   const sent = sentAt.get(source) ?? new Map<string, number>();
   sentAt.set(source, sent);
   const now = clock();

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type CodesInvalidMessage, driftChannel, reportDrift } from '../diagnostics.js';
+import { purchasesValidation } from './key-endpoints.js';
 
 /** Codes in a row that must become invalid; one or two can be refunds. */
 const WERE_VALID = 3;
@@ -37,25 +38,25 @@ export class CodeAlarm {
    * Notes a negative answer: the service knows the key, but not the code.
    * @param wasValid whether the cache had a positive answer for the code.
    */
-  negative(endpoint: string, code: string, wasValid: boolean): void {
+  negative(code: string, wasValid: boolean): void {
     if (!driftChannel.hasSubscribers) return;
     if (wasValid) this.#anyWasValid = true;
     if (wasValid || this.#valid.has(code) || this.#lost.has(code)) {
       const count = this.#count(this.#lost, code);
       const expected = 'a valid code among those that were valid';
-      if (count >= WERE_VALID) this.#raise('were-valid', endpoint, count, expected);
+      if (count >= WERE_VALID) this.#raise('were-valid', count, expected);
       return;
     }
     const count = this.#count(this.#unknown, code);
     const isNever = !this.#anyWasValid && count >= NEVER_VALID;
-    if (isNever) this.#raise('never-valid', endpoint, count, 'a valid code among the first ones');
+    if (isNever) this.#raise('never-valid', count, 'a valid code among the first ones');
   }
 
   /** Notes that the service does not know the key, after a negative answer about a code. */
-  keyRejected(endpoint: string, code: string): void {
+  keyRejected(code: string): void {
     if (!driftChannel.hasSubscribers) return;
     const count = this.#count(this.#unknown, code);
-    this.#raise('key-rejected', endpoint, count, 'an api_key that the service knows');
+    this.#raise('key-rejected', count, 'an api_key that the service knows');
   }
 
   /** Adds a code, removes those that no longer count, and returns how many are left. */
@@ -71,13 +72,8 @@ export class CodeAlarm {
     return codes.size;
   }
 
-  #raise(
-    reason: CodesInvalidMessage['reason'],
-    endpoint: string,
-    codes: number,
-    expected: string,
-  ): void {
-    const kind = 'codes-invalid';
-    reportDrift(this, { endpoint, kind, path: 'msg', expected, reason, codes }, this.#clock, kind);
+  #raise(reason: CodesInvalidMessage['reason'], codes: number, expected: string): void {
+    const place = { endpoint: purchasesValidation.path, path: 'msg', expected };
+    reportDrift(this, { kind: 'codes-invalid', ...place, reason, codes }, this.#clock);
   }
 }

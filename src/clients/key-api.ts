@@ -204,14 +204,13 @@ export class KeyApi {
 
   /** Asks the service about a code. */
   async #purchase(code: string, conditions: RequestConditions): Promise<Purchase | null> {
-    const { path } = purchasesValidation;
     try {
       const purchase = await this.#ask(purchasesValidation, code, conditions);
       if (purchase !== null) this.#alarm.positive(code);
-      else this.#alarm.negative(path, code, conditions.isInvalidating ?? false);
+      else this.#alarm.negative(code, conditions.isInvalidating ?? false);
       return purchase;
     } catch (error) {
-      if (isKeyRejected(error)) this.#alarm.keyRejected(path, code);
+      if (isKeyRejected(error)) this.#alarm.keyRejected(code);
       throw error;
     }
   }
