@@ -102,12 +102,8 @@ export class RetryAfterGate {
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
   check(what: string): void {
-    if (this.#closed === undefined) return;
-    const { left } = this.#closed;
-    if (left === 0) {
-      this.#closed = undefined;
-      return;
-    }
+    const left = this.#closed?.left ?? 0;
+    if (left === 0) return;
     const retryAfter = Math.ceil(left / 1000);
     throw new MarketgateError(
       'service_unavailable',

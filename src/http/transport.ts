@@ -57,7 +57,8 @@ export class Transport {
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const { url, maxResponseBytes } = this.#settings;
+    const settings = this.#settings;
+    const { url } = settings;
     const options = {
       origin: url.origin,
       path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
@@ -74,16 +75,7 @@ export class Transport {
     const isOwn = this.#sender instanceof Promise && typeof sender === 'object';
     return new Promise((resolve, reject) => {
       const name = nameOf(request);
-      const handler = new ResponseHandler(
-        name,
-        url.origin,
-        maxResponseBytes,
-        deadline,
-        check,
-        isOwn,
-        resolve,
-        reject,
-      );
+      const handler = new ResponseHandler(name, settings, deadline, check, isOwn, resolve, reject);
       if (deadline.ended) return;
       try {
         if (typeof sender === 'function') void fetchInto(handler, sender, options);
@@ -143,8 +135,7 @@ class ResponseHandler {
 
   constructor(
     private readonly name: string,
-    private readonly origin: string,
-    private readonly maxBytes: number,
+    private readonly settings: ClientSettings,
     private readonly deadline: Deadline,
     private readonly check: () => void,
     /** Whether the dispatcher was opened here. */
@@ -192,7 +183,7 @@ class ResponseHandler {
       this.#refuseRedirect(`HTTP ${status}`);
     } else if (encoding !== 'identity' && encoding !== '') {
       this.#skipBody('the answer is compressed, although that was not asked for');
-    } else if (Number(first(headers['content-length'])) > this.maxBytes) {
+    } else if (Number(first(headers['content-length'])) > this.settings.maxResponseBytes) {
       this.#skipLargeBody();
     }
   }
@@ -200,7 +191,7 @@ class ResponseHandler {
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#isDone) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.maxBytes) this.#skipLargeBody();
+    if (this.#bytes > this.settings.maxResponseBytes) this.#skipLargeBody();
     else this.#chunks.push(chunk);
   }
 
@@ -212,7 +203,7 @@ class ResponseHandler {
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
-    if (this.#finish()) this.reject(networkFailure(this.name, this.origin, error));
+    if (this.#finish()) this.reject(networkFailure(this.name, this.settings.url.origin, error));
   }
 
   onConnect(abort: Abort, context?: unknown): void {
@@ -247,7 +238,7 @@ class ResponseHandler {
 
   #skipLargeBody(): void {
     this.#skipBody(
-      `the answer is larger than ${this.maxBytes} bytes; raise "maxResponseBytes" if it should be`,
+      `the answer is larger than ${this.settings.maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`,
     );
   }
 
