@@ -78,7 +78,6 @@ export class Cache<T extends object> {
   readonly #negative: LRUCache<string, Negative>;
   /** The in-flight lookups, by key. A key can have several, because callers that pass `fresh` do not join. */
   readonly #lookups = new Map<string, Set<Lookup<Answer<T>>>>();
-  readonly #closing = new AbortController();
   #epoch = 0;
   /** Numbers the requests of this process. */
   #requests = 0;
@@ -206,7 +205,6 @@ export class Cache<T extends object> {
   close(): void {
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
-    this.#closing.abort(closed);
     for (const lookups of [...this.#lookups.values()]) {
       for (const lookup of [...lookups]) lookup.abort(closed);
     }
@@ -465,7 +463,7 @@ export class Cache<T extends object> {
     if (this.#refreshes >= MOST_REFRESHES || this.#joinable(key, variant)) return;
     this.#refreshes++;
     const end = () => void this.#refreshes--;
-    this.#start(key, variant, false).join(this.#closing.signal).then(end, end);
+    this.#start(key, variant, false).join().then(end, end);
   }
 
   #subject(key: string): string {

@@ -25,7 +25,7 @@ export class InFlight<T> {
     return this.ending.ended;
   }
 
-  join(signal: AbortSignal | undefined): Promise<T> {
+  join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#isPinned = true;
       return this.#answer;
