@@ -55,7 +55,6 @@ export class Deadline extends Ending {
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #stopListening: (() => void) | undefined;
-  readonly #open: Set<Deadline> | undefined;
 
   /**
    * @param exceeded makes the error that the call rejects with when its time has elapsed.
@@ -66,10 +65,9 @@ export class Deadline extends Ending {
     milliseconds: number,
     exceeded: () => unknown,
     caller?: AbortSignal | Ending,
-    open?: Set<Deadline>,
+    private readonly open?: Set<Deadline>,
   ) {
     super();
-    this.#open = open;
     open?.add(this);
     this.#endsAt = performance.now() + milliseconds;
     // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
@@ -113,7 +111,7 @@ export class Deadline extends Ending {
   override dispose(): void {
     clearTimeout(this.#timer);
     this.#stopListening?.();
-    this.#open?.delete(this);
+    this.open?.delete(this);
     super.dispose();
   }
 }

@@ -30,7 +30,6 @@ export interface GenerationsOptions {
  * such orders, the later counts.
  */
 export class Generations {
-  readonly #options: GenerationsOptions;
   #numbers = new WeakMap<Seal, number>();
   /** Infinity: up to an order that the shared cache has not given yet. */
   #allInvalidUpTo = 0;
@@ -43,9 +42,7 @@ export class Generations {
   readonly #unpublished = new WeakSet<Seal>();
   #isRefused = false;
 
-  constructor(options: GenerationsOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: GenerationsOptions) {}
 
   /**
    * Whether an answer of this order is invalid because everything was invalidated later. One of unknown order
@@ -80,7 +77,7 @@ export class Generations {
   /** Invalidates everything requested until now. {@link ensureKnown} stores and publishes it. */
   invalidateAll(): void {
     this.#allInvalidUpTo = Number.POSITIVE_INFINITY;
-    for (const seal of this.#options.seals.all) this.#unpublished.add(seal);
+    for (const seal of this.options.seals.all) this.#unpublished.add(seal);
     this.#isRefused = false;
     this.forget();
   }
@@ -93,7 +90,7 @@ export class Generations {
 
   /** Returns whether the generations are known, stored, and published where they are new. */
   async ensureKnown(): Promise<boolean> {
-    const { store, seals } = this.#options;
+    const { store, seals } = this.options;
     // Without messages, another process can have begun a new one at any time.
     if (!store.isListening) return this.#readAll();
     while (seals.all.some((seal) => !this.#numbers.has(seal))) {
@@ -113,19 +110,19 @@ export class Generations {
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
     this.forget(generation);
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
-    if (isNew) this.#options.onAllInvalidated(allUpTo, 0);
+    if (isNew) this.options.onAllInvalidated(allUpTo, 0);
     // Its sender can also have missed what this process knows.
-    else this.#options.onResend();
+    else this.options.onResend();
   }
 
   async #readAll(): Promise<boolean> {
-    for (const seal of this.#options.seals.all) if (!(await this.#read(seal))) return false;
+    for (const seal of this.options.seals.all) if (!(await this.#read(seal))) return false;
     return true;
   }
 
   /** Reads the generation under a secret. Begins one where there is none, or one that misses an invalidation. */
   async #read(seal: Seal): Promise<boolean> {
-    const { store, seals, orders, publish, onAllInvalidated, onResend, onUnsent } = this.#options;
+    const { store, seals, orders, publish, onAllInvalidated, onResend, onUnsent } = this.options;
     const name = this.rowOf(seal);
     for (let round = 1; round <= MOST_ROUNDS; round++) {
       const [forgotten, heard] = [this.#forgotten, this.#heard];

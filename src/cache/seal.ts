@@ -90,19 +90,16 @@ const SHORT_WAIT = 1;
 export class Seals {
   /** The current one first. */
   all: readonly Seal[] = [];
-  readonly #secret: () => string | Promise<string>;
-  readonly #context: string;
-  readonly #onChange: () => void;
   /** Numbers of calls that wait for a secret: the last one, and the last whose secret is used. */
   #lastBegun = 0;
   #lastUsed = 0;
 
   /** @param onChange - called when there is a first or a new secret. */
-  constructor(secret: () => string | Promise<string>, context: string, onChange: () => void) {
-    this.#secret = secret;
-    this.#context = context;
-    this.#onChange = onChange;
-  }
+  constructor(
+    private readonly secret: () => string | Promise<string>,
+    private readonly context: string,
+    private readonly onChange: () => void,
+  ) {}
 
   /**
    * The current one. A secret that takes longer is used as soon as it is known. Until then the seal before
@@ -110,7 +107,7 @@ export class Seals {
    * @param patience - how long to wait for the first secret, in milliseconds.
    */
   present(patience: number): Seal | Promise<Seal | undefined> {
-    const secret = this.#secret();
+    const secret = this.secret();
     if (typeof secret === 'string') return this.#use(secret);
     const used = this.#whenKnown(secret);
     const wait = this.all.length > 0 ? SHORT_WAIT : patience;
@@ -119,7 +116,7 @@ export class Seals {
 
   /** Waits for the current secret, however long it takes. */
   async refresh(): Promise<void> {
-    await this.#whenKnown(this.#secret());
+    await this.#whenKnown(this.secret());
   }
 
   async #whenKnown(secret: string | Promise<string>): Promise<Seal | undefined> {
@@ -134,10 +131,10 @@ export class Seals {
   #use(secret: string): Seal {
     const [current] = this.all;
     if (current?.secret === secret) return current;
-    const seal = new Seal(secret, this.#context);
+    const seal = new Seal(secret, this.context);
     const others = this.all.filter((each) => each.secret !== secret);
     this.all = [seal, ...others].slice(0, MOST_SEALS);
-    this.#onChange();
+    this.onChange();
     return seal;
   }
 }

@@ -71,84 +71,73 @@ type Unavailable = typeof UNAVAILABLE;
  * that keeps failing.
  */
 export class GuardedSharedCache {
-  readonly #store: SharedCache;
-  readonly #clock: () => number;
   readonly #run: ReturnType<typeof limited>;
   // Not by `clock`, which is for the age of answers.
   readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
-  #isListening = false;
+  /** Whether messages arrive. */
+  isListening = false;
 
   /**
    * @param clock - epoch milliseconds.
    * @param deadline - of one call, in milliseconds.
    */
   constructor(
-    store: SharedCache,
-    clock: () => number,
+    private readonly store: SharedCache,
+    private readonly clock: () => number,
     private readonly deadline: number,
   ) {
-    this.#store = store;
-    this.#clock = clock;
     this.#run = limited(store, deadline);
   }
 
   /** Whether the store itself compares orders. */
   get isOrdered(): boolean {
-    return this.#store.read !== undefined && this.#store.write !== undefined;
-  }
-
-  get canSubscribe(): boolean {
-    return this.#store.subscribe !== undefined;
+    return this.store.read !== undefined && this.store.write !== undefined;
   }
 
   /** Whether {@link subscribe} has nothing to do. */
   get isSubscribed(): boolean {
-    return !this.canSubscribe || this.#stop !== undefined;
-  }
-
-  get isListening(): boolean {
-    return this.#isListening;
+    return this.store.subscribe === undefined || this.#stop !== undefined;
   }
 
   /** Whether messages are being missed while the store itself can be asked. */
   get isDeaf(): boolean {
-    return this.canSubscribe && !this.#isListening && !this.#breaker.isOpen;
+    return this.store.subscribe !== undefined && !this.isListening && !this.#breaker.isOpen;
   }
 
   /** Reads a row. In a store that does not compare orders, the order is part of the value. */
   async read(name: string): Promise<SharedRow | Unavailable> {
     const row = this.isOrdered
-      ? await this.#call(() => this.#store.read?.(name))
-      : await this.#call(async () => readPlain(await this.#store.get(name), this.#clock()));
+      ? await this.#call(() => this.store.read?.(name))
+      : await this.#call(async () => readPlain(await this.store.get(name), this.clock()));
     return isRow(row) ? row : UNAVAILABLE;
   }
 
   /** Whether the row was stored: not when one of the same or a later order is there. */
   write(name: string, value: string, ttl: number, order: number): Promise<boolean | Unavailable> {
     return this.#call(async () => {
-      if (this.isOrdered) return (await this.#store.write?.(name, value, ttl, order)) === true;
-      if (readPlain(await this.#store.get(name), this.#clock()).order >= order) return false;
-      const expires = Math.round(this.#clock() + ttl);
-      await this.#store.set(name, `${order}:${expires}:${value}`, ttl);
+      if (this.isOrdered) return (await this.store.write?.(name, value, ttl, order)) === true;
+      if (readPlain(await this.store.get(name), this.clock()).order >= order) return false;
+      const expires = Math.round(this.clock() + ttl);
+      await this.store.set(name, `${order}:${expires}:${value}`, ttl);
       return true;
     }, 'unknown');
   }
 
   async delete(name: string): Promise<void> {
-    await this.#call<unknown>(() => this.#store.delete(name), 'unknown');
+    await this.#call<unknown>(() => this.store.delete(name), 'unknown');
   }
 
   /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
   async lock(name: string, ttl: number): Promise<(() => void) | undefined | Unavailable> {
-    const { lock } = this.#store;
+    const { lock } = this.store;
     if (lock === undefined) return UNAVAILABLE;
-    const unlock = await this.#call(() => lock.call(this.#store, name, ttl));
+    const unlock = await this.#call(() => lock.call(this.store, name, ttl));
     return typeof unlock === 'function' ? () => void this.#call(unlock) : unlock;
   }
 
   async publish(message: string): Promise<boolean> {
-    const published = await this.#call<unknown>(() => this.#store.publish?.(message), 'unknown');
+    const published = await this.#call<unknown>(() => this.store.publish?.(message), 'unknown');
     return published !== UNAVAILABLE;
   }
 
@@ -162,7 +151,7 @@ export class GuardedSharedCache {
     onMessage: (message: string | undefined) => void,
     hasCached: boolean,
   ): Promise<void> {
-    const { subscribe } = this.#store;
+    const { subscribe } = this.store;
     if (subscribe === undefined || this.isSubscribed) return;
     // A store of the app can give anything; JSON has `null` for "all keys".
     const onReceived = (given: unknown): void => {
@@ -176,13 +165,13 @@ export class GuardedSharedCache {
     let hasReported = false;
     const onListening = (isListening: boolean): void => {
       hasReported = true;
-      const hasMissed = isListening && !this.#isListening && canHaveMissed;
-      this.#isListening = isListening;
+      const hasMissed = isListening && !this.isListening && canHaveMissed;
+      this.isListening = isListening;
       if (isListening) canHaveMissed = true;
       if (hasMissed) onReceived(undefined);
     };
     const begun: Promise<(() => Promise<void>) | Unavailable> = (async () => {
-      const stop = await subscribe.call(this.#store, onReceived, onListening);
+      const stop = await subscribe.call(this.store, onReceived, onListening);
       if (!hasReported) onListening(true);
       return stop;
     })().catch((): Unavailable => {
@@ -200,7 +189,7 @@ export class GuardedSharedCache {
     const stop = this.#stop;
     this.#stop = Promise.resolve(UNAVAILABLE);
     // A closed cache is not deaf.
-    this.#isListening = true;
+    this.isListening = true;
     stop
       ?.then((unsubscribe) => (typeof unsubscribe === 'function' ? unsubscribe() : undefined))
       .catch(() => {});

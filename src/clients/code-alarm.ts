@@ -14,16 +14,13 @@ const MOST_INVALID = 100;
 
 /** Watches one client's answers about codes. Remembers no code while the channel has no subscribers. */
 export class CodeAlarm {
-  readonly #clock: () => number;
   readonly #valid = new LRUCache<string, true>({ max: MOST_VALID });
   /** Codes with a negative answer since the last positive one, and its time: codes that were valid, and others. */
   readonly #lost = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
   #anyWasValid = false;
 
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: () => number) {}
 
   /** Notes a positive answer: the service knows the code, so it knows the key. */
   positive(code: string): void {
@@ -61,7 +58,7 @@ export class CodeAlarm {
 
   /** Adds a code, removes those that no longer count, and returns how many are left. */
   #count(codes: Map<string, number>, code: string): number {
-    const now = this.#clock();
+    const now = this.clock();
     // Moved to the end: the oldest answer comes first.
     codes.delete(code);
     codes.set(code, now);
@@ -74,6 +71,6 @@ export class CodeAlarm {
 
   #raise(reason: CodesInvalidMessage['reason'], codes: number, expected: string): void {
     const place = { endpoint: purchasesValidation.path, path: 'msg', expected };
-    reportDrift(this, { kind: 'codes-invalid', ...place, reason, codes }, this.#clock);
+    reportDrift(this, { kind: 'codes-invalid', ...place, reason, codes }, this.clock);
   }
 }

@@ -29,16 +29,14 @@ interface Check {
  * answer counts, because the service answers "Invalid purchase code" also to an unknown key.
  */
 export class KeyCheck {
-  readonly #clock: () => number;
-  readonly #getAccount: (key: string, ending: Ending) => Promise<unknown>;
   #remembered: Check | undefined;
   #inFlight: Check | undefined;
 
   /** @param getAccount requests account/details: only a known key gets an answer. */
-  constructor(clock: () => number, getAccount: (key: string, ending: Ending) => Promise<unknown>) {
-    this.#clock = clock;
-    this.#getAccount = getAccount;
-  }
+  constructor(
+    private readonly clock: () => number,
+    private readonly getAccount: (key: string, ending: Ending) => Promise<unknown>,
+  ) {}
 
   /**
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
@@ -54,7 +52,7 @@ export class KeyCheck {
       if (!isInvalidating || check.recent.left > 0) return join(check, caller);
     }
     const ending = new Ending();
-    const result = this.#getAccount(key, ending);
+    const result = this.getAccount(key, ending);
     const check = this.#check(key, result, Number.POSITIVE_INFINITY, ending);
     this.#inFlight = check;
     void this.note(key, result).then(() => {
@@ -71,8 +69,8 @@ export class KeyCheck {
   }
 
   #check(key: string, result: Promise<unknown>, length: number, ending = new Ending()): Check {
-    const life = new Period(this.#clock, length);
-    return { key, ending, callers: 0, result, life, recent: new Period(this.#clock, RECENT) };
+    const life = new Period(this.clock, length);
+    return { key, ending, callers: 0, result, life, recent: new Period(this.clock, RECENT) };
   }
 }
 

@@ -20,46 +20,44 @@ interface Index {
  * it was itself requested after that list.
  */
 export class ListedItems {
-  readonly #lists: Cache<Item[]>;
-  readonly #items: Cache<Item>;
   #index: Index | undefined;
 
-  constructor(lists: Cache<Item[]>, items: Cache<Item>) {
-    this.#lists = lists;
-    this.#items = items;
-  }
+  constructor(
+    private readonly lists: Cache<Item[]>,
+    private readonly items: Cache<Item>,
+  ) {}
 
   /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
     if (signal !== undefined) checkSignal(signal);
-    const list = fresh ? undefined : this.#lists.fresh(ONLY);
+    const list = fresh ? undefined : this.lists.fresh(ONLY);
     const listed = list && (await this.#find(id, list));
-    if (listed !== undefined) return this.#items.served(listed, options).value;
+    if (listed !== undefined) return this.items.served(listed, options).value;
     try {
-      const item = await this.#items.get(String(id), options);
+      const item = await this.items.get(String(id), options);
       // The negative answer can be evicted before the list.
-      const last = item === null ? this.#lists.last(ONLY) : undefined;
+      const last = item === null ? this.lists.last(ONLY) : undefined;
       if (last && this.#isRequestedSince(id, last)) this.#indexOf(last).byId.delete(id);
       return item;
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
-      const last = fresh || signal?.aborted ? undefined : this.#lists.staleIfError(ONLY, error);
+      const last = fresh || signal?.aborted ? undefined : this.lists.staleIfError(ONLY, error);
       const stale = last && (await this.#find(id, last));
       if (stale === undefined) throw error;
-      return this.#items.served(stale, options, true).value;
+      return this.items.served(stale, options, true).value;
     }
   }
 
   /** Whether an item is in the last list. */
   has(id: number): boolean {
-    const list = this.#lists.last(ONLY);
+    const list = this.lists.last(ONLY);
     return list !== undefined && this.#indexOf(list).byId.has(id);
   }
 
   /** Another process has invalidated an item. Returns whether it was in the last list. */
   invalidated(id: number): boolean {
-    const list = this.#lists.last(ONLY);
+    const list = this.lists.last(ONLY);
     return list !== undefined && this.#indexOf(list).byId.delete(id);
   }
 
@@ -78,7 +76,7 @@ export class ListedItems {
     if (!byId.has(id) || this.#isRequestedSince(id, list)) return undefined;
     if (!confirmed.has(id)) {
       // Asked once: later invalidations arrive as messages.
-      const isInvalidated = await this.#items.isInvalidatedSince(String(id), list.order);
+      const isInvalidated = await this.items.isInvalidatedSince(String(id), list.order);
       if (isInvalidated || this.#isRequestedSince(id, list)) return undefined;
       if (isInvalidated === false) confirmed.add(id);
     }
@@ -88,7 +86,7 @@ export class ListedItems {
 
   /** Within the same millisecond the order is not known, so the item's own answer counts. */
   #isRequestedSince(id: number, list: Positive<Item[]>): boolean {
-    return (this.#items.lastRequestedAt(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
+    return (this.items.lastRequestedAt(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
   }
 
   #indexOf({ value: list }: Positive<Item[]>): Index {

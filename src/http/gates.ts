@@ -18,8 +18,6 @@ export type CallEnd = 'answered' | 'failed' | 'unknown';
  * try again, which `Retry-After` needs.
  */
 export class Breaker {
-  readonly #clock: () => number;
-  readonly #rests: typeof RESTS;
   #failures = 0;
   #rest: number;
   /** How long it stays open; `undefined`: it is closed. */
@@ -27,9 +25,10 @@ export class Breaker {
   #isProbing = false;
 
   /** @param clock milliseconds. */
-  constructor(clock: () => number, rests = RESTS) {
-    this.#clock = clock;
-    this.#rests = rests;
+  constructor(
+    private readonly clock: () => number,
+    private readonly rests = RESTS,
+  ) {
     this.#rest = rests.firstRest;
   }
 
@@ -63,7 +62,7 @@ export class Breaker {
     if (end === 'unknown') return;
     if (end === 'answered') {
       this.#failures = 0;
-      this.#rest = this.#rests.firstRest;
+      this.#rest = this.rests.firstRest;
       this.#open = undefined;
       return;
     }
@@ -71,8 +70,8 @@ export class Breaker {
     // A call that began before the breaker opened says nothing new.
     const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES);
     if (!opens) return;
-    this.#open = new Period(this.#clock, this.#rest);
-    this.#rest = Math.min(this.#rest * 2, this.#rests.longestRest);
+    this.#open = new Period(this.clock, this.#rest);
+    this.#rest = Math.min(this.#rest * 2, this.rests.longestRest);
   }
 }
 
@@ -83,19 +82,16 @@ const MOST_SECONDS = 3600;
 
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
-  readonly #clock: () => number;
   #closed: Period | undefined;
 
   /** @param clock milliseconds. */
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
+  constructor(private readonly clock: () => number) {}
 
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MOST_SECONDS);
     if ((this.#closed?.left ?? 0) < length * 1000) {
-      this.#closed = new Period(this.#clock, length * 1000);
+      this.#closed = new Period(this.clock, length * 1000);
     }
     return length;
   }

@@ -26,7 +26,6 @@ const LONGEST_WAIT = 2000;
 /** HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
   readonly #transport: Transport;
-  readonly #settings: ClientSettings;
   readonly #gate: RetryAfterGate;
   readonly #breaker: Breaker;
   readonly #calls = new Set<Deadline>();
@@ -34,9 +33,8 @@ export class HttpClient {
   readonly #retries = new RetryLimit(FAILURES);
   #isClosed = false;
 
-  constructor(settings: ClientSettings) {
+  constructor(private readonly settings: ClientSettings) {
     this.#transport = new Transport(settings);
-    this.#settings = settings;
     this.#gate = new RetryAfterGate(settings.clock);
     this.#breaker = new Breaker(settings.clock);
   }
@@ -52,7 +50,7 @@ export class HttpClient {
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     if (signal !== undefined && !(signal instanceof Ending)) checkSignal(signal);
-    const { timeout } = this.#settings;
+    const { timeout } = this.settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(
         'service_unavailable',
@@ -97,7 +95,7 @@ export class HttpClient {
   }
 
   async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
-    const retries = request.repeatable ? this.#settings.retries : 0;
+    const retries = request.repeatable ? this.settings.retries : 0;
     let isAnswered = false;
     let hasSlot = false;
     try {
@@ -151,7 +149,7 @@ export class HttpClient {
 
   /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
   #backOff(status: number, retryAfter: string | undefined, error: unknown): unknown {
-    const seconds = parseRetryAfter(retryAfter, this.#settings.clock());
+    const seconds = parseRetryAfter(retryAfter, this.settings.clock());
     const isBackoff = status === 429 || (isNotNow(status) && seconds !== undefined);
     if (!isBackoff || !isMarketgateError(error)) return error;
     const { code, message, cause } = error;

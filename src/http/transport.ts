@@ -39,12 +39,10 @@ const HEADERS = {
 
 /** The connections to one service. */
 export class Transport {
-  readonly #settings: ClientSettings;
   /** What sends the requests. */
   readonly #sender: FetchLike | DispatcherLike | Promise<FetchLike | OwnDispatcher>;
 
-  constructor(settings: ClientSettings) {
-    this.#settings = settings;
+  constructor(private readonly settings: ClientSettings) {
     const { url, timeout } = settings;
     this.#sender = settings.fetch ?? settings.dispatcher ?? openOwn(url.origin, timeout);
     // A failure is that of the first request.
@@ -57,7 +55,7 @@ export class Transport {
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const settings = this.#settings;
+    const settings = this.settings;
     const { url } = settings;
     const options = {
       origin: url.origin,

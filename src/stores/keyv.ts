@@ -66,15 +66,12 @@ export class KeyvTokenStore extends RowTokenStore implements TokenStore {
 
 /** The rows of a Keyv. Notices the errors that it hides. */
 class KeyvRows {
-  readonly #keyv: KeyvLike;
   /** The errors of each call in progress. One of them can be that of another call: an event does not say which. */
   readonly #calls = new Set<unknown[]>();
   /** What has this store's listener while calls are in progress. One each, because emitters warn about many. */
   readonly #listenedTo = new Set<Emitter>();
 
-  constructor(keyv: KeyvLike) {
-    this.#keyv = keyv;
-  }
+  constructor(private readonly keyv: KeyvLike) {}
 
   get(key: string): Promise<unknown> {
     return storeCall(`${OWNER}.get`, () => this.#read(key));
@@ -82,14 +79,13 @@ class KeyvRows {
 
   set(key: string, row: string, milliseconds: number): Promise<unknown> {
     return storeCall(`${OWNER}.set`, async () => {
-      if ((await this.#write(() => this.#keyv.set(key, row, milliseconds))) === false)
-        throw REFUSED;
+      if ((await this.#write(() => this.keyv.set(key, row, milliseconds))) === false) throw REFUSED;
     });
   }
 
   delete(key: string): Promise<unknown> {
     return storeCall(`${OWNER}.delete`, async () => {
-      if ((await this.#write(() => this.#keyv.delete(key))) !== false) return;
+      if ((await this.#write(() => this.keyv.delete(key))) !== false) return;
       // `false` means that there was nothing, or that it failed: a read shows which.
       if ((await this.#read(key)) !== undefined) throw REFUSED;
     });
@@ -98,8 +94,8 @@ class KeyvRows {
   async #read(key: string): Promise<unknown> {
     const errors: unknown[] = [];
     const result = await this.#watch(errors, async () => {
-      if (this.#keyv.getRaw === undefined) return this.#keyv.get(key);
-      return ((await this.#keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
+      if (this.keyv.getRaw === undefined) return this.keyv.get(key);
+      return ((await this.keyv.getRaw(key)) as { value?: unknown } | null | undefined)?.value;
     }).catch((error: unknown) => void errors.push(error));
     // A value counts even when something failed. No value does not, because the read can be what failed.
     if (result !== undefined && result !== null) return result;
@@ -118,7 +114,7 @@ class KeyvRows {
   /** Makes a call, and adds the errors that are reported until it ends. */
   async #watch(errors: unknown[], call: () => Promise<unknown>): Promise<unknown> {
     this.#calls.add(errors);
-    for (const emitter of emittersOf(this.#keyv)) {
+    for (const emitter of emittersOf(this.keyv)) {
       if (!this.#listenedTo.has(emitter)) emitter.on('error', this.#onError);
       this.#listenedTo.add(emitter);
     }

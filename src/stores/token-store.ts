@@ -53,26 +53,24 @@ export const tokenNameFor =
  * Expiry is not checked here, because that takes the clock of the caller, which checks it.
  */
 export class GuardedTokenStore {
-  readonly #store: TokenStore;
   readonly #call: ReturnType<typeof guardedCalls>;
 
-  constructor(store: TokenStore) {
-    this.#store = store;
+  constructor(private readonly store: TokenStore) {
     this.#call = guardedCalls('tokenStore', store);
   }
 
   /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
     // Copied within the guard, because an object from another store can have getters that throw.
-    return this.#call('get', async () => readAccessToken(await this.#store.get(userId)));
+    return this.#call('get', async () => readAccessToken(await this.store.get(userId)));
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
-    await this.#call('set', () => this.#store.set(userId, { ...token }));
+    await this.#call('set', () => this.store.set(userId, { ...token }));
   }
 
   async delete(userId: string): Promise<void> {
-    await this.#call('delete', () => this.#store.delete(userId));
+    await this.#call('delete', () => this.store.delete(userId));
   }
 
   /** Deletes this token only: the user can have logged in again in another tab since it was read. */
@@ -87,7 +85,7 @@ export class GuardedTokenStore {
   claim(name: string, ttl: number): Promise<boolean> {
     return this.#call(
       'claim',
-      async () => this.#store.claim === undefined || (await this.#store.claim(name, ttl)) === true,
+      async () => this.store.claim === undefined || (await this.store.claim(name, ttl)) === true,
     );
   }
 }

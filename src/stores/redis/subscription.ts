@@ -24,10 +24,6 @@ const TIMES = {
  * clusters do not report a reconnect, and an app's reconnect strategy can give up.
  */
 export class Subscription {
-  readonly #commands: RedisCommands;
-  readonly #channel: string;
-  readonly #onInvalidate: (key: string | undefined) => void;
-  readonly #onListening: (isListening: boolean) => void;
   readonly #times: typeof TIMES;
   /** Aborted when it is closed. */
   readonly #closing = new AbortController();
@@ -38,16 +34,12 @@ export class Subscription {
   readonly listening: Promise<void>;
 
   constructor(
-    commands: RedisCommands,
-    channel: string,
-    onInvalidate: (key: string | undefined) => void,
-    onListening: (isListening: boolean) => void = () => {},
+    private readonly commands: RedisCommands,
+    private readonly channel: string,
+    private readonly onInvalidate: (key: string | undefined) => void,
+    private readonly onListening: (isListening: boolean) => void = () => {},
     times: Partial<typeof TIMES> = {},
   ) {
-    this.#commands = commands;
-    this.#channel = channel;
-    this.#onInvalidate = onInvalidate;
-    this.#onListening = onListening;
     this.#times = { ...TIMES, ...times };
     onListening(false);
     this.listening = new Promise((resolve) => void this.#run(resolve));
@@ -80,7 +72,7 @@ export class Subscription {
     const lost = new AbortController();
     const onLost = (): void => lost.abort();
     const connection = await within(patience, () =>
-      this.#commands.listener(this.#onMessage, onLost),
+      this.commands.listener(this.#onMessage, onLost),
     );
     const close = (): void => {
       onLost();
@@ -89,9 +81,9 @@ export class Subscription {
     closing.addEventListener('abort', close, { once: true });
     try {
       if (closing.aborted) return true;
-      await within(patience, () => connection.open(this.#channel));
+      await within(patience, () => connection.open(this.channel));
       if (this.#canHaveMissed) this.#invalidate(undefined);
-      this.#onListening(true);
+      this.onListening(true);
       onceListening();
       while (!lost.signal.aborted) {
         await pause(heartbeat, lost.signal);
@@ -100,7 +92,7 @@ export class Subscription {
       }
       return true;
     } finally {
-      if (!closing.aborted) this.#onListening(false);
+      if (!closing.aborted) this.onListening(false);
       closing.removeEventListener('abort', close);
       connection.close();
     }
@@ -112,7 +104,7 @@ export class Subscription {
   #invalidate(key: string | undefined): void {
     // In a microtask, so that an error of the listener does not end the connection.
     queueMicrotask(() => {
-      if (!this.#closing.signal.aborted) this.#onInvalidate(key);
+      if (!this.#closing.signal.aborted) this.onInvalidate(key);
     });
   }
 }
