@@ -7,16 +7,17 @@ import { functionOption, knownOptions, shapedOption } from '../options.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 import { handleThrown } from './plain-http.js';
 
-/** Makes a middleware that adds to `req.marketplace`, or passes the error to `next`. */
+/** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
 export function loader(
   load: (req: Request, res: Response, context: MarketplaceContext) => Promise<void>,
+  onError = (error: unknown, ...[, , next]: Parameters<Middleware>): void => next(asError(error)),
 ): Middleware {
   return (req, res, next) => {
     const context = contextOf(req, res);
     (async () => load(req as Request, res as Response, context))()
       .then(
         () => next(),
-        (error: unknown) => next(asError(error)),
+        (error: unknown) => onError(error, req, res, next),
       )
       .catch((error: unknown) => handleThrown(req, res, error));
   };

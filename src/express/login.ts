@@ -96,29 +96,20 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
   const loginPath = loginPathOption(owner, given.loginPath) ?? '/login';
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
-  async function check(req: Request): Promise<void> {
-    const { tokenName } = await userOfRequest(req);
-    const token = await tokens.get(tokenName);
-    if (token !== undefined && clock() < token.expiresAt) return;
-    if (token !== undefined) await tokens.forget(tokenName, token);
-    throw loginError('access_token_expired');
-  }
-
-  return (req, res, next) => {
-    contextOf(req, res);
-    check(req as Request)
-      .then(
-        () => {
-          keepPrivate(res, ['Cookie']);
-          next();
-        },
-        (error: unknown) => {
-          if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
-          else sendToLogin(error, loginPath, req, res, next);
-        },
-      )
-      .catch((error: unknown) => handleThrown(req, res, error));
-  };
+  return loader(
+    async (req, res) => {
+      const { tokenName } = await userOfRequest(req);
+      const token = await tokens.get(tokenName);
+      const isLive = token !== undefined && clock() < token.expiresAt;
+      if (token !== undefined && !isLive) await tokens.forget(tokenName, token);
+      if (!isLive) throw loginError('access_token_expired');
+      keepPrivate(res, ['Cookie']);
+    },
+    (error, req, res, next) => {
+      if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
+      else sendToLogin(error, loginPath, req, res, next);
+    },
+  );
 }
 
 /**
