@@ -210,7 +210,7 @@ export function makePurchaseCheck<About>(
   const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
     if (purchase === null) return unknownCode();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
-    if (typeof purchase?.item?.id !== 'number') return noAnswer();
+    if (typeof purchase?.item?.id !== 'number') return unusable(NO_ANSWER);
     const result = checkConditions(purchase, items, about);
     // Last, so that a refused purchase is held by nobody.
     return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
@@ -350,22 +350,20 @@ export function isSupported({ supported_until: until }: Purchase, now: number): 
   return end !== undefined && end > now;
 }
 
-/** Neither a denial nor an outage: the condition cannot be checked. */
-const unreadable = (field: string): CheckResult => ({
+/** Neither a denial nor an outage: the answer cannot be used. */
+const unusable = (why: string): CheckResult => ({
   verdict: 'unknown',
-  error: new MarketgateError(
-    'unexpected_response',
-    `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
-  ),
+  error: new MarketgateError('unexpected_response', why),
 });
 
-const noAnswer = (): CheckResult => ({
-  verdict: 'unknown',
-  error: new MarketgateError(
-    'unexpected_response',
-    'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
-  ),
-});
+/** A condition cannot be checked. */
+const unreadable = (field: string): CheckResult =>
+  unusable(
+    `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
+  );
+
+const NO_ANSWER =
+  'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
 
 /** Gives the items of a request, or the error `item_id_invalid`; `undefined` when any item will do. */
 function itemsOption<About>(
