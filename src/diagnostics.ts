@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
+import { LRUCache } from 'lru-cache';
 import type { MarketgateErrorCode } from './errors.js';
 
 /**
@@ -135,8 +136,8 @@ export const driftChannel = channel('marketgate:drift');
 const HOUR = 3_600_000;
 /** The most messages of one source that are remembered, because a service can send any number of names. */
 const MOST_MESSAGES = 1000;
-/** When each source has last sent each message, the oldest first. */
-const sentAt = new WeakMap<object, Map<string, number>>();
+/** When each source has last sent each message. */
+const sentAt = new WeakMap<object, LRUCache<string, number>>();
 
 /**
  * Sends a message of `marketgate:drift`, unless `source` has sent the same within the last hour. Remembers
@@ -154,16 +155,13 @@ export function reportDrift(
   const place = `${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
   // An alarm is the same whatever it is about.
   const id = kind === 'codes-invalid' ? kind : `${kind} ${place}`;
-  const sent = sentAt.get(source) ?? new Map<string, number>();
+  const sent = sentAt.get(source) ?? new LRUCache({ max: MOST_MESSAGES });
   sentAt.set(source, sent);
   const now = clock();
-  const last = sent.get(id);
+  const last = sent.peek(id);
   // A time in the future comes from before the clock was set back.
   if (last !== undefined && last <= now && now - last < HOUR) return;
-  sent.delete(id);
   sent.set(id, now);
-  const [oldest = id] = sent.keys();
-  if (sent.size > MOST_MESSAGES) sent.delete(oldest);
   driftChannel.publish(message);
 }
 

@@ -1,13 +1,9 @@
 /** A piece of HTML that is already safe to send. Made only by {@link html} and {@link trusted}. */
 export class Html {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
+  constructor(private readonly text: string) {}
 
   toString(): string {
-    return this.#text;
+    return this.text;
   }
 }
 

@@ -48,7 +48,7 @@ export interface CacheParts<T> {
   readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
   /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
   readonly isNegative?: (error: unknown) => boolean;
-  /** Freezes an answer, so that all callers can share it. It can be called with a frozen answer. */
+  /** Freezes an answer, so that all callers can share it. */
   readonly freeze: (value: T, key: string) => T;
   /** Whether a value from the shared tier has the documented shape. */
   readonly isShape: (value: unknown) => boolean;

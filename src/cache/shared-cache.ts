@@ -109,7 +109,7 @@ export class GuardedSharedCache {
   async read(name: string): Promise<SharedRow | Unavailable> {
     const row = this.isOrdered
       ? await this.#call(() => this.store.read?.(name))
-      : await this.#call(async () => readPlain(await this.store.get(name), this.clock()));
+      : await this.#call(() => this.#readPlain(name));
     return isRow(row) ? row : UNAVAILABLE;
   }
 
@@ -117,7 +117,7 @@ export class GuardedSharedCache {
   write(name: string, value: string, ttl: number, order: number): Promise<boolean | Unavailable> {
     return this.#call(async () => {
       if (this.isOrdered) return (await this.store.write?.(name, value, ttl, order)) === true;
-      if (readPlain(await this.store.get(name), this.clock()).order >= order) return false;
+      if ((await this.#readPlain(name)).order >= order) return false;
       const expires = Math.round(this.clock() + ttl);
       await this.store.set(name, `${order}:${expires}:${value}`, ttl);
       return true;
@@ -195,6 +195,21 @@ export class GuardedSharedCache {
       .catch(() => {});
   }
 
+  /** The row in a value of a store that does not compare orders: `order:expires:value`, by the wall clock. */
+  async #readPlain(name: string): Promise<SharedRow> {
+    const given: unknown = await this.store.get(name);
+    const text = typeof given === 'string' ? given : undefined;
+    const [, order = 0, expires, value] = /^(\d{1,16}):(\d{1,16}):(.*)$/s.exec(text ?? '') ?? [];
+    const now = this.clock();
+    return {
+      // What has no such form is returned as it is, and reported when it does not open.
+      value: value ?? text,
+      order: Number(order),
+      ttl: expires === undefined ? 0 : Number(expires) - now,
+      now: Math.round(now * 1000),
+    };
+  }
+
   /**
    * @param onFailure - how the breaker counts a failure. That of a write is `unknown`, because a Redis that
    * is full or read-only still answers reads.
@@ -238,19 +253,6 @@ export class Orders {
     this.saw(now);
     return next + (next % 2);
   }
-}
-
-/** The row in a value of a store that does not compare orders: `order:expires:value`, by the wall clock. */
-function readPlain(text: unknown, now: number): SharedRow {
-  const [, order, expires, value] =
-    (typeof text === 'string' && /^(\d{1,16}):(\d{1,16}):(.*)$/s.exec(text)) || [];
-  return {
-    // What has no such form is returned as it is, and reported when it does not open.
-    value: value ?? (typeof text === 'string' ? text : undefined),
-    order: Number(order ?? 0),
-    ttl: expires === undefined ? 0 : Number(expires) - now,
-    now: Math.round(now * 1000),
-  };
 }
 
 /** In microseconds since 1970: in the year 2255. */

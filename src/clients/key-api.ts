@@ -304,7 +304,6 @@ export class KeyApi {
 
   /** Freezes a purchase. Those of the same item share one copy of it, which is most of a cached purchase's memory. */
   readonly #freezePurchase = (purchase: Purchase): Purchase => {
-    if (Object.isFrozen(purchase)) return purchase;
     const { item } = purchase;
     const known = this.#purchasedItems.get(item.id);
     try {

@@ -105,7 +105,7 @@ export class HttpClient {
           isAnswered = true;
           return result;
         } catch (error) {
-          const wait = waitBefore(attempt + 1);
+          const wait = waitBefore(attempt);
           const canRetry = isRetryable(error) && attempt < retries && !this.#breaker.isOpen;
           if (!canRetry || wait >= deadline.remaining) throw error;
           await deadline.wait(wait);
@@ -166,9 +166,9 @@ const isRetryable = (error: unknown): boolean =>
   error.code === 'service_unavailable' &&
   error.retryAfter === undefined;
 
-/** Doubles with each attempt. The jitter keeps the processes of a fleet from retrying at once. */
-function waitBefore(attempt: number): number {
-  const longest = Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT);
+/** Doubles with each retry, from 0 on. The jitter keeps the processes of a fleet from retrying at once. */
+function waitBefore(retry: number): number {
+  const longest = Math.min(FIRST_WAIT * 2 ** retry, LONGEST_WAIT);
   return longest * (0.5 + Math.random() / 2);
 }
 

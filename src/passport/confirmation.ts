@@ -65,14 +65,11 @@ export function mustAsk(when: ConfirmWhen, req: Request, open: readonly LoginAtt
   return isFrame(destinationOf(req)) || open.some(({ foreign }) => foreign);
 }
 
-/** What the query says about a confirmation. Without an `answer` it requests the page. */
-export interface ConfirmationInput {
-  readonly id: string;
-  readonly answer: 'continue' | 'cancel' | undefined;
-}
-
-/** Reads the query; `undefined` when it is not about a confirmation. */
-export function readConfirmation(query: Record<string, unknown>): ConfirmationInput | undefined {
+/**
+ * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
+ * one.
+ */
+export function readConfirmation(query: Record<string, unknown>) {
   const { confirm: id, answer } = query;
   // Anything else is the app's own, as in "/login?confirm=1".
   if (typeof id !== 'string' || !isAttemptId(id)) return undefined;

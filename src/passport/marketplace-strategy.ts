@@ -14,7 +14,6 @@ import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/retu
 import { isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
-  type ConfirmationInput,
   confirmationPath,
   isForeignStart,
   isSubresource,
@@ -246,7 +245,7 @@ async function handle(
   }
   if (authKey instanceof Failure) throw authKey;
   if (authKey !== undefined) return callback(visit, authKey);
-  return confirm(visit, confirmation as ConfirmationInput);
+  return confirm(visit, confirmation as Confirming);
 }
 
 /** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
@@ -345,8 +344,10 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   return ['redirect', confirmationPath(req, id)];
 }
 
+type Confirming = NonNullable<ReturnType<typeof readConfirmation>>;
+
 /** Sends the "Continue as NAME?" page, or acts on the visitor's answer to it. */
-async function confirm(visit: Visit, { id, answer }: ConfirmationInput): Promise<Outcome> {
+async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcome> {
   const { setup, req } = visit;
   const { attempts, claims, pendingLogins } = setup;
   if (answer === undefined) {
