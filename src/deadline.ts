@@ -238,14 +238,14 @@ export function onAbort(signal: AbortSignal | Ending, listener: () => void): () 
 export const SLEW = 1000;
 
 /**
- * A length of time from now on, by a clock that can be set back. It is over as soon as the clock or the process's own
- * timer says so, and then for good. It is also over when the clock was set back to before its beginning, because the
- * elapsed time is then unknown.
+ * A length of time from now on, by a clock that can be set back. It ends as soon as the clock or the process's own
+ * timer says so, and stays ended. It also ends when the clock is set back to before its beginning, because the elapsed
+ * time is then unknown.
  */
 export class Period {
   readonly #begun: number;
   readonly #begunReal = performance.now();
-  #isOver = false;
+  #hasEnded = false;
 
   /** @param length milliseconds, as of `clock`. */
   constructor(
@@ -257,11 +257,11 @@ export class Period {
 
   /** The milliseconds that are left. */
   get left(): number {
-    const elapsed = this.#isOver ? this.length : this.clock() - this.#begun;
+    const elapsed = this.#hasEnded ? this.length : this.clock() - this.#begun;
     const elapsedReal = performance.now() - this.#begunReal;
     const left = this.length - Math.max(elapsed, elapsedReal, 0);
-    if (left <= 0 || elapsed <= -SLEW) this.#isOver = true;
-    return this.#isOver ? 0 : left;
+    if (left <= 0 || elapsed <= -SLEW) this.#hasEnded = true;
+    return this.#hasEnded ? 0 : left;
   }
 }
 

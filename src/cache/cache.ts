@@ -104,7 +104,7 @@ export class Cache<T extends object> {
   }
 
   /** A positive answer that is younger than `ttl`. */
-  fresh(key: string): Positive<T> | undefined {
+  withinTtl(key: string): Positive<T> | undefined {
     const positive = this.#parts.shared?.isDeaf ? undefined : this.#positive.get(key);
     if (positive?.epoch !== this.#epoch) return undefined;
     return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
@@ -365,7 +365,7 @@ export class Cache<T extends object> {
       orderEpoch: this.#epoch,
     };
     // A later positive answer has arrived.
-    if (lookup.isSuperseded) return this.fresh(key) ?? positive;
+    if (lookup.isSuperseded) return this.withinTtl(key) ?? positive;
     for (const other of this.#lookups.get(key) ?? []) {
       if (other.requestNumber < lookup.requestNumber) other.isSuperseded = true;
     }
@@ -387,7 +387,7 @@ export class Cache<T extends object> {
         return undefined;
       }
     }
-    return lookup.isOutdated ? undefined : (this.fresh(key) ?? positive);
+    return lookup.isOutdated ? undefined : (this.withinTtl(key) ?? positive);
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
@@ -414,9 +414,9 @@ export class Cache<T extends object> {
       shared?.reportUnreadable();
       return undefined;
     }
-    const isFresh = age < limits.ttl;
+    const isWithinTtl = age < limits.ttl;
     // The younger one is kept for an outage, also when it is stale.
-    if (own === undefined || own.at < at || (isFresh && own.epoch !== this.#epoch)) {
+    if (own === undefined || own.at < at || (isWithinTtl && own.epoch !== this.#epoch)) {
       this.#negative.delete(key);
       this.#positive.set(key, {
         value: freeze(found.value as T, key),
@@ -424,11 +424,11 @@ export class Cache<T extends object> {
         variant: found.variant,
         order: found.order,
         // A stale one is served where the answer that it replaces was, and else only in an outage.
-        epoch: isFresh ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
+        epoch: isWithinTtl ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
         orderEpoch: this.#epoch,
       });
     }
-    if (!isFresh) return undefined;
+    if (!isWithinTtl) return undefined;
     onShared?.(key);
     return this.#positive.peek(key);
   }

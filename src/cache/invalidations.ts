@@ -40,6 +40,7 @@ interface Tombstone extends Invalidation {
 
 /** Invalidations by subject. Guesses have separate room, so that they cannot push out refunds. */
 export class BySubject<T extends Invalidation> {
+  /** All that are no guesses, as those of refunded purchases. */
   readonly refunds = new Map<string, T>();
   readonly #guesses = new Map<string, T>();
 

@@ -27,11 +27,11 @@ export class ListedItems {
     private readonly items: Cache<Item>,
   ) {}
 
-  /** An item: from a fresh list, from its own cache, from the service, or in an outage from a stale list. */
+  /** An item: from a list within its ttl, from its own cache, from the service, or in an outage from a stale list. */
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
     if (signal !== undefined) checkSignal(signal);
-    const list = fresh ? undefined : this.lists.fresh(ONLY);
+    const list = fresh ? undefined : this.lists.withinTtl(ONLY);
     const listed = list && (await this.#find(id, list));
     if (listed !== undefined) return this.items.served(listed, options).value;
     try {
