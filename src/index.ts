@@ -1,3 +1,4 @@
+export type { CallOptions } from './cache/in-flight.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
 export type { GuessLimitOption } from './check/guess-gate.js';
@@ -14,7 +15,6 @@ export {
 } from './check/purchase-check.js';
 export {
   type ApiKeyOption,
-  type CallOptions,
   KeyApi,
   type KeyApiOptions,
   type ValidationEncoding,

@@ -206,7 +206,7 @@ export class Cache<T extends object> {
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
     for (const lookups of [...this.#lookups.values()]) {
-      for (const lookup of [...lookups]) lookup.abort(closed);
+      for (const lookup of [...lookups]) lookup.ending.end(closed);
     }
   }
 
@@ -230,8 +230,8 @@ export class Cache<T extends object> {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.variant === variant) newest = lookup;
     }
-    const { isAborted, isOutdated, isSuperseded } = newest ?? {};
-    return isAborted || isOutdated || isSuperseded ? undefined : newest;
+    const { ending, isOutdated, isSuperseded } = newest ?? {};
+    return ending?.ended || isOutdated || isSuperseded ? undefined : newest;
   }
 
   #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
@@ -294,7 +294,7 @@ export class Cache<T extends object> {
     // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
     const found = lookup.isFresh
       ? await shared.read(subject)
-      : await shared.find(subject, tryAdopt, () => !lookup.isAborted);
+      : await shared.find(subject, tryAdopt, () => !lookup.ending.ended);
     const { answer, order, release } = found;
     // A negative answer to this lookup invalidates it, so the key is checked first.
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
@@ -310,7 +310,7 @@ export class Cache<T extends object> {
       return own;
     }
     try {
-      if (lookup.isAborted) throw lookup.ending.reason;
+      if (lookup.ending.ended) throw lookup.ending.reason;
       return await this.#askService(lookup, found, begun);
     } finally {
       release();

@@ -6,7 +6,7 @@ import type { LookupMessage } from '../diagnostics.js';
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  /** Ends the request, when the last caller has left. */
+  /** Ends the request for all its callers; by itself when the last one has left. */
   readonly ending = new Ending();
   readonly #answer: Promise<T>;
   #callers = 0;
@@ -21,10 +21,6 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
-  get isAborted(): boolean {
-    return this.ending.ended;
-  }
-
   join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#isPinned = true;
@@ -35,15 +31,10 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0 && !this.#isPinned) this.abort(signal.reason);
+        if (this.#callers === 0 && !this.#isPinned) this.ending.end(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });
-  }
-
-  /** Ends the request, for all its callers. */
-  abort(reason: unknown): void {
-    this.ending.end(reason);
   }
 }
 

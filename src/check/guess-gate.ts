@@ -74,7 +74,7 @@ class Attempts {
   ): Promise<T | null> {
     const key = `${client}\n${code}`;
     const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
-    if (current !== undefined && !current.isAborted) return current.join(signal);
+    if (current !== undefined && !current.ending.ended) return current.join(signal);
     const attempt: InFlight<T | null> = new InFlight(
       ({ ending }) => this.#run(reserve, client, key, validate, ending),
       () => {
@@ -162,7 +162,7 @@ class Attempts {
   /** Ends an attempt. If another one can succeed, the next waiting attempt becomes active in its place. */
   async #end(client: string, canRetry: boolean, end?: () => Promise<void>): Promise<void> {
     try {
-      if (end !== undefined) await end();
+      await end?.();
     } catch {
       // The attempt then counts as a failed one.
     }

@@ -50,8 +50,6 @@ export interface KeyApiOptions extends ClientOptions {
   cache?: CacheOptions | false | undefined;
 }
 
-export type { CallOptions };
-
 /** Conditions of one request, from the cache or, without one, from the caller. */
 type RequestConditions = CallConditions & Partial<Pick<RequestOptions, 'isInvalidating'>>;
 
