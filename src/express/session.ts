@@ -1,5 +1,7 @@
+import type { Request } from 'express';
 import { NoAnswer, within } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
+import { handleThrown, responseOf } from './plain-http.js';
 
 /** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
 export interface Session extends Record<string, unknown> {
@@ -48,3 +50,65 @@ export async function callSession(session: Session, method: 'save' | 'regenerate
     );
   }
 }
+
+/** Whether `req.session` can be assigned. Koa's is a getter and setter. */
+const isReplaceable = (req: Request): boolean =>
+  Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
+
+/**
+ * Whether passport can give this request a new session when a user logs in. A session that has `save` and
+ * no id (iron-session) is stored in its cookie, so an empty one is a new one.
+ */
+export function canRegenerate(req: Request): boolean {
+  const session = sessionOf(req);
+  if (typeof session?.regenerate === 'function') return true;
+  return typeof session?.save === 'function' && session.id === undefined && isReplaceable(req);
+}
+
+/**
+ * Makes passport's `req.logIn` work with every session that {@link canRegenerate}. Passport calls
+ * `regenerate` and `save` with a callback, and waits without a limit. So while it logs in, a stand-in takes
+ * the session's place: it has the same properties, and methods that take callbacks and have a deadline. A
+ * stand-in, because the methods of iron-session cannot be replaced. It is a copy, because V8 takes long to make
+ * the session itself a prototype.
+ */
+export function adaptLogIn(req: Request): void {
+  const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
+  if (original === undefined || !isReplaceable(req)) return;
+  const setSession = (session: Session): void => void Object.assign(req, { session });
+  const logIn = (user: unknown, ...rest: unknown[]): unknown => {
+    const done = rest.at(-1);
+    let session = sessionOf(req);
+    if (session === undefined || typeof done !== 'function') {
+      return original.call(req, user, ...rest);
+    }
+    const standInFor = (real: Session): Session =>
+      Object.create(Object.getPrototypeOf(real), {
+        ...Object.getOwnPropertyDescriptors(real),
+        regenerate: methodOf(req, async () => {
+          setSession(real);
+          if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
+          else for (const key of Object.keys(real)) delete real[key];
+          session = sessionOf(req) ?? real;
+          setSession(standInFor(session));
+        }),
+        save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
+      });
+    setSession(standInFor(session));
+    return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
+      if (session !== undefined) setSession(session);
+      done(error);
+    });
+  };
+  Object.assign(req, { logIn, login: logIn });
+}
+
+/** A method with a callback. It is not enumerable, or it would be saved with the session's data. */
+const methodOf = (req: Request, run: () => Promise<void>): PropertyDescriptor => ({
+  enumerable: false,
+  value: (done: (error?: unknown) => void) =>
+    void run()
+      .then(() => done())
+      .catch(done)
+      .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown)),
+});

@@ -11,7 +11,7 @@ import {
 } from '../errors.js';
 import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
-import { isLoggedIn, sessionOf } from '../express/session.js';
+import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
   confirmationPath,
@@ -22,7 +22,6 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
-import { adaptLogIn, canRegenerate } from './log-in.js';
 import type { UsedKey } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
