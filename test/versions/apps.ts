@@ -2,8 +2,16 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocksOf } from '../system/docs/support/blocks.js';
-import { type App, BUNDLES, type Bundle, NODES, RUNTIMES } from './axes.js';
-import { type Matrix, makeProject, nodeProgram, type Outcome, run, versionOf } from './project.js';
+import { type App, BUNDLES, type Bundle, RUNTIMES } from './axes.js';
+import {
+  type Matrix,
+  makeProject,
+  NODE_HEAD,
+  nodeCells,
+  type Outcome,
+  run,
+  versionOf,
+} from './project.js';
 import type { Table } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -25,14 +33,8 @@ async function writeGuides(folder: string): Promise<void> {
 }
 
 /** A project with the programs of `apps/` and of the guides, and what they need. */
-async function appProject(
-  { workplace, tarball }: Matrix,
-  name: string,
-  packages: App['packages'],
-): Promise<string> {
-  const base = { marketgate: tarball, express: '^5', passport: '^0.7' };
-  const project = await makeProject(workplace, name, { ...base, ...packages });
-  await cp(here('./apps'), join(project, 'apps'), { recursive: true });
+async function appProject(matrix: Matrix, name: string, packages: App['packages']) {
+  const project = await makeProject(matrix, name, packages, 'apps');
   await writeGuides(join(project, 'guide'));
   return project;
 }
@@ -52,46 +54,35 @@ export async function appsTable(
   const rows: string[][] = [];
   for (const { name, program, args = [], packages, not } of apps) {
     const project = await appProject(matrix, name, packages);
-    const row = [`${name} (${await titleOf(project, packages)})`];
-    for (const version of NODES) {
-      const reason = not?.[version];
-      if (reason !== undefined) {
-        row.push(reason);
-        continue;
-      }
-      const node = await nodeProgram(version, matrix.workplace);
-      const outcome = await run(node, [join('apps', program), ...args], { cwd: project });
-      row.push(matrix.cell(`${name}, Node ${version}`, [outcome]));
-    }
-    rows.push(row);
+    const cells = await nodeCells(
+      matrix,
+      name,
+      async (node, version) =>
+        not?.[version] ?? [await run(node, [join('apps', program), ...args], { cwd: project })],
+    );
+    rows.push([`${name} (${await titleOf(project, packages)})`, ...cells]);
   }
-  return { title, head: ['with', ...NODES.map((version) => `Node ${version}`)], rows };
+  return { title, head: NODE_HEAD, rows };
 }
 
 /** Bundles of the Express program, which run where no package is installed. */
 export async function bundlesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
   for (const bundle of BUNDLES) {
-    const project = await appProject(matrix, `bundle ${bundle.name}`, bundle.packages);
+    const { name, packages, start } = bundle;
+    const project = await appProject(matrix, `bundle ${name}`, packages);
     await cp(here('./bundles'), project, { recursive: true });
-    const row = [`${bundle.name} (${await titleOf(project, bundle.packages)})`];
-    const { start } = bundle;
-    const outcomes = start === undefined ? [] : [await build(project, bundle, process.execPath)];
-    for (const version of NODES) {
-      const node = await nodeProgram(version, matrix.workplace);
+    const built = start && (await build(project, bundle, process.execPath));
+    const cells = await nodeCells(matrix, name, async (node, version) => {
       // A single executable has Node in it.
-      if (start === undefined) outcomes.splice(0, 1, await build(project, bundle, node));
-      const alone = join(matrix.workplace, `alone ${bundle.name} ${version}`);
+      const outcome = built || (await build(project, bundle, node));
+      const alone = join(matrix.workplace, `alone ${name} ${version}`);
       await cp(join(project, 'out'), alone, { recursive: true });
-      const started = await (start === undefined
-        ? run('./app', [], { cwd: alone })
-        : run(node, [start], { cwd: alone }));
-      row.push(matrix.cell(`${bundle.name}, Node ${version}`, [...outcomes, started]));
-    }
-    rows.push(row);
+      return [outcome, await run(start ? node : './app', start ? [start] : [], { cwd: alone })];
+    });
+    rows.push([`${name} (${await titleOf(project, packages)})`, ...cells]);
   }
-  const head = ['with', ...NODES.map((version) => `Node ${version}`)];
-  return { title: 'In a bundle', head, rows };
+  return { title: 'In a bundle', head: NODE_HEAD, rows };
 }
 
 /** Builds what a shell is told, with the programs of the project and this Node. */

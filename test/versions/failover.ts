@@ -1,8 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { FAILOVERS } from './axes.js';
 import { type Matrix, makeProject, type Outcome, versionOf } from './project.js';
@@ -38,13 +36,11 @@ interface Seen {
  * too many, 0 processes ended. What a frozen master acknowledges after it was replaced is lost by Redis, and counted
  * apart.
  */
-export async function failoverTable({ workplace, tarball, cell }: Matrix): Promise<Table> {
+export async function failoverTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
   for (const { kind, version, not } of FAILOVERS) {
-    const packages = { marketgate: tarball, express: '^5', passport: '^0.7', [kind]: version };
-    const project = await makeProject(workplace, `failover ${kind} ${version}`, packages);
-    const programs = fileURLToPath(new URL('./programs', import.meta.url));
-    await cp(programs, join(project, 'programs'), { recursive: true });
+    const packages = { [kind]: version };
+    const project = await makeProject(matrix, `failover ${kind} ${version}`, packages, 'programs');
     const name = `${kind} ${await versionOf(project, kind)}`;
     const row = [name];
     for (const topology of ['cluster', 'sentinel'] as const) {
@@ -54,7 +50,7 @@ export async function failoverTable({ workplace, tarball, cell }: Matrix): Promi
         continue;
       }
       const { outcome, figures } = await judged(failover(project, kind, topology));
-      row.push(`${cell(`failover of a ${topology}, ${name}`, [outcome])}${figures}`);
+      row.push(`${matrix.cell(`failover of a ${topology}, ${name}`, [outcome])}${figures}`);
     }
     rows.push(row);
   }

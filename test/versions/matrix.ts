@@ -21,7 +21,17 @@ import {
   UNDICIS,
 } from './axes.js';
 import { failoverTable } from './failover.js';
-import { makeProject, nodeProgram, type Outcome, pack, run, versionOf } from './project.js';
+import {
+  type Matrix,
+  makeProject,
+  NODE_HEAD,
+  nodeCells,
+  nodeProgram,
+  type Outcome,
+  pack,
+  run,
+  versionOf,
+} from './project.js';
 import { FAILED, type Failure, NONE, OK, type Table, toMarkdown } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -47,93 +57,68 @@ async function smoke(project: string, setup: Setup, node: string, url: string): 
   return outcomes;
 }
 
-async function smokeProject(workplace: string, tarball: string, setup: Setup): Promise<string> {
-  const project = await makeProject(workplace, setup.name, {
-    marketgate: tarball,
-    ...setup.packages,
-  });
-  await cp(here('./programs'), join(project, 'programs'), { recursive: true });
-  return project;
-}
-
-async function runtimeTable(workplace: string, tarball: string, url: string): Promise<Table> {
-  const nodes = await Promise.all(NODES.map((version) => nodeProgram(version, workplace)));
-  const heads = await Promise.all(
-    nodes.map(async (node) => (await run(node, ['--version'], { cwd: workplace })).output),
-  );
+async function runtimeTable(matrix: Matrix, url: string): Promise<Table> {
+  const heads: string[] = [];
+  for (const version of NODES) {
+    const node = await nodeProgram(version, matrix.workplace);
+    heads.push((await run(node, ['--version'], { cwd: matrix.workplace })).output);
+  }
   const rows: string[][] = [];
   for (const setup of SETUPS) {
-    const project = await smokeProject(workplace, tarball, setup);
+    const project = await makeProject(matrix, setup.name, setup.packages, 'programs');
     const names = Object.keys(setup.packages);
     const versions = await Promise.all(names.map((name) => versionOf(project, name)));
-    const row = [names.map((name, i) => `${name} ${versions[i]}`).join(', ')];
-    for (const [i, node] of nodes.entries()) {
-      const outcomes = await smoke(project, setup, node, url);
-      row.push(cell(`${setup.name}, Node ${heads[i]}`, outcomes));
-    }
-    rows.push(row);
+    const title = names.map((name, i) => `${name} ${versions[i]}`).join(', ');
+    const smoked = (node: string) => smoke(project, setup, node, url);
+    rows.push([title, ...(await nodeCells(matrix, setup.name, smoked))]);
   }
   return { title: 'At run time: ES module and CommonJS', head: ['with', ...heads], rows };
 }
 
-async function floorTable(workplace: string, tarball: string, url: string): Promise<Table> {
-  const node = await nodeProgram(FLOORS.node, workplace);
+async function floorTable(matrix: Matrix, url: string): Promise<Table> {
+  const node = await nodeProgram(FLOORS.node, matrix.workplace);
   const rows: string[][] = [];
   for (const setup of FLOORS.setups) {
-    const project = await smokeProject(workplace, tarball, setup);
+    const project = await makeProject(matrix, setup.name, setup.packages, 'programs');
     const outcomes = await smoke(project, setup, node, url);
     rows.push([setup.name, cell(`the floor: ${setup.name}`, outcomes)]);
   }
   return { title: 'The oldest that are allowed', head: ['with', `Node ${FLOORS.node}`], rows };
 }
 
-async function bareTable(workplace: string, tarball: string): Promise<Table> {
-  const packages = { marketgate: tarball, express: '^5', passport: '^0.7' };
-  const project = await makeProject(workplace, 'bare', packages, ['--omit=dev']);
-  await cp(here('./programs'), join(project, 'programs'), { recursive: true });
-  const row = ['npm install --omit=dev'];
-  for (const version of NODES) {
-    const node = await nodeProgram(version, workplace);
-    const outcome = await run(node, ['bare.mjs'], { cwd: join(project, 'programs') });
-    row.push(cell(`without optional peers, Node ${version}`, [outcome]));
-  }
-  const head = ['with', ...NODES.map((version) => `Node ${version}`)];
-  return { title: 'Without redis, ioredis and keyv', head, rows: [row] };
+/** A row for one program on each Node, from the oldest that it runs on. */
+const programCells = (matrix: Matrix, name: string, project: string, program: string, oldest = 0) =>
+  nodeCells(matrix, name, async (node, version) =>
+    Number(version) < oldest
+      ? NONE
+      : [await run(node, [program], { cwd: join(project, 'programs') })],
+  );
+
+async function bareTable(matrix: Matrix): Promise<Table> {
+  const project = await makeProject(matrix, 'bare', {}, 'programs', ['--omit=dev']);
+  const cells = await programCells(matrix, 'without optional peers', project, 'bare.mjs');
+  const rows = [['npm install --omit=dev', ...cells]];
+  return { title: 'Without redis, ioredis and keyv', head: NODE_HEAD, rows };
 }
 
-async function dispatcherTable(workplace: string, tarball: string): Promise<Table> {
+async function dispatcherTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
-  for (const { version, node: oldest } of UNDICIS) {
-    const packages = {
-      marketgate: tarball,
-      express: '^5',
-      passport: '^0.7',
-      undici: `^${version}`,
-    };
-    const project = await makeProject(workplace, `undici ${version}`, packages);
-    await cp(here('./programs'), join(project, 'programs'), { recursive: true });
-    const row = [`undici ${await versionOf(project, 'undici')}`];
-    for (const wanted of NODES) {
-      if (Number(wanted) < oldest) {
-        row.push(NONE);
-        continue;
-      }
-      const node = await nodeProgram(wanted, workplace);
-      const outcome = await run(node, ['dispatcher.mjs'], { cwd: join(project, 'programs') });
-      row.push(cell(`dispatcher of undici ${version}, Node ${wanted}`, [outcome]));
-    }
-    rows.push(row);
+  for (const { version, node } of UNDICIS) {
+    const name = `undici ${version}`;
+    const project = await makeProject(matrix, name, { undici: `^${version}` }, 'programs');
+    const what = `dispatcher of ${name}`;
+    const cells = await programCells(matrix, what, project, 'dispatcher.mjs', node);
+    rows.push([`undici ${await versionOf(project, 'undici')}`, ...cells]);
   }
-  const head = ['with', ...NODES.map((version) => `Node ${version}`)];
-  return { title: 'Through a dispatcher, mocks among them', head, rows };
+  return { title: 'Through a dispatcher, mocks among them', head: NODE_HEAD, rows };
 }
 
-async function typesTable(workplace: string, tarball: string): Promise<Table> {
+async function typesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
   for (const wanted of TYPESCRIPTS) {
     const row: string[] = [];
     for (const [express, packages] of Object.entries(TYPED_EXPRESS)) {
-      const project = await typedProject(workplace, tarball, wanted, packages, express);
+      const project = await typedProject(matrix, wanted, packages, express);
       row[0] ??= `TypeScript ${await versionOf(project, 'typescript')}`;
       for (const { module, resolution, programs } of RESOLUTIONS) {
         const name = `TypeScript ${wanted}, ${resolution}, Express ${express} types`;
@@ -150,15 +135,14 @@ async function typesTable(workplace: string, tarball: string): Promise<Table> {
 }
 
 async function typedProject(
-  workplace: string,
-  tarball: string,
+  matrix: Matrix,
   typescript: string,
   express: Readonly<Record<string, string>>,
   name: string,
 ): Promise<string> {
-  const project = await makeProject(workplace, `types-${typescript}-express-${name}`, {
-    ...{ marketgate: tarball, typescript, passport: '^0.7', '@types/passport': '^1' },
-    ...{ '@types/node': '^20', redis: '^6', ioredis: '^6', keyv: '^5', ...express },
+  const project = await makeProject(matrix, `types-${typescript}-express-${name}`, {
+    ...{ typescript, '@types/passport': '^1', '@types/node': '^20' },
+    ...{ redis: '^6', ioredis: '^6', keyv: '^5', ...express },
   });
   await cp(here('../package/consumers'), join(project, 'consumers'), { recursive: true });
   for (const folder of ['esm-ts', 'cjs-ts']) {
@@ -190,11 +174,11 @@ try {
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     failover: () => failoverTable(matrix),
-    bare: () => bareTable(workplace, tarball),
-    dispatcher: () => dispatcherTable(workplace, tarball),
-    floor: () => floorTable(workplace, tarball, redis.url),
-    types: () => typesTable(workplace, tarball),
-    runtime: () => runtimeTable(workplace, tarball, redis.url),
+    bare: () => bareTable(matrix),
+    dispatcher: () => dispatcherTable(matrix),
+    floor: () => floorTable(matrix, redis.url),
+    types: () => typesTable(matrix),
+    runtime: () => runtimeTable(matrix, redis.url),
   };
   const tables: Table[] = [];
   for (const [name, make] of Object.entries(all)) {

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mustRun, runProgram } from '../package/run-program.js';
+import { NODES } from './axes.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--ignore-scripts'];
@@ -57,20 +58,29 @@ export async function pack(workplace: string): Promise<string> {
   return join(workplace, `${name}-${version}.tgz`);
 }
 
-/** An empty project with these packages, from the tarball and the registry. Returns its path. */
+/**
+ * A project with marketgate from the tarball, Express, passport and these packages from the registry, and with a folder
+ * of programs. Returns its path.
+ */
 export async function makeProject(
-  workplace: string,
+  { workplace, tarball }: Matrix,
   name: string,
-  dependencies: Readonly<Record<string, string>>,
+  packages: Readonly<Record<string, string>>,
+  programs?: 'apps' | 'programs',
   flags: readonly string[] = [],
 ): Promise<string> {
   const folder = join(workplace, name.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
   await mkdir(folder);
+  const dependencies = { marketgate: tarball, express: '^5', passport: '^0.7', ...packages };
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
   await mustRun('npm', ['install', '--prefer-offline', ...QUIET, ...flags], {
     cwd: folder,
     timeout: 600_000,
   });
+  if (programs) {
+    const from = fileURLToPath(new URL(programs, import.meta.url));
+    await cp(from, join(folder, programs), { recursive: true });
+  }
   return folder;
 }
 
@@ -85,4 +95,21 @@ export async function nodeProgram(version: string, cwd: string): Promise<string>
   const ask = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
   const output = await mustRun('npx', ask, { cwd, timeout: 600_000 });
   return output.split('\n').find((line) => line.startsWith('/')) ?? 'node';
+}
+
+/** The head of a table with a column for each Node. */
+export const NODE_HEAD = ['with', ...NODES.map((version) => `Node ${version}`)];
+
+/** The cells of a row of it. `run` gives what the programs did, or why they do not run. */
+export async function nodeCells(
+  { workplace, cell }: Matrix,
+  name: string,
+  run: (node: string, version: (typeof NODES)[number]) => Promise<Outcome[] | string>,
+): Promise<string[]> {
+  const cells: string[] = [];
+  for (const version of NODES) {
+    const found = await run(await nodeProgram(version, workplace), version);
+    cells.push(typeof found === 'string' ? found : cell(`${name}, Node ${version}`, found));
+  }
+  return cells;
 }

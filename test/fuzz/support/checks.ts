@@ -9,8 +9,13 @@ import {
   SENTINEL as SECRET,
   SecretIndex,
 } from '../../support/secrets/support/secret-forms.js';
+import { type Answerer, ServiceInMemory } from '../../support/service-in-memory.js';
 
 export { SECRET };
+
+/** Unknown to the sweep for secrets: these tests look for theirs themselves, and make errors that hold some. */
+export const serviceOf = (answer: Answerer): ServiceInMemory =>
+  new ServiceInMemory(answer, { isSwept: false });
 
 /** The secrets that a target's code has been given: of others it cannot know that they are any. */
 export const secretsOf = (...names: (keyof typeof SECRET)[]): SecretIndex =>

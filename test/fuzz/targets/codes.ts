@@ -12,10 +12,17 @@ import {
   requirePurchase,
 } from 'marketgate';
 import { fakeResponse } from '../../support/fake-response.js';
-import { checkError, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
+import { json, type ServiceInMemory } from '../../support/service-in-memory.js';
+import {
+  checkError,
+  checkPrototypes,
+  SECRET,
+  secretsOf,
+  serviceOf,
+  settled,
+} from '../support/checks.js';
 import { type Target, target } from '../support/fuzz.js';
 import type { RealAnswers } from '../support/real-answers.js';
-import { answering, ServiceInMemory } from '../support/service-in-memory.js';
 
 const SECRETS = secretsOf('apiKey', 'code');
 const NOW = 1_800_000_000_000;
@@ -84,12 +91,12 @@ function codeByContract(value: unknown): string | 'absent' | 'refused' | 'open' 
 
 /** What the guard does with whatever comes as a code. */
 export const codes = (real: RealAnswers): Target[] => {
-  const purchase = answering(real.purchase[0]);
-  const no = answering({ status: 'error', msg: 'Invalid purchase code' });
+  const purchase = json(real.purchase[0]);
+  const no = json({ status: 'error', msg: 'Invalid purchase code' });
   const shop = (): { keyApi: KeyApi; service: ServiceInMemory } => {
-    const service = new ServiceInMemory((request) => {
+    const service = serviceOf((request) => {
       const { path } = request;
-      if (path.startsWith('/api/account')) return answering(real.account[0]);
+      if (path.startsWith('/api/account')) return json(real.account[0]);
       return request.parameter('purchase_code') === SECRET.code ? purchase : no;
     });
     const keyApi = new KeyApi({

@@ -1,8 +1,7 @@
 import type { Target } from '../support/fuzz.js';
 import { realAnswers } from '../support/real-answers.js';
+import { keyApiAnswers, loginApiAnswers } from './client-answers.js';
 import { codes } from './codes.js';
-import { keyApiAnswers } from './key-api-answers.js';
-import { loginApiAnswers } from './login-api-answers.js';
 import { storeRows } from './store-rows.js';
 import { strategyTargets } from './strategy.js';
 

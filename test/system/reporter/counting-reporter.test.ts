@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { runProgram } from '../../package/run-program.js';
 
 const VITEST = fileURLToPath(new URL('../../../node_modules/vitest/vitest.mjs', import.meta.url));
 const REPORTER = fileURLToPath(new URL('../../support/counting-reporter.ts', import.meta.url));
@@ -46,30 +46,24 @@ async function run({ files, env = {}, config = '', counted = false }: Suite) {
     };
     for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text);
     const file = join(folder, 'counts.json');
-    const ended = await vitest(folder, counted ? { ...env, MARKETGATE_COUNT_FILE: file } : env);
-    return { ...ended, counts: counted ? JSON.parse(await readFile(file, 'utf8')) : undefined };
+    // The outer run's own switches must not reach the inner one.
+    const clean = { CI: undefined, MARKETGATE_REQUIRE_ALL: undefined, VITEST: undefined };
+    const { code, stdout, stderr } = await runProgram(
+      process.execPath,
+      [VITEST, 'run', '--root', folder],
+      {
+        cwd: folder,
+        env: { ...clean, NO_COLOR: '1', MARKETGATE_COUNT_FILE: counted ? file : undefined, ...env },
+      },
+    );
+    return {
+      ...{ code, err: stderr, last: stdout.split('\n').at(-2) ?? '' },
+      lines: (stdout + stderr).match(/^\d+ passed, \d+ failed$/gm) ?? [],
+      counts: counted ? JSON.parse(await readFile(file, 'utf8')) : undefined,
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function vitest(folder: string, env: Readonly<Record<string, string>>) {
-  // The outer run's own switches must not reach the inner one.
-  const { CI, MARKETGATE_REQUIRE_ALL, MARKETGATE_COUNT_FILE, VITEST: _, ...clean } = process.env;
-  return new Promise<{ code: number | null; last: string; err: string; lines: string[] }>(
-    (resolve) => {
-      const child = execFile(
-        process.execPath,
-        [VITEST, 'run', '--root', folder],
-        { env: { ...clean, NO_COLOR: '1', ...env } },
-        (_error, out, err) => {
-          const last = out.split('\n').at(-2) ?? '';
-          const lines = (out + err).match(/^\d+ passed, \d+ failed$/gm) ?? [];
-          resolve({ code: child.exitCode, last, err, lines });
-        },
-      );
-    },
-  );
 }
 
 describe.concurrent('the last line of a run', () => {

@@ -2,21 +2,20 @@ import { inspect } from 'node:util';
 import { KeyApi, LoginApi } from 'marketgate';
 import { Dispatcher } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { answering, ServiceInMemory } from '../../fuzz/support/service-in-memory.js';
+import { serviceOf } from '../../fuzz/support/checks.js';
 import { repetitionsOf, SENTINEL } from '../../support/secrets/support/secret-forms.js';
 import { expectClean, failureOf } from '../../support/secrets/support/sentinels.js';
+import { type Answerer, json } from '../../support/service-in-memory.js';
 import { startUpstream } from '../../support/upstream.js';
 
 const BASE = 'https://market.example';
-type Says = ConstructorParameters<typeof ServiceInMemory>[0];
-
-const anything: Says = () => answering({});
+const anything: Answerer = () => json({});
 
 const keyApiOn = (says = anything, options: object = {}): KeyApi =>
   new KeyApi({
     baseUrl: BASE,
     apiKey: SENTINEL.apiKey,
-    dispatcher: new ServiceInMemory(says),
+    dispatcher: serviceOf(says),
     retries: 0,
     ...options,
   });
@@ -25,7 +24,7 @@ const loginApiOn = (says = anything, options: object = {}): LoginApi =>
     authUrl: BASE,
     appId: 'app-7',
     appSecret: SENTINEL.appSecret,
-    dispatcher: new ServiceInMemory(says),
+    dispatcher: serviceOf(says),
     retries: 0,
     ...options,
   });
@@ -33,7 +32,7 @@ const loginApiOn = (says = anything, options: object = {}): LoginApi =>
 const { apiKey, appSecret, authKey, accessToken, code } = SENTINEL;
 
 /** Calls of one client each; its clock jumps, so that no breaker is open for the next. */
-type Call = [name: string, secrets: string[], open: (says: Says) => () => Promise<unknown>];
+type Call = [name: string, secrets: string[], open: (says: Answerer) => () => Promise<unknown>];
 let now = 0;
 const clock = (): number => {
   now += 3_600_000;
@@ -91,7 +90,7 @@ describe.each(CALLS)('%s', (_name, secrets, open) => {
         ...repetitionsOf(secret).map((msg) => ({ status: 'error', error: true, msg })),
       ];
       let body: object = {};
-      const ask = open(() => answering(body, status));
+      const ask = open(() => json(body, status));
       for (body of bodies) {
         const error = await ask().then(
           () => undefined,
@@ -104,7 +103,7 @@ describe.each(CALLS)('%s', (_name, secrets, open) => {
 
   it('shows nothing of a page, of headers, of a redirect or of an error of the network', async () => {
     for (const secret of secrets) {
-      let answer: ReturnType<Says>;
+      let answer: ReturnType<Answerer>;
       const ask = open(() => answer);
       const url = `${BASE}/api/x?api_key=${encodeURIComponent(secret)}`;
       const bytes = Buffer.from(
@@ -219,11 +218,11 @@ describe('arguments and options that are wrong', () => {
 
 it('the clients themselves show no secret in a debugger, a log or JSON, also after a call', async () => {
   const purchase = { purchase_code: code, item: { id: 7, media: {} } };
-  const keyApi = keyApiOn(() => answering({ status: 'success', data: { purchase } }), {
+  const keyApi = keyApiOn(() => json({ status: 'success', data: { purchase } }), {
     cache: { secret: SENTINEL.cacheSecret, scope: 'northlight' },
   });
   expect(await keyApi.validatePurchase(code)).toMatchObject({ purchase_code: code });
-  const loginApi = loginApiOn(() => answering({ access_token: accessToken }));
+  const loginApi = loginApiOn(() => json({ access_token: accessToken }));
   expect((await loginApi.exchange(authKey)).value).toBe(accessToken);
   const all = { keyApi, loginApi, list: [keyApi, loginApi] };
   expectClean(keyApi, loginApi, all, inspect(all, { showHidden: true, depth: null }));

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { KeyApi } from 'marketgate';
+import { KeyApi, LoginApi } from 'marketgate';
 import { type End, MAX_BYTES, mustPause } from '../../oracle/answers.js';
 import { judgeKeyApi } from '../../oracle/key-api.js';
 import { KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
+import { judgeLoginApi } from '../../oracle/login-api.js';
 import { type Reading, readsAsTimestamp } from '../../oracle/shapes.js';
-import type { WireAnswer } from '../../support/service-in-memory.js';
+import { json, type WireAnswer } from '../../support/service-in-memory.js';
 import {
   checkError,
   checkHarmless,
@@ -14,12 +15,12 @@ import {
   ECHOES,
   SECRET,
   secretsOf,
+  serviceOf,
   settled,
 } from '../support/checks.js';
 import { type Target, target } from '../support/fuzz.js';
 import { mutated } from '../support/mutations.js';
 import type { RealAnswers } from '../support/real-answers.js';
-import { answering, ServiceInMemory } from '../support/service-in-memory.js';
 import { wireAnswer } from '../support/wire-answer.js';
 
 const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> = {
@@ -36,7 +37,7 @@ const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
 
 const CACHES = [false, { max: 4, maxInvalid: 4 }] as const;
 const ENCODINGS = ['form', 'json', 'query'] as const;
-const SECRETS = secretsOf('apiKey', 'code');
+const KEY_SECRETS = secretsOf('apiKey', 'code');
 const NOW = 1_800_000_000_000;
 
 /** Each method of KeyApi against answers made from real ones. */
@@ -60,8 +61,8 @@ async function judged(
   options: Pick<ConstructorParameters<typeof KeyApi>[0], 'cache' | 'validationEncoding'>,
   real: RealAnswers,
 ): Promise<void> {
-  const service = new ServiceInMemory(({ path }) =>
-    path === KEY_ENDPOINTS[endpoint].path ? answer : answering(real.account[0]),
+  const service = serviceOf(({ path }) =>
+    path === KEY_ENDPOINTS[endpoint].path ? answer : json(real.account[0]),
   );
   const keyApi = new KeyApi({
     baseUrl: 'https://market.example',
@@ -87,7 +88,7 @@ async function judged(
   const pause = mustPause(answer, NOW);
   if (pause === undefined || got === 'positive' || got === 'negative') return;
   const askAgain = () => keyApi.getItem(7, { fresh: true });
-  if (pause) await checkPause(service, SECRETS, askAgain);
+  if (pause) await checkPause(service, KEY_SECRETS, askAgain);
   else {
     const sent = service.requests.length;
     await settled(askAgain());
@@ -97,7 +98,7 @@ async function judged(
 }
 
 function endOf(endpoint: KeyEndpoint, result: { value: unknown } | { error: unknown }): End {
-  if (!('value' in result)) return checkError(result.error, SECRETS).code;
+  if (!('value' in result)) return checkError(result.error, KEY_SECRETS).code;
   const isNegative = endpoint === 'items' ? isEmptyList(result.value) : result.value === null;
   return isNegative ? 'negative' : 'positive';
 }
@@ -150,3 +151,66 @@ const OPTIONAL: Readonly<Record<string, (value: unknown) => Reading>> = {
     ]),
   ),
 };
+
+const LOGIN_SECRETS = secretsOf('appSecret', 'authKey', 'accessToken');
+const HOUR = 3_600_000;
+const METHODS = ['post', 'get'] as const;
+
+function clientOf(answer: WireAnswer, authorizeMethod: 'post' | 'get') {
+  const service = serviceOf(() => answer);
+  const loginApi = new LoginApi({
+    authUrl: 'https://market.example',
+    appId: 'app-7',
+    appSecret: SECRET.appSecret,
+    authorizeMethod,
+    dispatcher: service,
+    maxResponseBytes: MAX_BYTES,
+    clock: () => NOW,
+    retries: 0,
+  });
+  return { loginApi, service };
+}
+
+/** Both calls of LoginApi against answers made from real ones. */
+export const loginApiAnswers = (real: RealAnswers): Target[] => [
+  target('login-api:exchange', 'answers to /api/authorize', () =>
+    fc.asyncProperty(
+      wireAnswer(mutated(real.authorize, ECHOES)),
+      fc.constantFrom(...METHODS),
+      async (answer, method) => {
+        const { loginApi, service } = clientOf(answer, method);
+        const { ends, value } = judgeLoginApi('authorize', answer);
+        const result = await settled(loginApi.exchange(SECRET.authKey));
+        const got = 'value' in result ? 'positive' : checkError(result.error, LOGIN_SECRETS).code;
+        assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
+        assert.equal(service.requests.length, 1, 'an auth_key is sent once');
+        if ('value' in result) {
+          const { value: token, issuedAt, expiresAt } = result.value;
+          if (value !== undefined) assert.equal(token, value);
+          assert.deepEqual([issuedAt, expiresAt], [NOW, NOW + HOUR]);
+        } else if (mustPause(answer, NOW) === true) {
+          await checkPause(service, LOGIN_SECRETS, () => loginApi.getUser(SECRET.accessToken));
+        }
+        checkPrototypes();
+      },
+    ),
+  ),
+  target('login-api:user', 'answers to /api/get_user_info', () =>
+    fc.asyncProperty(wireAnswer(mutated(real.user, ECHOES)), async (answer) => {
+      const { loginApi, service } = clientOf(answer, 'post');
+      const { ends, value } = judgeLoginApi('user', answer);
+      const result = await settled(loginApi.getUser(SECRET.accessToken));
+      const got = 'value' in result ? 'positive' : checkError(result.error, LOGIN_SECRETS).code;
+      assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
+      if ('value' in result) {
+        checkHarmless(result.value);
+        assert.ok(typeof result.value.user_id === 'string' && result.value.user_id !== '');
+        const sent = (value as { user_id?: unknown } | undefined)?.user_id;
+        if (sent !== undefined) assert.equal(result.value.user_id, String(sent));
+      } else if (mustPause(answer, NOW) === true) {
+        await checkPause(service, LOGIN_SECRETS, () => loginApi.getUser(SECRET.accessToken));
+      }
+      checkPrototypes();
+    }),
+  ),
+];
