@@ -60,7 +60,6 @@ export class Link implements SharedCache {
   }
 }
 
-/** What the processes share. */
 export interface Backend {
   link(): Link;
   /** Whether it always answers in time, also on a busy machine. */
@@ -102,62 +101,40 @@ type Step =
 const process = fc.nat(PROCESSES - 1);
 const code = fc.nat(CODES.length - 1);
 
-/** Lookups: one, or several at once. */
-const ask = fc.record({
-  do: fc.constant('ask' as const),
-  all: fc.oneof({ weight: 2, arbitrary: lookups(1, 1) }, { weight: 1, arbitrary: lookups(2, 5) }),
-});
-
 function lookups(minLength: number, maxLength: number) {
   const fresh = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, fc.boolean());
   return fc.array(fc.record({ by: process, code, fresh }), { minLength, maxLength });
 }
 
-/** One step; lookups are the most frequent. */
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: ask },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('invalidate' as const),
-      by: process,
-      code: fc.option(code, { nil: undefined }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('service' as const), code, sells: fc.boolean() }),
-  },
+type StepOf<D extends Step['do']> = Omit<Extract<Step, { do: D }>, 'do'>;
+const does = <D extends Step['do']>(
+  weight: number,
+  name: D,
+  fields: { [K in keyof StepOf<D>]: fc.Arbitrary<StepOf<D>[K]> },
+) => {
+  const step: unknown = fc.record({ do: fc.constant(name), ...fields });
+  return { weight, arbitrary: step as fc.Arbitrary<Step> };
+};
+const step = fc.oneof(
+  // One lookup, or several at once.
+  does(8, 'ask', { all: fc.oneof(lookups(1, 1), lookups(1, 1), lookups(2, 5)) }),
+  does(2, 'invalidate', { by: process, code: fc.option(code, { nil: undefined }) }),
+  does(2, 'service', { code, sells: fc.boolean() }),
   // The service takes a purchase back, one process asks, and then another one looks.
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('refund' as const), by: process, code }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('outage' as const), on: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const), of: process }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('rotate' as const) }) },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('link' as const),
-      of: process,
-      state: fc.constantFrom<LinkState>('up', 'up', 'cut', 'cut', 'read-only', 'read-only', 'full'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('flush' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('evict' as const), row: fc.nat(9) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      milliseconds: fc.constantFrom(1000, 31_000, 6 * MINUTE, 2 * HOUR, 23 * HOUR),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('step clock' as const),
-      of: process,
-      by: fc.constantFrom(-5 * MINUTE, -3 * HOUR, 5 * MINUTE),
-    }),
-  },
+  does(3, 'refund', { by: process, code }),
+  does(2, 'outage', { on: fc.boolean() }),
+  does(1, 'restart', { of: process }),
+  does(1, 'rotate', {}),
+  does(4, 'link', {
+    of: process,
+    state: fc.constantFrom<LinkState>('up', 'up', 'cut', 'cut', 'read-only', 'read-only', 'full'),
+  }),
+  does(1, 'flush', {}),
+  does(1, 'evict', { row: fc.nat(9) }),
+  does(3, 'wait', {
+    milliseconds: fc.constantFrom(1000, 31_000, 6 * MINUTE, 2 * HOUR, 23 * HOUR),
+  }),
+  does(1, 'step clock', { of: process, by: fc.constantFrom(-5 * MINUTE, -3 * HOUR, 5 * MINUTE) }),
 );
 
 const everyone = Array.from({ length: PROCESSES }, (_, by) => by);

@@ -74,10 +74,8 @@ const FOLDERS = {
 
 export const FOLDER_NAMES = Object.keys(FOLDERS);
 
-/** The files that Stryker mutates for one folder. */
 export const mutated = (folder) => FOLDERS[folder].mutate ?? [`src/${folder}/**/*.ts`];
 
-/** The `include` and `exclude` of vitest for one folder. */
 export function testsOf(folder) {
   const { include, exclude = [] } = FOLDERS[folder];
   return { include, exclude: [...exclude, 'node_modules/**'] };

@@ -9,7 +9,6 @@ export interface AnswerRow<Endpoint extends string> {
   readonly body: string | ((endpoint: Endpoint) => unknown);
   /** By endpoint; one that is not named does not have this answer. */
   readonly ends: Readonly<Partial<Record<Endpoint, End>>>;
-  /** What the message of the error says. */
   readonly says?: RegExp;
 }
 
@@ -22,13 +21,11 @@ export const answerRow = <E extends string>(
   says?: RegExp,
 ): AnswerRow<E> => ({ name, statuses, body, ends, ...(says && { says }) });
 
-/** The answer of a row on the wire. */
 export function answerOf<E extends string>({ body }: AnswerRow<E>, endpoint: E, status: number) {
   const made = typeof body === 'string' ? body : body(endpoint);
   return text(typeof made === 'string' ? made : JSON.stringify(made), status) as WireAnswer;
 }
 
-/** A page for people. */
 export const PAGE = '<!DOCTYPE html><html><body>Maintenance</body></html>';
 /** Statuses that say nothing by themselves. */
 export const REFUSED_4XX = [400, 402, 405, 409, 410, 415, 422, 451];

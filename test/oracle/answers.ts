@@ -11,7 +11,6 @@ export const NEVER_NEGATIVE: readonly End[] = [
   'service_refused',
 ];
 
-/** What the contract makes of an answer. */
 export interface Judgement {
   /** How the call may end; several ends where the contract leaves it open. */
   readonly ends: readonly End[];

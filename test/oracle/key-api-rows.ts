@@ -30,7 +30,6 @@ export const KEY_ENDPOINTS = {
   },
 } as const;
 
-/** What the rows ask for. */
 export const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
   item: item.id,
   purchase: purchase.purchase_code,
@@ -81,7 +80,6 @@ const other = (e: KeyEndpoint): object =>
 const no = (e: KeyEndpoint): string => KEY_ENDPOINTS[e].no;
 const row = answerRow<KeyEndpoint>;
 
-/** What the answers of the key API mean. */
 // biome-ignore format: a table is read by its columns
 export const KEY_API_ROWS: readonly AnswerRow<KeyEndpoint>[] = [
   row('a payload: its body goes first', [200, 201, 400, 404, 422, 500], (e) => ({ status: 'success', ...payload(e) }), all('positive')),

@@ -2,7 +2,6 @@ import { userInfo } from '../support/wire.js';
 import { type AnswerRow, answerRow, NOT_NOW, PAGE } from './answer-row.js';
 import type { End } from './answers.js';
 
-/** The endpoints of the login API. */
 export const LOGIN_ENDPOINTS = {
   authorize: { path: '/api/authorize', payload: { access_token: 'access-token-beef4567' } },
   user: { path: '/api/get_user_info', payload: { user_info: userInfo } },
@@ -26,7 +25,6 @@ const row = answerRow<LoginEndpoint>;
 
 const ANY = [200, 400, 401, 403, 404];
 
-/** What the answers of the login API mean. */
 // biome-ignore format: a table is read by its columns
 export const LOGIN_API_ROWS: readonly AnswerRow<LoginEndpoint>[] = [
   row('a payload: its body goes first', [200, 201, 400, 404, 500], payload, both('positive')),

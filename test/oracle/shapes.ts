@@ -33,7 +33,6 @@ const id: Rule = (value) => {
   return Number.isSafeInteger(value) ? 'partly' : 'no';
 };
 
-/** An item's id, which is a number. */
 const whole: Rule = (value) => {
   if (typeof value !== 'string') return Number.isSafeInteger(value) ? 'yes' : 'no';
   return /^\d+$/.test(value) && Number.isSafeInteger(Number(value)) ? 'partly' : 'no';

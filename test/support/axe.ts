@@ -53,7 +53,6 @@ export async function cutOffWidths(page: Page, field: string): Promise<number[]>
   return cutOff;
 }
 
-/** Whether the page is wider than its window. */
 export async function isTooWide(page: Page): Promise<boolean> {
   await styled(page);
   return (await page.evaluate(

@@ -89,7 +89,6 @@ export class Browser {
     throw new Error(`more than ${LONGEST_CHAIN} redirects, last to ${new URL(next).pathname}`);
   }
 
-  /** Sends one request, with the cookies. */
   async request(url: string, init: RequestInit): Promise<Response> {
     this.history.push(url);
     const headers = new Headers({ accept: 'text/html', ...(init.headers as object) });

@@ -57,7 +57,6 @@ export function chromiumIsMissing(): boolean {
 
 let shared: Promise<Browser> | undefined;
 
-/** The one Chromium of this worker, which ends with it. */
 function openChromium(): Promise<Browser> {
   shared ??= launch();
   return shared;

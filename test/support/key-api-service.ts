@@ -17,7 +17,6 @@ export const ITEMS = '/api/items/all';
 export const ITEM = '/api/items/item';
 export const VALIDATION = '/api/purchases/validation';
 
-/** Lets everything that is already decided come to its end. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise(setImmediate);
 }
@@ -35,7 +34,6 @@ export class KeyApiService {
   says: 'positive' | 'negative' | 'outage' | 'page' | 'silence' = 'positive';
   /** The api_keys that it knows; all, when absent. */
   keys: Set<string> | undefined;
-  /** The catalogue. */
   items: unknown[] = [item, { ...item, id: 1043 }];
   /** The item in a purchase, and of items/item. */
   item: object = item;

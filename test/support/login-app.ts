@@ -223,13 +223,11 @@ export const choose = (page: Page, { id }: Person) =>
 
 export const accept = (page: Page) => page.locator('button[value=accept]').click();
 
-/** Goes through the service's pages. */
 export async function acceptAs(page: Page, person: Person): Promise<void> {
   await choose(page, person);
   await accept(page);
 }
 
-/** Opens an address that leads into the login, and goes through it. */
 export async function logIn(page: Page, url: string, person: Person = MIRA): Promise<void> {
   await page.goto(url);
   await acceptAs(page, person);
@@ -245,7 +243,6 @@ export async function takeCallback(page: Page): Promise<string> {
   return response.headers().location ?? '';
 }
 
-/** Waits for what the app sees. */
 export const eventually = (check: () => void) =>
   vi.waitFor(check, { timeout: 40_000, interval: 20 });
 

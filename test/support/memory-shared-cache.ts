@@ -9,7 +9,6 @@ export class PlainSharedCache implements SharedCache {
   readonly locks = new Set<string>();
   readonly calls: string[] = [];
   readonly messages: (string | undefined)[] = [];
-  /** Methods that reject. */
   readonly broken = new Set<Method>();
   readonly #listeners = new Set<(key: string | undefined) => void>();
 

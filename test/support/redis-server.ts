@@ -166,7 +166,6 @@ export class RedisServer {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Undoes whatever a test did. */
   async reset(): Promise<void> {
     this.thaw();
     await this.restart();

@@ -1,7 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { Dispatcher } from 'undici';
 
-/** An answer as it goes over the wire. */
 export interface WireAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -42,7 +41,6 @@ function requestOf({ method, path: target, headers, body: sent }: Dispatcher.Dis
   };
 }
 
-/** One request as the service sees it. */
 export type ServiceRequest = ReturnType<typeof requestOf>;
 
 // As undici itself reports requests: the sweep for secrets listens there.

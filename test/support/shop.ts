@@ -1,14 +1,25 @@
 import type { RequestListener } from 'node:http';
 import type { Express } from 'express';
 import { KeyApi, type KeyApiOptions, LoginApi } from 'marketgate';
-import { createSandbox, type SandboxCode, type SandboxOptions } from 'marketgate/sandbox';
+import {
+  createSandbox,
+  type Sandbox,
+  type SandboxCode,
+  type SandboxOptions,
+} from 'marketgate/sandbox';
 import { onTestFinished } from 'vitest';
 import { listen } from './listen.js';
 
 export const VALIDATION = '/api/purchases/validation';
 
-/** A sandbox that listens, and its clients. */
 export type Shop = Awaited<ReturnType<typeof openShop>>;
+
+/** The first seeded code of a kind. */
+export function codeOf({ codes }: Sandbox, kind: SandboxCode['kind']): string {
+  const found = codes.find((each) => each.kind === kind);
+  if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
+  return found.code;
+}
 
 /** Opens a sandbox with a KeyApi on it, closed with the test. */
 export async function openShop(
@@ -28,13 +39,7 @@ export async function openShop(
     loginApi,
     baseUrl,
     apiKey,
-    /** The first seeded code of a kind. */
-    code(kind: SandboxCode['kind']): string {
-      const found = sandbox.codes.find((candidate) => candidate.kind === kind);
-      if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
-      return found.code;
-    },
-    /** How often the service was asked for a path. */
+    code: (kind: SandboxCode['kind']) => codeOf(sandbox, kind),
     asked: (path: string) => sandbox.requests.filter((request) => request.path === path).length,
     /** Serves an app to which the sandbox sends logins back. Returns its origin. */
     async serve(app: RequestListener, host = '127.0.0.1') {

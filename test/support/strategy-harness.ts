@@ -16,15 +16,11 @@ const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
 
 /** What a strategy with {@link fakeLoginApi} and the default name keeps its attempts under. */
 export const SCOPE: string = scopeFor('marketplace', LOGIN_URL);
-/** The session's key of these attempts. */
 export const ATTEMPTS_KEY = `marketgate:attempts:${SCOPE}`;
-/** The cookie's name of these attempts. */
 export const ATTEMPTS_COOKIE = `marketgate.login.${SCOPE}`;
 
-/** A cookie secret that is long enough. */
 export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
 
-/** What a strategy called, with its arguments. */
 export type Recorded = [outcome: string, ...args: unknown[]];
 
 const OUTCOMES = ['success', 'fail', 'redirect', 'pass', 'error'] as const;
@@ -107,7 +103,6 @@ export function cookieBrowser(secure = false) {
   };
 }
 
-/** A request with an empty session, or with more. */
 export function requestOf(query: object = {}, more: object = {}): object {
   return { query, headers: {}, session: {}, ...more };
 }
@@ -182,7 +177,6 @@ export function openLogin({ where = 'session', api, verify, secure, ...options }
   };
 }
 
-/** Starts a login and comes back; gives what came of it. */
 export async function logIn(options?: OpenLogin, auth_key?: string, more?: object) {
   const { start, comeBack } = openLogin(options);
   await start();

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { listen } from './listen.js';
 
-/** A request as the upstream saw it. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -39,18 +38,15 @@ export async function startUpstream(answer: Answerer) {
   return {
     url,
     requests,
-    /** How often a path was asked for. */
     count: (path: string): number => requests.filter((request) => request.path === path).length,
   };
 }
 
-/** Answers with JSON. */
 export function json(res: ServerResponse, value: unknown, status = 200, headers = {}): void {
   res.writeHead(status, { 'content-type': 'application/json', ...headers });
   res.end(JSON.stringify(value));
 }
 
-/** Answers with an HTML page. */
 export function page(res: ServerResponse, status = 200, headers = {}): void {
   res.writeHead(status, { 'content-type': 'text/html', ...headers });
   res.end('<!DOCTYPE html><html><body>Maintenance</body></html>');

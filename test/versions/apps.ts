@@ -19,7 +19,6 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** The guides whose programs the matrix tries, also those that other tests cannot run. */
 const GUIDES = ['frameworks.md', 'testing.md', 'watching.md'];
 
-/** Writes the files of the guides. */
 async function writeGuides(folder: string): Promise<void> {
   for (const guide of GUIDES) {
     const page = await readFile(here(`../../examples/guides/${guide}`), 'utf8');
@@ -45,7 +44,6 @@ async function titleOf(project: string, packages: App['packages']): Promise<stri
   return `${name} ${await versionOf(project, name)}`;
 }
 
-/** A row for each program, a column for each Node. */
 export async function appsTable(
   matrix: Matrix,
   title: string,

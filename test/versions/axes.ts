@@ -4,9 +4,7 @@ export const NODES = ['20', '22', '24', '26'] as const;
 /** One set of packages that a user may have beside marketgate. */
 export interface Setup {
   readonly name: string;
-  /** Versions for npm, by package. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Which Redis client is in it. */
   readonly client: 'redis' | 'ioredis';
 }
 
@@ -72,7 +70,6 @@ export const TYPED_EXPRESS = {
   '5': { express: '^5', '@types/express': '^5' },
 } as const;
 
-/** A program of `apps/`. */
 export interface App {
   readonly name: string;
   readonly program: string;
@@ -152,7 +149,6 @@ export const SESSIONS: readonly App[] = [
 const tool = (name: string, version: string, not?: App['not']): App =>
   app(`${name} ${version}, option \`fetch\``, `../guide/${name}.js`, `${name}@^${version}`, not);
 
-/** What tests are written with. */
 export const TOOLS: readonly App[] = [
   tool('msw', '2'),
   tool('msw', '3', { '20': 'msw 3 needs Node 22' }),
@@ -179,7 +175,6 @@ export const RECORDERS: readonly App[] = [
   ),
 ];
 
-/** A bundler. */
 export interface Bundle {
   readonly name: string;
   readonly packages: App['packages'];

@@ -12,7 +12,6 @@ const PROCESSES = 3;
 const CALM = 4000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What one process has seen. */
 interface Seen {
   readonly verdicts: number;
   readonly wrong: readonly string[];

@@ -84,13 +84,11 @@ export async function makeProject(
   return folder;
 }
 
-/** The version of a package that a project got. */
 export async function versionOf(project: string, name: string): Promise<string> {
   const file = join(project, 'node_modules', name, 'package.json');
   return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
 }
 
-/** Where a version of Node is, fetched by npx if it is not there yet. */
 export async function nodeProgram(version: string, cwd: string): Promise<string> {
   const ask = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
   const output = await mustRun('npx', ask, { cwd, timeout: 600_000 });

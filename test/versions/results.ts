@@ -1,4 +1,3 @@
-/** A table of outcomes. */
 export interface Table {
   readonly title: string;
   readonly head: readonly string[];

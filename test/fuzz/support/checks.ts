@@ -77,7 +77,6 @@ export async function checkPause(
   assert.ok((error.retryAfter ?? 0) > 0, 'it does not say for how long');
 }
 
-/** A text shows no secret. */
 export function checkClean(text: string, secrets: SecretIndex): void {
   assert.deepEqual(secrets.secretsIn(text), [], `a secret got out: ${text.slice(0, 600)}`);
 }

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 export interface Target {
   /** Short, as `npm run fuzz -- --target` takes it. */
   readonly name: string;
-  /** What is fuzzed, in words. */
   readonly what: string;
   /** Made anew for each batch, so that none shares a client with another. */
   readonly property: () => fc.IAsyncProperty<unknown[]>;
@@ -17,7 +16,6 @@ export const target = <Args extends unknown[]>(
   property: () => fc.IAsyncProperty<Args>,
 ): Target => ({ name, what, property: property as unknown as Target['property'] });
 
-/** What a batch of one target came to. */
 export interface Batch {
   readonly cases: number;
   /** What broke, with the smallest input that was found; absent when nothing did. */

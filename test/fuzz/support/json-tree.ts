@@ -45,7 +45,6 @@ const placeIn = <K extends PropertyKey>(
   ...(within && { within }),
 });
 
-/** Every place of a tree, the root first. */
 export function placesOf(root: { tree: JsonTree }): Place[] {
   const places = [placeIn(root, 'tree')];
   for (const place of places) {

@@ -131,7 +131,6 @@ export function mutated(
     });
 }
 
-/** Changes a text somewhere. */
 export const edit = fc.record({
   ...{ at: fc.nat(600), with: fc.string({ maxLength: 3 }), cut: fc.nat(3) },
 });

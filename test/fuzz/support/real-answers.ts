@@ -2,14 +2,10 @@ import { createSandbox, type Sandbox } from 'marketgate/sandbox';
 import { SECRET } from './checks.js';
 
 /** Bodies as the sandbox sends them, by the endpoint that they answer. */
-export interface RealAnswers {
-  readonly account: unknown[];
-  readonly items: unknown[];
-  readonly item: unknown[];
-  readonly purchase: unknown[];
-  readonly authorize: unknown[];
-  readonly user: unknown[];
-}
+export type RealAnswers = Record<
+  'account' | 'items' | 'item' | 'purchase' | 'authorize' | 'user',
+  unknown[]
+>;
 
 /** Every dialect that changes a body. */
 const DIALECTS: Partial<Sandbox['dialect']>[] = [
@@ -38,15 +34,11 @@ export async function realAnswers(): Promise<RealAnswers> {
     return JSON.parse(text);
   };
   const found: RealAnswers = {
-    account: [],
-    items: [],
-    item: [],
-    purchase: [],
+    ...{ account: [], items: [], item: [], purchase: [], user: [] },
     authorize: [
       { access_token: SECRET.accessToken },
       { access_token: SECRET.accessToken, token_type: 'bearer', expires_in: 3600 },
     ],
-    user: [],
   };
   const codes = ['supported', 'refunded', 'support-over', 'unsupported'].flatMap(
     (kind) => sandbox.codes.find((code) => code.kind === kind)?.code ?? [],

@@ -40,7 +40,6 @@ const ENCODINGS = ['form', 'json', 'query'] as const;
 const KEY_SECRETS = secretsOf('apiKey', 'code');
 const NOW = 1_800_000_000_000;
 
-/** Each method of KeyApi against answers made from real ones. */
 export const keyApiAnswers = (real: RealAnswers): Target[] =>
   (Object.keys(KEY_ENDPOINTS) as KeyEndpoint[]).map((endpoint) =>
     target(`key-api:${endpoint}`, `answers to ${KEY_ENDPOINTS[endpoint].path}`, () =>
@@ -171,7 +170,6 @@ function clientOf(answer: WireAnswer, authorizeMethod: 'post' | 'get') {
   return { loginApi, service };
 }
 
-/** Both calls of LoginApi against answers made from real ones. */
 export const loginApiAnswers = (real: RealAnswers): Target[] => [
   target('login-api:exchange', 'answers to /api/authorize', () =>
     fc.asyncProperty(

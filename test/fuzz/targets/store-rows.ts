@@ -63,7 +63,6 @@ async function checkRow(store: TokenStore, expected: AccessToken | undefined): P
   checkPrototypes();
 }
 
-/** An edit; `undefined` changes nothing. */
 const change = fc.option(edit, { nil: undefined, freq: 8 });
 
 /** Rows of stores that were corrupted, or written by somebody else. */

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, expect } from 'vitest';
 import { isAllowed } from './watch/allowed.js';
 import { watchErrors } from './watch/errors.js';
-import { watchHttp } from './watch/http.js';
+import { watchHttp, watchRequests } from './watch/http.js';
 import { listenToChannels, watchOutputs } from './watch/outputs.js';
 import { watchRedis } from './watch/redis.js';
-import { watchRequests } from './watch/requests.js';
 import { type Finding, sweep } from './watch/sweep.js';
 
 // Runs ahead of every test file: whatever a test makes the package do, no secret may get out.

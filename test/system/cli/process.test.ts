@@ -1,38 +1,22 @@
-import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { newPath } from '../../support/new-path.js';
 import { TestAuthority, type Wanted } from '../../unit/cli/certificates.js';
 import { http, https } from '../../unit/cli/servers.js';
 import { diagnosisOf, type Ran, service } from '../../unit/cli/support.js';
+import { runNode } from '../examples/run-example.js';
 
 const MAIN = join(inject('builtPackage'), 'node_modules/marketgate/dist/cli.cjs');
 
-function start(args: readonly string[], environment: NodeJS.ProcessEnv) {
-  const { PATH, HOME, SYSTEMROOT } = process.env;
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, HOME, SYSTEMROOT, ...environment },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    err += chunk;
-  });
-  const ended = new Promise<Ran>((resolve) =>
-    child.once('close', (code) => resolve({ code: code ?? -1, out, err })),
-  );
-  return { child, ended, printed: () => out };
-}
+const start = (args: readonly string[], environment: NodeJS.ProcessEnv) =>
+  runNode([MAIN, ...args], environment);
 
-/** Runs the program as a shell does, with its output in pipes. */
-const marketgate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ran> =>
-  start(args, environment).ended;
+async function marketgate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Ran> {
+  const { ended, output, errors } = start(args, environment);
+  return { code: await ended, out: output(), err: errors() };
+}
 
 const ESC = String.fromCharCode(27);
 
@@ -66,16 +50,16 @@ describe('marketgate as a program', () => {
 
   it('does not fail because its reader has gone away, as head does', async () => {
     const { environment } = await service();
-    const { child, ended } = start(['doctor'], { ...environment, MARKETPLACE_API_KEY: 'wrong' });
-    child.stdout.destroy();
-    expect(await ended).toMatchObject({ code: 1, err: '' });
+    const running = start(['doctor'], { ...environment, MARKETPLACE_API_KEY: 'wrong' });
+    running.child.stdout.destroy();
+    expect([await running.ended, running.errors()]).toEqual([1, '']);
   });
 
   it.runIf(hearsSignals)('the sandbox stops when it is interrupted', async () => {
-    const { child, ended, printed } = start(['sandbox', '--port', '0'], {});
-    await expect.poll(printed).toContain('Ctrl+C ends it.');
+    const { child, ended, prints } = start(['sandbox', '--port', '0'], {});
+    await prints(/Ctrl\+C ends it\./);
     child.kill('SIGINT');
-    expect((await ended).code).toBe(0);
+    expect(await ended).toBe(0);
   });
 
   it.runIf(hearsSignals)(
@@ -83,7 +67,7 @@ describe('marketgate as a program', () => {
     async () => {
       const { child, ended } = start(['sandbox', '--port', '0'], {});
       child.stdout?.once('data', () => child.kill('SIGINT'));
-      expect((await ended).code).toBe(0);
+      expect(await ended).toBe(0);
     },
   );
 });

@@ -60,7 +60,7 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
     await redis.stop();
   });
 
-  it('sends one request for all workers, and counts a failed attempt', async () => {
+  it('has a front page, sends one request for all workers, and counts a failed attempt', async () => {
     for (let n = 0; n < 6; n++) expect(await download()).toBe(200);
     expect(await Promise.all(Array.from({ length: 30 }, () => download()))).toEqual(
       Array(30).fill(200),
@@ -69,11 +69,7 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
     await vi.waitFor(async () => expect(await validations()).toBeGreaterThan(0), PATIENT);
     expect(await validations()).toBeLessThan(3);
     expect(await download('wrong-code')).toBe(403);
-  });
-
-  it('has a front page', async () => {
-    const page = await fetch(`${origin}/`);
-    expect(await page.text()).toContain('<h1>Fleet</h1>');
+    expect((await ask(`${origin}/`)).text).toContain('<h1>Fleet</h1>');
   });
 
   it('replaces a worker that dies; the new one finds the answer in Redis', async () => {

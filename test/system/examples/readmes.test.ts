@@ -17,7 +17,6 @@ const EXAMPLES = readdirSync(`${ROOT}examples`).filter((name) =>
   existsSync(`${ROOT}examples/${name}/README.md`),
 );
 
-/** The commands of an example's README. */
 const commandsOf = (example: string): string[] =>
   [
     ...readFileSync(`${ROOT}examples/${example}/README.md`, 'utf8').matchAll(

@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Longer than an example waits for requests in progress when it ends. */
 const PATIENCE = 7000;
 
-type Env = Readonly<Record<string, string>>;
+type Env = Readonly<NodeJS.ProcessEnv>;
 
 /** Starts an example, built beforehand, with plain `node`. `file` is its path in `examples`. */
 export function startExample(file: string, env: Env): RunningExample {
@@ -22,31 +22,33 @@ export function runExample(file: string, env: Env): RunningExample {
 }
 
 /** Runs an example from its sources, as `npx tsx` does, until the test is over. */
-export function runSources(file: string, env: Env): RunningExample {
-  return untilTestEnds(start(['--import', 'tsx', file], ROOT, env));
-}
+export const runSources = (file: string, env: Env): RunningExample =>
+  runNode(['--import', 'tsx', file], env);
+
+/** Runs any program from the top of the repository, until the test is over. */
+export const runNode = (args: readonly string[], env: Env): RunningExample =>
+  untilTestEnds(start(args, ROOT, env));
 
 function untilTestEnds(running: RunningExample): RunningExample {
   onTestFinished(() => running.end(), PATIENCE + 1000);
   return running;
 }
 
-/** An example in a separate process. */
 export type RunningExample = ReturnType<typeof start>;
 
 function start(args: readonly string[], cwd: string, env: Env) {
   // Of this process only what a shell would have: no NODE_ENV=test, no MARKETPLACE_… of a developer.
-  const { PATH = '', HOME = '', TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, SYSTEMROOT } = process.env;
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env },
+    env: { PATH, HOME, TMPDIR, SYSTEMROOT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const texts = { all: '', err: '' };
+  const texts = { all: '', out: '', err: '' };
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       texts.all += chunk;
-      if (stream === child.stderr) texts.err += chunk;
+      texts[stream === child.stderr ? 'err' : 'out'] += chunk;
       child.emit('printed');
     });
   }
@@ -55,8 +57,8 @@ function start(args: readonly string[], cwd: string, env: Env) {
     child,
     /** Its exit code, or the signal that ended it. */
     ended,
-    /** What it printed to stderr. */
     errors: () => texts.err,
+    output: () => texts.out,
     /** The first match of what it prints: the first group, or all of it. */
     async prints(pattern: RegExp): Promise<string> {
       for (;;) {

@@ -11,7 +11,6 @@ const heading = ({ text }: Visit): string | undefined => /<h1>([^<]*)<\/h1>/.exe
 const notice = ({ text }: Visit): string =>
   (/role="alert">([\s\S]*?)<\/div>/.exec(text)?.[1] ?? '').replace(/<[^>]*>/g, ' ');
 
-/** The answer to a program. */
 async function ask(url: string, code?: string) {
   const headers = { accept: 'application/json', ...(code && { 'x-purchase-code': code }) };
   const response = await fetch(url, { headers });

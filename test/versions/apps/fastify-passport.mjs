@@ -3,11 +3,10 @@ import middie from '@fastify/middie';
 import { Authenticator } from '@fastify/passport';
 import session from '@fastify/session';
 import Fastify from 'fastify';
-import { MarketplaceStrategy } from 'marketgate';
 import { serveFastify } from './fastify.mjs';
 import { runShop } from './shop.mjs';
 
-runShop(async ({ guard, itemOf, broken, loadUser, userOf, problemOf, loginApi, tokenStore }) => {
+runShop(async ({ guard, itemOf, broken, loadUser, userOf, problemOf, sessionStrategy }) => {
   const app = Fastify();
   const passport = new Authenticator();
   await app.register(cookie);
@@ -21,9 +20,7 @@ runShop(async ({ guard, itemOf, broken, loadUser, userOf, problemOf, loginApi, t
   passport.registerUserSerializer(async ({ id }) => id);
   passport.registerUserDeserializer(async (id) => ({ id }));
   // Its attempts are in the session of Fastify.
-  passport.use(
-    new MarketplaceStrategy({ loginApi, tokenStore }, ({ profile }) => ({ id: profile.id })),
-  );
+  passport.use(sessionStrategy);
   app.use('/download', guard);
   app.use('/broken', broken);
   app.get('/download', async ({ raw }) => itemOf(raw));

@@ -1,19 +1,15 @@
 import Koa from 'koa';
 import passportModule from 'koa-passport';
 import session from 'koa-session';
-import { MarketplaceStrategy } from 'marketgate';
 import { serveKoa } from './koa.mjs';
 import { runShop } from './shop.mjs';
 
 runShop((parts) => {
-  const { loginApi, tokenStore } = parts;
   const { KoaPassport } = passportModule;
   const passport = new KoaPassport();
   passport.serializeUser(({ id }, done) => done(null, id));
   passport.deserializeUser((id, done) => done(null, { id }));
-  passport.use(
-    new MarketplaceStrategy({ loginApi, tokenStore }, ({ profile }) => ({ id: profile.id })),
-  );
+  passport.use(parts.sessionStrategy);
   const app = new Koa();
   app.keys = ['a secret of this app'];
   app.use(session(app));

@@ -39,7 +39,6 @@ export function runShop(serve) {
   );
 }
 
-/** Serves a handler of Node's request and response. */
 export const listen = (handler) => listening(createServer(handler));
 
 export async function listening(server) {
@@ -71,18 +70,16 @@ async function run(serve) {
   await Promise.all([keyApi.close(), loginApi.close(), close()]);
 }
 
-/** What the routes are made of. */
 function partsOf(keyApi, loginApi) {
   const passport = new Passport();
   const tokenStore = new MemoryTokenStore();
   const loginAttempts = { cookieSecret: SECRET };
-  const strategy = new MarketplaceStrategy(
-    { loginApi, tokenStore, loginAttempts },
-    ({ profile }) => ({ id: profile.id }),
-  );
-  passport.use(strategy);
+  const strategy = (options) =>
+    new MarketplaceStrategy({ loginApi, tokenStore, ...options }, ({ profile }) => ({
+      id: profile.id,
+    }));
+  passport.use(strategy({ loginAttempts }));
   return {
-    /** For `/download`. */
     guard: requirePurchase(keyApi, { item: 1042, guessLimit: { limit: LIMIT } }),
     itemOf: (req) => ({ item: purchaseOf(req).item.id }),
     /** For `/broken`: a mistake in the app's own function. */
@@ -91,13 +88,14 @@ function partsOf(keyApi, loginApi) {
         throw new Error('a mistake of the app');
       },
     }),
-    /** For `/login` and `/callback`. */
     authenticate: passport.authenticate('marketplace', { session: false }),
     /** For `/callback`, after `authenticate`. */
     loadUser: loadUser(loginApi, { tokenStore }),
     userOf: (req) => ({ id: req.user.id, name: userOf(req).user_name }),
     onError: errorHandler({ log: false }),
-    ...{ keyApi, loginApi, tokenStore, loginAttempts, strategy, problemOf },
+    /** For an app whose attempts are in its session. */
+    sessionStrategy: strategy(),
+    ...{ loginApi, tokenStore, loginAttempts, problemOf },
   };
 }
 

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import express from 'express';
-import { MarketplaceStrategy } from 'marketgate';
 import { Passport } from 'passport';
 import { listen } from './shop.mjs';
 
 /** The shop in Express, with login attempts and the login in a session. */
 export function serveWithSession(parts, middleware, { session = true } = {}) {
-  const { guard, itemOf, broken, loadUser, userOf, onError, loginApi, tokenStore } = parts;
+  const { guard, itemOf, broken, loadUser, userOf, onError, sessionStrategy } = parts;
   const passport = new Passport();
   passport.serializeUser(({ id }, done) => done(null, id));
   passport.deserializeUser((id, done) => done(null, { id }));
-  passport.use(
-    new MarketplaceStrategy({ loginApi, tokenStore }, ({ profile }) => ({ id: profile.id })),
-  );
+  passport.use(sessionStrategy);
   const app = express();
   app.use(middleware);
   if (session) app.use(passport.session());

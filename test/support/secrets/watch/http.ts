@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { SECRET_NAMES, type SecretKind, type Sweep } from './sweep.js';
 
@@ -108,4 +109,16 @@ const headOf = (res: ServerResponse): string =>
 function bodyOf(res: ServerResponse, answered: Tap): string {
   const type = String(res.getHeader('content-type') ?? '');
   return PICTURE.test(type) ? '' : answered.text;
+}
+
+/**
+ * Every request that a client of this process sends, also to a server of another process: undici tells
+ * of each, the package's clients and Node's own fetch alike.
+ */
+export function watchRequests(sweep: Sweep): void {
+  subscribe('undici:request:create', (message) => {
+    const { request } = message as { request: { path?: unknown; body?: unknown } };
+    if (typeof request.path === 'string') collectFrom(request.path, sweep);
+    if (Buffer.isBuffer(request.body)) collectFrom(request.body.toString(), sweep);
+  });
 }

@@ -30,7 +30,6 @@ export interface Outlet {
   readonly request?: string;
 }
 
-/** A secret that got out. */
 export interface Finding extends Outlet {
   readonly secret: string;
   readonly kinds: ReadonlySet<SecretKind>;
@@ -98,7 +97,6 @@ export class Sweep {
     if (this.#outlets.size < MOST_OUTLETS) this.#outlets.set(key, outlet);
   }
 
-  /** What got out since it was last asked. */
   findings(): Finding[] {
     if (this.#outlets.size === 0) return [];
     const outlets = this.#outlets;

@@ -9,7 +9,6 @@ export interface Check {
   /** Makes what only the test knows, as a server; its `end` is awaited afterwards. */
   readonly prepare?: () => Promise<RunOptions & { readonly end?: () => Promise<void> }>;
   readonly check: (running: Running) => Promise<void>;
-  /** Whether it needs a redis-server. */
   readonly needsRedis?: boolean;
 }
 
@@ -32,7 +31,6 @@ export async function expectGuard(running: Running, path: string, opened = 200):
   expect(await ask(running.code('supported'))).toBe(opened);
 }
 
-/** Sends JSON, and reads the answer's. */
 export async function postJson(url: string, body: object) {
   const response = await fetch(url, {
     method: 'POST',

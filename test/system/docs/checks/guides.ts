@@ -51,7 +51,6 @@ const passesInVitest = (tests: number): Check => ({
     expect(await running.printed()).toContain(`Tests  ${tests} passed (${tests})`),
 });
 
-/** The programs of the guides. */
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
     await expectGuard(running, '/downloads');

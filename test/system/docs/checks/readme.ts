@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { type Checks, expectGuard, postJson, SUPPORTED, WRONG } from './check.js';
 
-/** The program of the README, with all its parts. */
 export const README_CHECKS: Checks = {
   'README.md: server.mjs': async (running) => {
     const origin = await running.origin();

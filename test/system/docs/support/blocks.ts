@@ -24,7 +24,6 @@ export interface Block {
   readonly isHidden: boolean;
 }
 
-/** What is compiled and run. */
 export const PROGRAM_LANGUAGES: ReadonlySet<string> = new Set(['js', 'ts']);
 
 const ERROR_HANDLER = /^app\.use\(errorHandler/m;
@@ -80,7 +79,6 @@ export function blocksOf(page: string): Block[] {
   return blocks;
 }
 
-/** The files that the blocks of a page make up, by name. */
 export function filesOf(page: string): Map<string, string> {
   const files = new Map<string, string>();
   for (const { file, text, notRun, isInserted } of blocksOf(page)) {

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The top of the repository. */
 export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /** The documentation, as paths from the top. The READMEs of the examples are tested with these. */
@@ -12,7 +11,6 @@ export const PAGES: readonly string[] = [
   ...pagesIn('src/errors/pages'),
 ];
 
-/** The text of a page. */
 export const readPage = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
 
 function pagesIn(folder: string): string[] {

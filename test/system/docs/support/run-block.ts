@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { createSandbox, type Sandbox, type SandboxCode } from 'marketgate/sandbox';
+import { codeOf } from '../../../support/shop.js';
 import { ROOT } from './pages.js';
 
 /** Puts a program on a free port. */
@@ -93,7 +94,6 @@ function runningOf(child: ChildProcess, sandbox: Sandbox, env: Readonly<Record<s
     env,
     /** Where the program listens; rejects when it ends before. */
     origin,
-    /** What it has printed so far. */
     output: () => output,
     /** All that it has printed, once it has ended by itself with exit code 0. */
     async printed(): Promise<string> {
@@ -104,12 +104,7 @@ function runningOf(child: ChildProcess, sandbox: Sandbox, env: Readonly<Record<s
     async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
       return fetch(`${await origin()}${path}`, { headers, redirect: 'manual' });
     },
-    /** The seeded code of a kind. */
-    code(kind: SandboxCode['kind']): string {
-      const found = sandbox.codes.find((each) => each.kind === kind);
-      if (found === undefined) throw new Error(`the sandbox has no code of kind ${kind}`);
-      return found.code;
-    },
+    code: (kind: SandboxCode['kind']) => codeOf(sandbox, kind),
   };
 }
 

@@ -48,7 +48,6 @@ export class Bench {
     return bench;
   }
 
-  /** Looks up one code in one process. */
   async ask(n: number, code: string) {
     const outcomes = await this.fleet.workers[n]?.do('ask', { code, times: 1, via: 'client' });
     return outcomes?.yes;

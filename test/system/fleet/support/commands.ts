@@ -1,7 +1,6 @@
 import { isMarketgateError } from 'marketgate';
 import type { ClientKind } from '../../../support/redis-server.js';
 
-/** How one process of the fleet is made. */
 export interface MemberSettings {
   readonly redisUrl: string;
   readonly client: Extract<ClientKind, 'node-redis' | 'ioredis'>;
@@ -17,7 +16,6 @@ export interface MemberSettings {
   readonly lockFactor?: number;
 }
 
-/** How a number of lookups ended. */
 export interface Outcomes {
   yes: number;
   no: number;
@@ -54,7 +52,6 @@ export const wordsFor = (error: unknown): string =>
 export interface Commands {
   /** Makes a new member in this process. */
   begin: [input: MemberSettings, output: undefined];
-  /** Closes it. */
   end: [input: object, output: undefined];
   /** Moves the time of all deadlines and rests. */
   pass: [input: { milliseconds: number }, output: undefined];

@@ -119,7 +119,6 @@ export class TestFleet {
     return fleet;
   }
 
-  /** Lets every process do the same, at once. */
   all<K extends CommandName>(name: K, input: Input<K>): Promise<Output<K>[]> {
     return Promise.all(this.workers.map((worker) => worker.do(name, input)));
   }

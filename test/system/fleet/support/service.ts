@@ -1,13 +1,15 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { account, purchase, refusal, success } from '../../../support/wire.js';
+
+/** Milliseconds that each answer takes. */
+const LATENCY = 10;
 
 /** The upstream service, which counts how often it is asked for each code. */
 export class CountingService {
   readonly #server: Server;
   readonly #calls = new Map<string, number>();
-  /** Milliseconds that each answer takes. */
-  latency = 10;
   /** Codes that were valid once. */
   readonly refunded = new Set<string>();
   /** Whether it shows a page instead of answers, which opens no breaker. */
@@ -18,11 +20,7 @@ export class CountingService {
   private constructor() {
     this.#server = createServer((req, res) => {
       if (req.method === 'GET') return send(res, success({ data: account }));
-      let body = '';
-      req.on('data', (chunk) => {
-        body += chunk;
-      });
-      req.on('end', () => this.#validate(body, res));
+      void text(req).then((body) => this.#validate(body, res));
     });
   }
 
@@ -36,7 +34,6 @@ export class CountingService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How often it was asked for a code. */
   calls(code: string): number {
     return this.#calls.get(code) ?? 0;
   }
@@ -57,7 +54,7 @@ export class CountingService {
       ? refusal('Invalid purchase code')
       : success({ data: { purchase: { ...purchase, purchase_code } } });
     const { gate } = this;
-    setTimeout(() => void Promise.resolve(gate).then(() => send(res, answer)), this.latency);
+    setTimeout(() => void Promise.resolve(gate).then(() => send(res, answer)), LATENCY);
   }
 }
 
