@@ -43,7 +43,6 @@ export const MODES: [Mode, typeof express5][] = [
 export interface Options extends Pick<MarketplaceStrategyOptions, 'confirm'> {
   mode: Mode;
   express: typeof express5;
-  javaScriptEnabled?: boolean;
   /** Whether "/worker" registers a service worker that passes every request on. */
   serviceWorker?: boolean;
   /** What the callback does. Default: go to where the visitor wanted to go. */
@@ -110,7 +109,7 @@ navigator.serviceWorker.register('/worker.js');
 </script>`;
 
 export async function open(options: Options) {
-  const { mode, express, confirm, javaScriptEnabled = true } = options;
+  const { mode, express, confirm } = options;
   const sandbox = createSandbox();
   const { authUrl, appId, appSecret } = await sandbox.listen();
   onTestFinished(() => sandbox.close());
@@ -198,7 +197,7 @@ export async function open(options: Options) {
   const { port } = new URL(await listen(app));
   const origin = `http://localhost:${port}`;
   sandbox.redirectUrl = `${origin}/callback`;
-  const context = await newContext({ javaScriptEnabled });
+  const context = await newContext();
   return {
     options,
     /** By "localhost", while the sandbox is at 127.0.0.1: browsers share cookies between ports. */

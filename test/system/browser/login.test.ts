@@ -152,14 +152,6 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       expect([path(page), await who(page)]).toEqual(['/', MIRA.name]);
     });
 
-    it('needs no script', async () => {
-      const options = { mode: 'cookie', express: express4, javaScriptEnabled: false } as const;
-      const { page } = await asked(options);
-      await page.getByRole('button', { name: 'Continue' }).click();
-      await page.waitForURL(/\/account\?tab=orders$/);
-      expect(await who(page)).toBe(MIRA.name);
-    });
-
     it('may lead to a front end at another origin', async () => {
       const front = await listen((_req, res) => {
         res.setHeader('content-type', 'text/html');

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing } from '../../support/redis-server.js';
 import { Bench } from './support/bench.js';
+import { sum } from './support/commands.js';
+
+const LOCK_FACTOR = 60;
+const LOCK_LIFE = 2000 * LOCK_FACTOR;
 
 describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
   let bench: Bench;
 
   beforeAll(async () => {
-    bench = await Bench.start({ isPatient: true, lockFactor: 60 });
+    bench = await Bench.start({ isPatient: true, lockFactor: LOCK_FACTOR });
   });
   afterAll(() => bench?.stop());
 
@@ -34,5 +38,28 @@ describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
       await fleet.ask(code);
       expect(service.calls(code)).toBe(2);
     }
+  });
+
+  // The last one, for it ends a process.
+  it('a process that is killed while it asks for all delays them no longer than its lock lives', async () => {
+    const { fleet, redis, service } = bench;
+    const code = 'asked-by-the-dead';
+    const [holder, ...others] = fleet.workers;
+    // The service does not answer the first.
+    const { answer, open } = await bench.askHeldUp(0, code);
+    const waiting = Promise.all(
+      others.map((worker) => worker.do('ask', { code, times: 20, via: 'client' })),
+    );
+    await holder?.kill();
+    const [lock = ''] = (await redis.command('KEYS', '*:lock:*')) as string[];
+    expect(Number(await redis.command('PTTL', lock))).toBeLessThanOrEqual(LOCK_LIFE);
+    await redis.pass(LOCK_LIFE);
+    const { yes, why } = sum(await waiting);
+    open();
+    expect(await answer).toBe('killed');
+    expect(why).toEqual([]);
+    expect(yes).toBe(60);
+    // One of them asks; on a machine so slow that its lock expires too, each at the worst.
+    expect(service.calls(code)).toBeLessThanOrEqual(4);
   });
 });

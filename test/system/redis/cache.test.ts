@@ -24,28 +24,6 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
       await cache.set('key', 'value', 0.5);
     }));
 
-  it('deletes a row on a server that is full, and refuses to write one', async () => {
-    const caches = new Map<string, RedisCache>();
-    await clients.each(async ({ client }, kind) => {
-      const cache = new RedisCache({ client, prefix: `${randomUUID()}:`, timeout });
-      caches.set(kind, cache);
-      await cache.write('key', 'old', HOUR, 1);
-    });
-    await clients.onServers((server) => server.configSet('maxmemory', '1'));
-    try {
-      await clients.each(async (_, kind) => {
-        const cache = caches.get(kind) as RedisCache;
-        await expect(cache.write('key', 'new', HOUR, 2)).rejects.toMatchObject({
-          code: 'store_unavailable',
-        });
-        await cache.delete('key');
-        expect((await cache.read('key')).value).toBeUndefined();
-      });
-    } finally {
-      await clients.onServers((server) => server.configSet('maxmemory', '0'));
-    }
-  });
-
   it('stores values, locks and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();
     await clients.each(async ({ client }, kind) => {

@@ -69,6 +69,7 @@ function callsOn({ store, cache, holders }: ReturnType<typeof storesOf>) {
     'store.set': () => store.set(KEY, token),
     'store.claim': () => store.claim(`${KEY}${randomUUID()}`, HOUR),
     'cache.set': () => cache.set(KEY, `${SECRET}${BIG}`, HOUR),
+    'cache.write': () => cache.write(KEY, SECRET, HOUR, 1),
     'cache.lock': () => cache.lock(`${KEY}${randomUUID()}`, HOUR),
     'holders.take': () => holders.take(`${KEY}${randomUUID()}`, SECRET, 1),
   };

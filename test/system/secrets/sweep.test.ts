@@ -1,12 +1,12 @@
-import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import express from 'express';
 import { KeyApi, MarketgateError } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
 import { createClient } from 'redis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runProgram } from '../../package/run-program.js';
 import { listen } from '../../support/listen.js';
 import { isAllowed } from '../../support/secrets/watch/allowed.js';
 import {
@@ -77,9 +77,8 @@ describe('a secret that gets out is found', () => {
     expect(found('console')).toHaveLength(1);
     process.stdout.write(`${SECRET}\n`);
     expect(found('output')).toHaveLength(1);
-    const heard = new Promise((resolve) => process.once('warning', resolve));
     process.emitWarning(`took ${SECRET}`);
-    await heard;
+    await once(process, 'warning');
     expect(found('warning')).toHaveLength(1);
   });
 
@@ -174,39 +173,34 @@ describe('the secrets in play are known', () => {
 });
 
 describe('what may get out', () => {
-  const finding = (more: Partial<Finding>): Finding => ({
-    exit: 'answer',
-    text: SECRET,
-    secret: SECRET,
-    status: 200,
+  const own: Finding = {
+    ...{ exit: 'answer', text: SECRET, secret: SECRET, status: 200 },
     request: `x-purchase-code: ${SECRET}`,
     kinds: new Set(['purchase_code']),
-    ...more,
-  });
+  };
+  const typed = {
+    ...{ status: 403, text: `<p>Not known.</p><input name="code" value="${SECRET}">` },
+    file: '/somewhere/test/system/examples/shop.test.ts',
+  };
+  const row: Partial<Finding> = {
+    exit: 'redis',
+    text: `{"v":1,"user":"x","value":"${SECRET}"}`,
+    kinds: new Set(['access_token']),
+  };
 
-  it("is a visitor's own code, to him, when he is let in", () => {
-    expect(isAllowed(finding({}), '')).toBe(true);
-    expect(isAllowed(finding({ status: 403 }), '')).toBe(false);
-    expect(isAllowed(finding({ request: '' }), '')).toBe(false);
-    expect(isAllowed(finding({ kinds: new Set(['api_key']) }), '')).toBe(false);
-    expect(isAllowed(finding({ exit: 'error' }), '')).toBe(false);
-  });
-
-  it('is what a visitor typed into a form of an example, in its field', () => {
-    const text = `<p>Not known.</p><input name="code" value="${SECRET}">`;
-    const file = '/somewhere/test/system/examples/shop.test.ts';
-    expect(isAllowed(finding({ status: 403, text }), file)).toBe(true);
-    expect(isAllowed(finding({ status: 403, text: `${text} ${SECRET}` }), file)).toBe(false);
-    expect(isAllowed(finding({ status: 403, text }), '/test/express/x.test.ts')).toBe(false);
-  });
-
-  it('is a token in a row of a store that is documented to keep it in clear', () => {
-    const row = { exit: 'redis', text: `{"v":1,"user":"x","value":"${SECRET}"}` } as const;
-    const kinds = new Set<SecretKind>(['access_token']);
-    expect(isAllowed(finding({ ...row, kinds }), '')).toBe(true);
-    expect(isAllowed(finding({ ...row, kinds, text: `marketgate:token:${SECRET}` }), '')).toBe(
-      false,
-    );
+  it.each<[string, boolean, Partial<Finding> & { file?: string }]>([
+    ["a visitor's own code, to him, when he is let in", true, {}],
+    ['when he is not', false, { status: 403 }],
+    ['to another one', false, { request: '' }],
+    ['a secret of another kind', false, { kinds: new Set(['api_key']) }],
+    ['in an error', false, { exit: 'error' }],
+    ['what a visitor typed into a form of an example, in its field', true, typed],
+    ['beside it', false, { ...typed, text: `${typed.text} ${SECRET}` }],
+    ['in no example', false, { ...typed, file: '/test/express/x.test.ts' }],
+    ['a token in a row of a store that is documented to keep it in clear', true, row],
+    ['in the key of the row', false, { ...row, text: `marketgate:token:${SECRET}` }],
+  ])('%s: %s', (_what, expected, { file = '', ...more }) => {
+    expect(isAllowed({ ...own, ...more }, file)).toBe(expected);
   });
 });
 
@@ -215,11 +209,13 @@ it('a test file with leaks fails in just the tests that leak, and for what is le
 }, async () => {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
   const vitest = at('../../../node_modules/vitest/vitest.mjs');
-  const { CI: _ci, MARKETGATE_COUNT_FILE: _file, ...env } = process.env;
   const args = [vitest, 'run', '--config', at('./leaks/vitest.config.ts'), '--reporter=json'];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env }).catch(
-    (error: { stdout: string }) => error,
-  );
+  const env = { CI: undefined, MARKETGATE_COUNT_FILE: undefined };
+  const { stdout } = await runProgram(process.execPath, args, {
+    cwd: at('../../..'),
+    env,
+    timeout: 110_000,
+  });
   const { testResults } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as {
     testResults: {
       status: string;
