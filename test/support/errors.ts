@@ -26,3 +26,8 @@ export async function expectError(
   expect(error.code).toBe(code);
   for (const each of says) expect(error.message).toMatch(each);
 }
+
+/** A function that throws this. */
+export const throwing = (error: unknown) => (): never => {
+  throw error;
+};

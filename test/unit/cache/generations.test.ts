@@ -60,9 +60,8 @@ moveTimeByHand();
 
 describe('the row of the generation is lost alone', () => {
   it('a process that starts then finds nothing that was shared before', async () => {
-    const { service, join, evict } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { service, join, joinAndAsk, evict } = fleet();
+    const one = await joinAndAsk();
     await one.invalidate();
     evict();
     await expectRefused(service, join());

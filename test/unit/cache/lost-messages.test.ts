@@ -33,9 +33,8 @@ async function joinDeaf(shared: MemorySharedCache, join: () => KeyApi): Promise<
 
 describe('while the shared cache is down', () => {
   it('a stale answer is refreshed in the background all the same', async () => {
-    const { service, shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { service, shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     for (const method of ['read', 'write', 'publish', 'lock'] as const) shared.broken.add(method);
     service.later(6 * MINUTE, 'negative');
     expect(await one.validatePurchase(CODE)).not.toBeNull();

@@ -120,9 +120,8 @@ describe('positive answers that arrive in another order than they were requested
   });
 
   it('are served over a row of a later order that nobody can read', async () => {
-    const { service, shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { service, shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     service.hold();
     const [found] = await begun(one.validatePurchase(CODE, { fresh: true }));
     for (const [name, row] of shared.rows) {

@@ -80,10 +80,8 @@ describe('a shared cache that hangs', () => {
     ['publish', CODE],
     ['write', undefined],
   ])('in %s delays invalidate by 100 ms, and makes it reject', async (method, code) => {
-    const { service, fail, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
-    await settle();
+    const { service, fail, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     const hangs = fail(method, never);
     const done = rejection(one.invalidate(code));
     expect(await timeOf(done)).toBeGreaterThanOrEqual(99);
@@ -113,10 +111,8 @@ describe('a shared cache that hangs', () => {
   });
 
   it('lies about the order of a row: only its code does without the shared cache', async () => {
-    const { service, shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
-    await settle();
+    const { service, shared, join, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     const [name = '', row] = [...shared.rows].at(-1) ?? [];
     if (row) shared.rows.set(name, { ...row, order: Number.MAX_SAFE_INTEGER });
     const two = join();
@@ -128,14 +124,13 @@ describe('a shared cache that hangs', () => {
   });
 
   it('gives anything for a message: what is no text is dropped', async () => {
-    const { shared, join } = fleet();
+    const { shared, joinAndAsk } = fleet();
     let hear: (message: never) => void = expect.unreachable;
     vi.spyOn(shared, 'subscribe').mockImplementation(async (listener) => {
       hear = listener;
       return async () => {};
     });
-    const one = join();
-    await one.validatePurchase(CODE);
+    const one = await joinAndAsk();
     for (const odd of [Buffer.from('x'), 42, {}, true]) hear(odd as never);
     expect(one.peekPurchase(CODE)).toEqual(purchase);
     // JSON's form of `undefined`: messages were missed.
@@ -157,10 +152,9 @@ describe('a shared cache that hangs', () => {
     ['fails', rejects],
     ['is missing', undefined],
   ])('does not delay close: its end of the subscription %s', async (_name, end) => {
-    const { shared, join } = fleet();
+    const { shared, joinAndAsk } = fleet();
     vi.spyOn(shared, 'subscribe').mockResolvedValue(end as never);
-    const one = join();
-    await one.validatePurchase(CODE);
+    const one = await joinAndAsk();
     const closed = one.close();
     expect(await timeOf(closed)).toBe(0);
     await closed;
@@ -184,9 +178,8 @@ describe('a shared cache that hangs', () => {
 
   it('is read in time when the answer came while this process was busy', async () => {
     vi.useRealTimers();
-    const { service, shared, join } = fleet();
-    await join().validatePurchase(CODE);
-    await settle();
+    const { service, shared, join, joinAndAsk } = fleet();
+    await joinAndAsk();
     const one = join();
     await one.getItem(1);
     const { read } = MemorySharedCache.prototype;
@@ -285,10 +278,9 @@ describe('a shared cache that fails', () => {
     ['rejects', rejects],
     ['throws', throws],
   ])('is subscribed to again when that %s, and then once', async (_name, how) => {
-    const { shared, join } = fleet();
+    const { shared, joinAndAsk } = fleet();
     const subscribe = vi.spyOn(shared, 'subscribe').mockImplementationOnce(how);
-    const one = join();
-    await one.validatePurchase(CODE);
+    const one = await joinAndAsk();
     await Promise.all([one.getItem(1), one.getItem(2)]);
     await one.getItem(3);
     expect(shared.listeners).toBe(1);
@@ -296,9 +288,8 @@ describe('a shared cache that fails', () => {
   });
 
   it('while it is left alone is not listened to after close()', async () => {
-    const { shared, fail, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { shared, fail, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     for (const method of ['read', 'write', 'lock', 'publish'] as const) fail(method);
     for (let i = 0; i < 12; i++) await one.validatePurchase(`purchase-code-${i}`);
     await one.close();

@@ -58,13 +58,12 @@ describe('an answer of another process', () => {
     ['negative', 'over from invalidTtl on', 30 * SECOND, 'positive', 'version 2'],
     ['negative', 'over, and not served in an outage', 30 * SECOND, 'outage', 'service_unavailable'],
   ])('a %s one: %s', async (first, _name, age, says, gets, cache = {}) => {
-    const { service, join } = fleet();
+    const { service, join, joinAndAsk } = fleet();
     service.says = first;
     service.item = { ...item, version: 'version 1' };
     // The clock of the shared cache is right, whatever that of a process says.
     const skew = Math.min(age, 0);
-    await join(cache, { clock: () => service.now - skew }).validatePurchase(CODE);
-    await settle();
+    await joinAndAsk(cache, { clock: () => service.now - skew });
     service.item = { ...item, version: 'version 2' };
     service.now += Math.max(age, 0);
     service.says = says;
@@ -78,12 +77,10 @@ describe('an answer of another process', () => {
   });
 
   it('is as old here as it is there', async () => {
-    const { service, join } = fleet();
-    await join().validatePurchase(CODE);
-    await settle();
+    const { service, joinAndAsk } = fleet();
+    await joinAndAsk();
     service.now += 4 * MINUTE;
-    const two = join();
-    await two.validatePurchase(CODE);
+    const two = await joinAndAsk();
     service.now += MINUTE - 1;
     await two.validatePurchase(CODE);
     await settle();
@@ -119,9 +116,8 @@ describe('an answer of another process', () => {
   });
 
   it('that is stale makes a negative answer grave: the key is checked anew', async () => {
-    const { service, join } = fleet();
-    await join().validatePurchase(CODE);
-    await settle();
+    const { service, join, joinAndAsk } = fleet();
+    await joinAndAsk();
     service.now += 2 * HOUR;
     const two = join();
     service.says = 'negative';
@@ -157,13 +153,11 @@ describe('one request for the whole fleet', () => {
   });
 
   it('is not enough with another secret, or after the api_key was rotated', async () => {
-    const { service, join } = fleet();
-    await join().validatePurchase(CODE);
-    await settle();
+    const { service, join, joinAndAsk } = fleet();
+    await joinAndAsk();
     let key = KEY;
     await join({ secret: SECRET, scope: 'shop' }).validatePurchase(CODE);
-    const two = join({}, { apiKey: () => key });
-    await two.validatePurchase(CODE);
+    const two = await joinAndAsk({}, { apiKey: () => key });
     expect(service.asked()).toBe(2);
     key = OTHER_KEY;
     await two.validatePurchase(OTHER);
@@ -229,10 +223,8 @@ describe('a negative answer in one process', () => {
   });
 
   it('is in the shared cache before it is published', async () => {
-    const { service, shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
-    await settle();
+    const { service, shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     shared.calls.length = 0;
     service.says = 'negative';
     await one.validatePurchase(CODE, { fresh: true });
@@ -277,9 +269,8 @@ describe('invalidate in one process', () => {
   });
 
   it('that was sent leaves the code to be shared again', async () => {
-    const { service, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { service, join, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     await one.invalidate(CODE);
     await one.validatePurchase(CODE);
     await settle();
@@ -324,44 +315,38 @@ describe('a message', () => {
     ['in clear', `purchase ${CODE}`],
     ['forged', '1.AAAA'],
   ])('that is not sealed by this fleet makes nobody forget: %s', async (_name, message) => {
-    const { shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     await shared.publish(message);
-    const other = join({ secret: `${SECRET} of another fleet`, scope: 'shop' });
-    await other.validatePurchase(CODE);
+    const other = await joinAndAsk({ secret: `${SECRET} of another fleet`, scope: 'shop' });
     await other.invalidate(CODE);
     await other.invalidate();
     expect(cachedBy([one])).toEqual([CODE]);
   });
 
   it('that is a sealed row of this fleet makes nobody forget', async () => {
-    const { shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
-    await settle();
+    const { shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     for (const { value } of shared.rows.values()) await shared.publish(value);
     expect(cachedBy([one])).toEqual([CODE]);
   });
 
   it('that comes while the subscription begins breaks nothing', async () => {
-    const { service, shared, join } = fleet();
+    const { service, shared, joinAndAsk } = fleet();
     const subscribe = vi.spyOn(shared, 'subscribe').mockImplementation(async (onInvalidate) => {
       onInvalidate('of another fleet');
       onInvalidate(undefined);
       return async () => {};
     });
-    const one = join();
-    await one.validatePurchase(CODE);
+    const one = await joinAndAsk();
     await one.validatePurchase(OTHER);
     expect(subscribe).toHaveBeenCalledOnce();
     expect(service.asked()).toBe(2);
   });
 
   it('does not arrive after close()', async () => {
-    const { shared, join } = fleet();
-    const one = join();
-    await one.validatePurchase(CODE);
+    const { shared, joinAndAsk } = fleet();
+    const one = await joinAndAsk();
     expect(shared.listeners).toBe(1);
     await one.close();
     expect(shared.listeners).toBe(0);

@@ -44,17 +44,25 @@ export function fleet() {
 export const plainFleet = () => fleetOn(new KeyApiService(), new PlainSharedCache());
 
 function fleetOn<T extends PlainSharedCache>(service: KeyApiService, shared: T) {
+  const join = (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
+    service.client({ cache: { shared, ...cache }, ...options });
   return {
     service,
     shared,
     /** Another process. */
-    join: (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
-      service.client({ cache: { shared, ...cache }, ...options }),
+    join,
+    /** Another process, which has asked for the purchase. */
+    async joinAndAsk(...given: Parameters<typeof join>) {
+      const keyApi = join(...given);
+      await keyApi.validatePurchase(CODE);
+      await settle();
+      return keyApi;
+    },
   };
 }
 
 /** The fleet with two processes that have both asked: for the purchase, or for what is given. */
-export async function pairOf<F extends ReturnType<typeof plainFleet>>(
+export async function pairOf<F extends { join: () => KeyApi }>(
   given: F,
   ask: (keyApi: KeyApi) => Promise<unknown> = (keyApi) => keyApi.validatePurchase(CODE),
 ) {

@@ -15,7 +15,7 @@ import {
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { everythingOf } from '../../support/errors.js';
+import { everythingOf, throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { hear } from '../../support/hear.js';
 import { openShop } from '../../support/shop.js';
@@ -301,12 +301,7 @@ describe('a holder who comes again', () => {
 
 const FAILURES: [string, () => unknown][] = [
   ['rejects', () => Promise.reject(new Error(`no route to ${CODE}`))],
-  [
-    'throws',
-    () => {
-      throw new TypeError(CODE);
-    },
-  ],
+  ['throws', throwing(new TypeError(CODE))],
   ['rejects with nothing', () => Promise.reject(undefined)],
   [
     'rejects with an error of the package',

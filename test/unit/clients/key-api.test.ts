@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkCacheOptions } from '../../../src/cache/options.js';
-import { everythingOf, expectError, rejection } from '../../support/errors.js';
+import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import {
   ACCOUNT,
   begun,
@@ -141,12 +141,7 @@ describe('the api_key', () => {
       (given): [string, () => unknown] => [`gives ${inspect(given)}`, () => given],
     ),
     ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
-    [
-      'throws',
-      () => {
-        throw new Error('s.VaultToken');
-      },
-    ],
+    ['throws', throwing(new Error('s.VaultToken'))],
   ])('function that %s is service_unavailable, and says where to look', async (_n, give) => {
     const { service, keyApi } = keyApiWith({}, { apiKey: give as () => string });
     for (const call of [keyApi.getAccount(), keyApi.validatePurchase(CODE)]) {

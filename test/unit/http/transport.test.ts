@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { everythingOf, expectError, rejection } from '../../support/errors.js';
+import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
 import { refusing } from '../cli/servers.js';
@@ -407,12 +407,7 @@ describe('a fetch', () => {
   });
 
   it.each<[string, () => unknown]>([
-    [
-      'throws',
-      () => {
-        throw new Error(`cannot fetch ${base}?api_key=${KEY}`);
-      },
-    ],
+    ['throws', throwing(new Error(`cannot fetch ${base}?api_key=${KEY}`))],
     ['rejects', () => Promise.reject(new Error('failed', { cause: new Error(KEY) }))],
     ['rejects with a code', () => Promise.reject({ code: KEY.toUpperCase() })],
     [
