@@ -3,31 +3,12 @@ import { type AnswerRow, answerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-
 import type { End } from './answers.js';
 
 /** The endpoints of the key API: a payload, one of another shape, and the `msg` of the negative answer. */
+// biome-ignore format: a table is read by its columns
 export const KEY_ENDPOINTS = {
-  account: {
-    path: '/api/account/details',
-    payload: { data: account },
-    broken: { data: {} },
-    no: 'Invalid request',
-  },
-  items: {
-    path: '/api/items/all',
-    payload: { items: [item] },
-    broken: { items: [{}] },
-    no: 'No items found',
-  },
-  item: {
-    path: '/api/items/item',
-    payload: { item },
-    broken: { item: { id: 'x' } },
-    no: 'Item Not Found',
-  },
-  purchase: {
-    path: '/api/purchases/validation',
-    payload: { data: { purchase } },
-    broken: { data: { purchase: { ...purchase, item: {} } } },
-    no: 'Invalid purchase code',
-  },
+  account: { path: '/api/account/details', payload: { data: account }, broken: { data: {} }, no: 'Invalid request' },
+  items: { path: '/api/items/all', payload: { items: [item] }, broken: { items: [{}] }, no: 'No items found' },
+  item: { path: '/api/items/item', payload: { item }, broken: { item: { id: 'x' } }, no: 'Item Not Found' },
+  purchase: { path: '/api/purchases/validation', payload: { data: { purchase } }, broken: { data: { purchase: { ...purchase, item: {} } } }, no: 'Invalid purchase code' },
 } as const;
 
 export const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {

@@ -10,12 +10,8 @@ import { isProgram, onPath } from './programs.js';
 const FIXED = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
 const ON_PATH = [
-  'chromium-headless-shell',
-  'chromium',
-  'chromium-browser',
-  'google-chrome',
-  'google-chrome-stable',
-  'chrome',
+  ...['chromium-headless-shell', 'chromium', 'chromium-browser'],
+  ...['google-chrome', 'google-chrome-stable', 'chrome'],
 ];
 
 const ARGS = [

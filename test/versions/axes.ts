@@ -8,43 +8,28 @@ export interface Setup {
   readonly client: 'redis' | 'ioredis';
 }
 
-const EXPRESS = {
-  '4': { express: '^4', passport: '^0.6' },
-  '5': { express: '^5', passport: '^0.7' },
-};
+type Client = Setup['client'];
 
-const CLIENTS = [
-  { client: 'redis', version: '4' },
-  { client: 'redis', version: '5' },
-  { client: 'redis', version: '6' },
-  { client: 'ioredis', version: '5' },
-  { client: 'ioredis', version: '6' },
-] as const;
+const setup = (express: string, passport: string, client: Client, version: string): Setup => ({
+  name: `Express ${express}, ${client} ${version}`,
+  packages: { express, passport, [client]: version },
+  client,
+});
+
+const CLIENTS = { redis: ['4', '5', '6'], ioredis: ['5', '6'] };
 
 /** Express 4 and 5, each with every Redis client. */
-export const SETUPS: readonly Setup[] = Object.entries(EXPRESS).flatMap(([express, base]) =>
-  CLIENTS.map(({ client, version }) => ({
-    name: `Express ${express}, ${client} ${version}`,
-    packages: { ...base, [client]: `^${version}` },
-    client,
-  })),
+export const SETUPS: readonly Setup[] = Object.entries(CLIENTS).flatMap(([client, versions]) =>
+  versions.flatMap((version) => [
+    setup('4', '0.6', client as Client, version),
+    setup('5', '0.7', client as Client, version),
+  ]),
 );
 
 /** The oldest of everything that package.json still allows, together. */
-export const FLOORS: { readonly node: string; readonly setups: readonly Setup[] } = {
+export const FLOORS = {
   node: '20.19.0',
-  setups: [
-    {
-      name: 'Express 4.18.0, redis 4.6.0',
-      packages: { express: '4.18.0', passport: '0.6.0', redis: '4.6.0' },
-      client: 'redis',
-    },
-    {
-      name: 'Express 5.0.0, ioredis 5.0.0',
-      packages: { express: '5.0.0', passport: '0.7.0', ioredis: '5.0.0' },
-      client: 'ioredis',
-    },
-  ],
+  setups: [setup('4.18.0', '0.6.0', 'redis', '4.6.0'), setup('5.0.0', '0.7.0', 'ioredis', '5.0.0')],
 };
 
 /** The versions of undici whose dispatchers are taken, with the oldest Node that each runs on. */

@@ -3,8 +3,8 @@ import { createSandbox } from 'marketgate/sandbox';
 import { describe, expect, it } from 'vitest';
 import { blocksOf } from './support/blocks.js';
 import { PAGES, readPage } from './support/pages.js';
-import { variablesOf } from './support/run-block.js';
-import { commandsOf, runCommand, withProgram } from './support/shell.js';
+import { runBlock, variablesOf } from './support/run-block.js';
+import { commandsOf, runCommand } from './support/shell.js';
 import { writePrograms } from './support/workspace.js';
 
 const blocks = PAGES.flatMap((page) =>
@@ -26,10 +26,11 @@ describe.concurrent('the commands of', { timeout: 120_000 }, () => {
       }
       return;
     }
-    await withProgram(join(writePrograms(page, 'commands'), file), async (address) => {
+    await runBlock(join(writePrograms(page, 'commands'), file), {}, async (running) => {
+      const { host } = new URL(await running.origin());
       for (const { line, expected } of commands) {
         const [status, ...words] = expected.split(' ');
-        const printed = await runCommand(address(line), {});
+        const printed = await runCommand(line.replaceAll('localhost:3000', host), {});
         expect(printed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
         for (const word of words) expect(printed).toContain(word);
       }

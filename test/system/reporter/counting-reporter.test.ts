@@ -67,48 +67,32 @@ async function run({ files, env = {}, config = '', counted = false }: Suite) {
 }
 
 describe.concurrent('the last line of a run', () => {
-  const setup = (text: string) => ({ 'a.test.js': GREEN, 'setup.mjs': `export default ${text};` });
-  const globalSetup = "globalSetup: './setup.mjs'";
+  const IGNORED = { 'a.test.js': `${GREEN} ${REJECTION}` };
+  const setup = (text: string): Suite => ({
+    files: { 'a.test.js': GREEN, 'setup.mjs': `export default ${text};` },
+    config: "globalSetup: './setup.mjs'",
+  });
 
-  it.each<[what: string, suite: Suite, line: string, code: number]>([
+  it.each<[what: string, passed: number, failed: number, suite: Suite]>([
     [
-      'all green, with a skipped test on a developer machine',
+      ...(['all green, with a skipped test on a developer machine', 2, 0] as const),
       { files: { 'a.test.js': `${GREEN} test.skip('later', () => {});` } },
-      '2 passed, 0 failed',
-      0,
     ],
-    ['each way to fail counts once', { files: BROKEN }, '4 passed, 6 failed', 1],
+    ['each way to fail counts once', 4, 6, { files: BROKEN }],
     [
-      'an unhandled rejection that the config says to ignore',
-      {
-        files: { 'a.test.js': `${GREEN} ${REJECTION}` },
-        config: 'dangerouslyIgnoreUnhandledErrors: true',
-      },
-      '2 passed, 1 failed',
-      1,
+      ...(['an unhandled rejection that the config says to ignore', 2, 1] as const),
+      { files: IGNORED, config: 'dangerouslyIgnoreUnhandledErrors: true' },
     ],
+    ['a global setup that throws', 0, 1, setup("() => { throw new Error('setup'); }")],
     [
-      'a global setup that throws',
-      { files: setup("() => { throw new Error('setup'); }"), config: globalSetup },
-      '0 passed, 1 failed',
-      1,
+      ...(['a global teardown that throws, after everything else was reported', 2, 1] as const),
+      setup("() => () => { throw new Error('teardown'); }"),
     ],
-    [
-      'a global teardown that throws, after everything else was reported',
-      { files: setup("() => () => { throw new Error('teardown'); }"), config: globalSetup },
-      '2 passed, 1 failed',
-      1,
-    ],
-    [
-      'no test files, where vitest itself would let it pass',
-      { files: {}, config: 'passWithNoTests: true' },
-      '0 passed, 1 failed',
-      1,
-    ],
-  ])('%s', async (_what, suite, line, code) => {
-    const result = await run(suite);
-    expect([result.last, result.code]).toEqual([line, code]);
-    expect(result.lines).toEqual([line]);
+    ['no test files', 0, 1, { files: {}, config: 'passWithNoTests: true' }],
+  ])('%s', async (_what, passed, failed, suite) => {
+    const { last, lines, code } = await run(suite);
+    expect([last, code]).toEqual([`${passed} passed, ${failed} failed`, failed === 0 ? 0 : 1]);
+    expect(lines).toEqual([last]);
   });
 });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { PRELOAD, runBlock } from './run-block.js';
+import { PRELOAD } from './run-block.js';
 
 /** The commands of a block, a line each, and what stands behind them: `# 402 purchase_required`. */
 export const commandsOf = (block: string) =>
@@ -47,13 +47,3 @@ export async function runCommand(line: string, env: Record<string, string>): Pro
     throw new Error(`"${line}" ended with ${code ?? signal}:\n${output}`);
   return output;
 }
-
-/** Runs commands for a program that runs: `localhost:3000` is where it listens. */
-export const withProgram = (
-  file: string,
-  run: (address: (line: string) => string) => Promise<void>,
-): Promise<void> =>
-  runBlock(file, {}, async (running) => {
-    const { host } = new URL(await running.origin());
-    await run((line) => line.replaceAll('localhost:3000', host));
-  });
