@@ -53,9 +53,19 @@ export async function cutOffWidths(page: Page, field: string): Promise<number[]>
   return cutOff;
 }
 
-export async function isTooWide(page: Page): Promise<boolean> {
+async function isTooWide(page: Page): Promise<boolean> {
   await styled(page);
   return (await page.evaluate(
     'document.documentElement.scrollWidth > document.documentElement.clientWidth',
   )) as boolean;
+}
+
+/** The widths of a window for which the page is too wide. */
+export async function tooWideAt(page: Page, widths: readonly number[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    if (await isTooWide(page)) found.push(width);
+  }
+  return found;
 }

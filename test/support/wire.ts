@@ -8,10 +8,7 @@ export const KEY = 'a1'.repeat(32);
 
 export const account = {
   name: { firstname: 'Ada', lastname: 'North', full_name: 'Ada North' },
-  username: 'adanorth',
-  email: 'ada@example.test',
-  balance: 120.5,
-  currency: 'USD',
+  ...{ username: 'adanorth', email: 'ada@example.test', balance: 120.5, currency: 'USD' },
   profile: {
     heading: 'Makes themes',
     description: 'Since 2011.',
@@ -24,12 +21,8 @@ export const account = {
 
 export const item = {
   id: 1042,
-  name: 'Quiet Harbour',
-  description: 'A calm theme.',
-  category: 'Themes',
-  sub_category: 'Blog',
-  options: ['Responsive', 'Dark'],
-  version: '1.4.2',
+  ...{ name: 'Quiet Harbour', description: 'A calm theme.', version: '1.4.2' },
+  ...{ category: 'Themes', sub_category: 'Blog', options: ['Responsive', 'Dark'] },
   demo_link: 'https://example.test/demo',
   tags: ['calm', 'blog'],
   media: {
@@ -44,29 +37,19 @@ export const item = {
 
 export const purchase = {
   purchase_code: CODE,
-  license_type: 'Regular',
-  price: 29,
-  currency: 'USD',
-  item,
+  ...{ license_type: 'Regular', price: 29, currency: 'USD', item },
   supported_until: '2030-01-01T00:00:00Z',
   downloaded: true,
   date: '2025-11-21T09:00:00Z',
 };
 
 export const userInfo = {
-  user_id: '77',
-  user_name: 'mira',
-  user_email: 'mira@example.test',
-  user_firstname: 'Mira',
-  user_lastname: 'Okafor',
-  user_gender: 'female',
-  user_birthdate: '1990-04-12',
+  ...{ user_id: '77', user_name: 'mira', user_email: 'mira@example.test' },
+  ...{ user_firstname: 'Mira', user_lastname: 'Okafor', user_gender: 'female' },
+  ...{ user_birthdate: '1990-04-12', user_registered: '2021-03-01', user_verified: '1' },
   user_picture: 'https://example.test/mira.png',
   user_cover: 'https://example.test/cover.png',
-  user_registered: '2021-03-01',
-  user_verified: '1',
-  user_relationship: 'single',
-  user_biography: 'Likes harbours.',
+  ...{ user_relationship: 'single', user_biography: 'Likes harbours.' },
   user_website: 'https://example.test/mira',
 };
 

@@ -1,19 +1,11 @@
-import { copyFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { runProgram } from '../../package/run-program.js';
+import { describe, expect, it } from 'vitest';
+import { runFixture } from '../run-fixture.js';
 
-const FIXTURE = fileURLToPath(new URL('./fixtures/node-test-suite.js', import.meta.url));
-// Next to the built package, where its imports are found.
-const FOLDER = inject('builtPackage');
-const SUITE = join(FOLDER, 'node-test-suite.js');
-
-beforeAll(() => copyFileSync(FIXTURE, SUITE));
-
-/** Runs the fixture as the author of a store would. */
-const runNodeTest = (env?: NodeJS.ProcessEnv) =>
-  runProgram(process.execPath, ['--test', '--test-reporter', 'tap', SUITE], { cwd: FOLDER, env });
+/** Runs the suite as the author of a store would. */
+const runNodeTest = (env?: NodeJS.ProcessEnv) => {
+  const suite = new URL('./fixtures/node-test-suite.js', import.meta.url);
+  return runFixture(suite, ['--test', '--test-reporter', 'tap'], [], env);
+};
 
 describe('the contract suite under node:test', () => {
   it('passes a good store', async () => {
