@@ -10,7 +10,7 @@ import {
   settle,
 } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
-import { alone, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
+import { alone, aloneWithAnswer, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
 
 const TTL = 5 * MINUTE;
 
@@ -134,8 +134,7 @@ describe('the age of a positive answer', () => {
   });
 
   it('does not start again when a stale answer is served', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.says = 'outage';
     for (let hour = 0; hour < 23; hour++) {
       service.now += HOUR;
@@ -245,8 +244,7 @@ describe('a negative answer', () => {
     ['awaited', 2 * HOUR],
     ['in the background', 6 * MINUTE],
   ])('erases the positive one at once, %s', async (_how, age) => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.later(age, 'negative');
     await keyApi.validatePurchase(CODE);
     await settle();
@@ -308,16 +306,14 @@ describe('the last positive answer', () => {
     ['a caller that passes fresh', { fresh: true }],
     ['a caller that left', { signal: AbortSignal.abort(new Error('left')) }],
   ])('does not serve %s', async (_who, options) => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.later(2 * HOUR, 'outage');
     await expect(keyApi.validatePurchase(CODE, options)).rejects.toThrow();
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
   });
 
   it('does not serve a caller that leaves with an outage for its reason', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.says = 'outage';
     const reason = await rejection(keyApi.listItems());
     service.later(2 * HOUR, 'silence');
@@ -328,8 +324,7 @@ describe('the last positive answer', () => {
   });
 
   it('is no answer to a wrong argument', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.now += 2 * HOUR;
     await expect(keyApi.validatePurchase(' ')).rejects.toThrow(TypeError);
     await expectError(keyApi.getItem('x'), 'item_id_invalid');

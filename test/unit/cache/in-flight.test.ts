@@ -3,7 +3,7 @@ import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
 import { begun, keyApiWith, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
-import { alone, MINUTE, OTHER } from './support.js';
+import { alone, aloneWithAnswer, MINUTE, OTHER } from './support.js';
 
 describe('concurrent identical lookups', () => {
   it.each(['positive', 'negative', 'outage'] as const)('share one request: %s', async (says) => {
@@ -67,8 +67,7 @@ describe('concurrent identical lookups', () => {
   });
 
   it('end on the wire with close(), and reject at once; so does a refresh in the background', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.later(6 * MINUTE, 'silence');
     await keyApi.validatePurchase(CODE);
     const [asked] = await begun(rejection(keyApi.validatePurchase(OTHER)));
@@ -292,8 +291,7 @@ describe('invalidate', () => {
   });
 
   it.each(['', '  ', 7])('of %j is a TypeError and forgets nothing', async (code) => {
-    const { keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { keyApi } = await aloneWithAnswer();
     await expect(keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
     expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
     await expect(alone(false).keyApi.invalidate(code as string)).rejects.toThrow(TypeError);
@@ -315,8 +313,7 @@ describe('marketgate:lookup', () => {
   });
 
   it('reports an error that is not of this package without a code', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     service.later(6 * MINUTE, 'silence');
     const lookups = hear('lookup');
     const leaving = new AbortController();

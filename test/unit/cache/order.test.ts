@@ -4,6 +4,7 @@ import { begun, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import {
   alone,
+  aloneWithAnswer,
   expectRefused,
   expectUnavailable,
   fleet,
@@ -212,8 +213,7 @@ describe('a shared cache that keeps no order', () => {
 
 describe('spellings of one code', () => {
   it('share one entry, and are asked as the service knows them', async () => {
-    const { service, keyApi } = alone();
-    await keyApi.validatePurchase(CODE);
+    const { service, keyApi } = await aloneWithAnswer();
     for (let i = 0; i < 300; i++) {
       const spelling = [...CODE].map((c, n) => ((i >> (n % 9)) & 1 ? c.toUpperCase() : c)).join('');
       expect(await keyApi.validatePurchase(spelling)).toEqual(purchase);

@@ -34,6 +34,13 @@ export function moveTimeByHand(): void {
 /** A service, and one process with its own cache. */
 export const alone = (cache: CacheOptions | false = {}) => keyApiWith({}, { cache });
 
+/** The same, where the process has asked for the purchase. */
+export async function aloneWithAnswer(cache?: CacheOptions) {
+  const given = alone(cache);
+  await given.keyApi.validatePurchase(CODE);
+  return given;
+}
+
 /** A service, a shared cache, and processes that use it. */
 export function fleet() {
   const service = new KeyApiService();

@@ -29,6 +29,12 @@ function gateOf(reserve: GuessLimit['reserve']) {
   };
 }
 
+/** The gates of two services with one limit. */
+function twoGates(limit: GuessLimit): [GuessGate, GuessGate] {
+  const gateTo = (keyApi: object) => guessGate('test', limit, keyApi) as GuessGate;
+  return [gateTo({}), gateTo({})];
+}
+
 /** A question that is answered when the test says so. */
 function question<T = string | null>() {
   const { promise, resolve: answer, reject: fail } = deferred<T>();
@@ -283,22 +289,20 @@ describe('attempts of other clients', () => {
   });
 
   it('whose visitors have left are waited for no more', async () => {
-    const limit = new MemoryGuessLimit({ limit: 1 });
-    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
-    await leave(one as GuessGate, 'a');
-    const second = outcome((other as GuessGate).attempt('anna', 'b', vi.fn()));
+    const [one, other] = twoGates(new MemoryGuessLimit({ limit: 1 }));
+    await leave(one, 'a');
+    const second = outcome(other.attempt('anna', 'b', vi.fn()));
     await settle();
     expect(vi.getTimerCount()).toBe(0);
     expect(await second).toEqual(TOO_MANY);
   });
 
   it('at another KeyApi with the same limit are waited for', async () => {
-    const limit = new MemoryGuessLimit({ limit: 1 });
-    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    const [one, other] = twoGates(new MemoryGuessLimit({ limit: 1 }));
     const { validate, answer } = question();
-    const first = one?.attempt('anna', 'a', validate);
+    const first = one.attempt('anna', 'a', validate);
     await settle();
-    const second = other?.attempt('anna', 'b', async () => 'purchase');
+    const second = other.attempt('anna', 'b', async () => 'purchase');
     await pass(500);
     answer('purchase');
     await pass(1000);
@@ -381,18 +385,15 @@ describe('a limit', () => {
   });
 
   it('of two services never takes the answer of one for that of the other', async () => {
-    const limit = new MemoryGuessLimit();
-    const gates = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
+    const gates = twoGates(new MemoryGuessLimit());
     const answers = gates.map((gate, i) => gate.attempt('anna', 'a', async () => i));
     expect(await Promise.all(answers)).toEqual([0, 1]);
   });
 
   it('of two services counts for both together', async () => {
-    const limit = new MemoryGuessLimit({ limit: 1 });
-    const [one, other] = [{}, {}].map((keyApi) => guessGate('test', limit, keyApi) as GuessGate);
-    expect(await one?.attempt('anna', 'a', async () => null)).toBeNull();
-    const second = other?.attempt('anna', 'b', async () => null) as Promise<unknown>;
-    expect(await outcome(second)).toEqual(TOO_MANY);
+    const [one, other] = twoGates(new MemoryGuessLimit({ limit: 1 }));
+    expect(await one.attempt('anna', 'a', async () => null)).toBeNull();
+    expect(await outcome(other.attempt('anna', 'b', async () => null))).toEqual(TOO_MANY);
   });
 
   it.each(['keyGenerator', 'reserve', 'limit', 'windowMs'] as const)('must have "%s"', (name) => {

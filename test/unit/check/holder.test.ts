@@ -41,8 +41,10 @@ const codeOf = (decision: Decision): string => {
   if (decision.verdict === 'valid') return 'valid';
   return decision.verdict === 'unknown' ? decision.error.code : decision.denial.code;
 };
-const codesOf = async (...visits: Promise<Decision>[]): Promise<string[]> =>
-  (await Promise.all(visits)).map(codeOf);
+/** The visits, which begin at once, end with these codes. */
+async function expectCodes(visits: Promise<Decision>[], ...codes: string[]): Promise<void> {
+  expect((await Promise.all(visits)).map(codeOf)).toEqual(codes);
+}
 
 /** A store that counts what is taken. */
 function spiedStore() {
@@ -66,13 +68,13 @@ describe('one code, one customer', () => {
       denial: { code: 'purchase_held', status: 403, purchase: { purchase_code: CODE } },
     });
     expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
-    expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+    await expectCodes([visit(store, 'anna')], 'valid');
   });
 
   it('lets as many in as max, also when all come at once', async () => {
     const store = new MemoryHolderStore();
     const visits = Array.from({ length: 100 }, (_, i) => visit(store, i, { max: 3 }));
-    const codes = await codesOf(...visits);
+    const codes = (await Promise.all(visits)).map(codeOf);
     expect(codes.filter((code) => code === 'valid')).toHaveLength(3);
     expect(codes.filter((code) => code === 'purchase_held')).toHaveLength(97);
   });
@@ -81,9 +83,8 @@ describe('one code, one customer', () => {
     const { store, take } = spiedStore();
     const spellings = [CODE, CODE.toUpperCase(), ` ${CODE}\u200b`, CODE.replace('-', '\uff0d')];
     for (const [i, code] of spellings.entries()) {
-      expect(codeOf(await visit(store, `account ${i}`, { code }))).toBe(
-        i === 0 ? 'valid' : 'purchase_held',
-      );
+      const expected = i === 0 ? 'valid' : 'purchase_held';
+      await expectCodes([visit(store, `account ${i}`, { code })], expected);
     }
     expect(new Set(take.mock.calls.map(([code]) => code))).toEqual(new Set([CODE.toLowerCase()]));
   });
@@ -92,12 +93,11 @@ describe('one code, one customer', () => {
     const store = new MemoryHolderStore();
     const masked = serviceWith({ ...purchase, purchase_code: '****-1c2d' });
     const other = '11111111-1c2d-4c2d-8c2d-111111111c2d';
-    expect(
-      await codesOf(
-        visit(store, 'anna', {}, masked),
-        visit(store, 'bert', { code: other }, masked),
-      ),
-    ).toEqual(['valid', 'valid']);
+    await expectCodes(
+      [visit(store, 'anna', {}, masked), visit(store, 'bert', { code: other }, masked)],
+      'valid',
+      'valid',
+    );
   });
 
   it.each<[string, Partial<CheckPurchaseOptions>, Purchase | null | string, string]>([
@@ -119,14 +119,14 @@ describe('one code, one customer', () => {
         : serviceWith(found);
     // Also without an account: the other conditions come first.
     for (const id of ['anna', undefined]) {
-      expect(codeOf(await visit(store, id, options, service))).toBe(expected);
+      await expectCodes([visit(store, id, options, service)], expected);
     }
     expect(take).not.toHaveBeenCalled();
   });
 
   it('takes after a condition that answers later', async () => {
     const store = new MemoryHolderStore();
-    expect(codeOf(await visit(store, 'anna', { accept: async () => true }))).toBe('valid');
+    await expectCodes([visit(store, 'anna', { accept: async () => true })], 'valid');
     expect(await store.holders(CODE)).toEqual(['anna']);
   });
 
@@ -164,7 +164,7 @@ describe('the id', () => {
     ['__proto__', '__proto__'],
   ])('%s holds as %j', async (id, holder) => {
     const store = new MemoryHolderStore();
-    expect(await codesOf(visit(store, id), visit(store, holder))).toEqual(['valid', 'valid']);
+    await expectCodes([visit(store, id), visit(store, holder)], 'valid', 'valid');
     expect(await store.holders(CODE)).toEqual([holder]);
   });
 
@@ -185,7 +185,7 @@ describe('a holder who comes again', () => {
     const asked = [];
     for (const passed of [0, 1, 4998, 1, 1, 4998]) {
       vi.advanceTimersByTime(passed);
-      expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+      await expectCodes([visit(store, 'anna')], 'valid');
       asked.push(take.mock.calls.length);
     }
     expect(asked).toEqual([1, 1, 1, 2, 2, 2]);
@@ -204,17 +204,14 @@ describe('a holder who comes again', () => {
     await visit(store, 'bert', { max: 2 });
     await visit(store, 'anna', { code: CODE.replace(/^./, 'f') });
     expect(take).toHaveBeenCalledTimes(3);
-    expect(codeOf(await visit(new MemoryHolderStore(), 'carl'))).toBe('valid');
+    await expectCodes([visit(new MemoryHolderStore(), 'carl')], 'valid');
   });
 
   it.each([['anna'], [undefined]])('is not known after a release (%s)', async (released) => {
     const store = new MemoryHolderStore();
     await visit(store, 'anna');
     await store.release(CODE.toUpperCase(), released);
-    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual([
-      'valid',
-      'purchase_held',
-    ]);
+    await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
   });
 
   it('is not known by an answer from before a release', async () => {
@@ -230,10 +227,7 @@ describe('a holder who comes again', () => {
     await store.release(CODE);
     answer.resolve();
     expect(codeOf(await late)).toBe('valid');
-    expect(await codesOf(visit(store, 'bert'), visit(store, 'anna'))).toEqual([
-      'valid',
-      'purchase_held',
-    ]);
+    await expectCodes([visit(store, 'bert'), visit(store, 'anna')], 'valid', 'purchase_held');
   });
 
   describe('where another process releases', () => {
@@ -257,19 +251,19 @@ describe('a holder who comes again', () => {
       await visit(store, 'anna');
       await shared.release(CODE);
       await shared.take(CODE, 'bert', 1);
-      expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+      await expectCodes([visit(store, 'anna')], 'valid');
       vi.advanceTimersByTime(5000);
-      expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+      await expectCodes([visit(store, 'anna')], 'purchase_held');
     });
 
     it.each(['bert', undefined])('is refused once another account is let in', async (first) => {
       const { shared, store } = fleet();
-      expect(codeOf(await visit(store, 'anna'))).toBe('valid');
-      if (first) expect(codeOf(await visit(store, first))).toBe('purchase_held');
+      await expectCodes([visit(store, 'anna')], 'valid');
+      if (first) await expectCodes([visit(store, first)], 'purchase_held');
       await shared.release(CODE);
-      expect(codeOf(await visit(store, 'bert'))).toBe('valid');
-      expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
-      expect(codeOf(await visit(store, 'bert'))).toBe('valid');
+      await expectCodes([visit(store, 'bert')], 'valid');
+      await expectCodes([visit(store, 'anna')], 'purchase_held');
+      await expectCodes([visit(store, 'bert')], 'valid');
     });
 
     it('is refused once another account of this process is', async () => {
@@ -277,8 +271,8 @@ describe('a holder who comes again', () => {
       await visit(store, 'anna');
       await shared.release(CODE);
       await shared.take(CODE, 'carl', 1);
-      expect(await codesOf(visit(store, 'bert'))).toEqual(['purchase_held']);
-      expect(codeOf(await visit(store, 'anna'))).toBe('purchase_held');
+      await expectCodes([visit(store, 'bert')], 'purchase_held');
+      await expectCodes([visit(store, 'anna')], 'purchase_held');
     });
 
     it('stays known next to as many others as can hold the code', async () => {
@@ -329,7 +323,7 @@ it.each(FAILURES)(
       },
     });
     expect(everythingOf(((await decision) as { error: unknown }).error)).not.toContain(CODE);
-    expect(codeOf(await visit(store, 'anna'))).toBe('valid');
+    await expectCodes([visit(store, 'anna')], 'valid');
     expect(take).toHaveBeenCalledTimes(2);
   },
 );

@@ -98,19 +98,14 @@ describe('the key API', () => {
 
   it('singleItemBug: one item reads as none, two do not', async () => {
     const items = createSandbox().data.items.filter((each) => each.workspace === 'northlight');
-    const one = await start({
-      dialect: { singleItemBug: true },
-      seed: { items: items.slice(0, 1) },
-    });
+    const withItems = (count: number) =>
+      start({ dialect: { singleItemBug: true }, seed: { items: items.slice(0, count) } });
+    const one = await withItems(1);
     expect((await all(one)).body.msg).toBe('No items found');
     expect((await item(one)).status).toBe(200);
     one.sandbox.dialect.singleItemBug = false;
     expect((await all(one)).body.items).toHaveLength(1);
-    const two = await start({
-      dialect: { singleItemBug: true },
-      seed: { items: items.slice(0, 2) },
-    });
-    expect((await all(two)).body.items).toHaveLength(2);
+    expect((await all(await withItems(2))).body.items).toHaveLength(2);
   });
 
   it('rateLimit: 60 a minute, then 429 with Retry-After and X-RateLimit-*, until the minute has passed', async () => {
