@@ -1,12 +1,11 @@
 import express from 'express';
-import { errorHandler, MarketplaceStrategy, requirePurchase } from 'marketgate';
+import { errorHandler, requirePurchase } from 'marketgate';
 import request from 'supertest';
 import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
 import { ITEM, keyApiWith, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
-import { drive, fakeLoginApi, requestOf } from '../../support/strategy-harness.js';
 import { CODE } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
@@ -56,32 +55,5 @@ it('marketgate:guard reports each decision, and its reason', async () => {
     { allowed: false, code: 'purchase_item_mismatch' },
     { allowed: false, code: 'service_unavailable' },
     { allowed: true, code: 'service_unavailable' },
-  ]);
-});
-
-it('marketgate:login reports how each step ends, with codes of this package alone', async () => {
-  const { loginApi } = fakeLoginApi();
-  let verdict: 'in' | 'out' | 'broken' = 'in';
-  const strategy = new MarketplaceStrategy({ loginApi }, (_token, _refresh, profile, done) => {
-    if (verdict === 'in') done(null, { id: profile.id });
-    else if (verdict === 'out') done(null, false, { code: 'secret-of-the-app' });
-    else done(Object.assign(new Error('x'), { code: 'E_SECRET' }));
-  });
-  const messages = hear('login');
-  for (const each of ['in', 'out', 'broken'] as const) {
-    verdict = each;
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    await drive(strategy, requestOf({ auth_key: `key-${each}` }, { session }));
-  }
-  await drive(strategy, requestOf({ auth_key: 'stolen' }));
-  expect(messages).toEqual([
-    { outcome: 'redirect' },
-    { outcome: 'success' },
-    { outcome: 'redirect' },
-    { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('verify') },
-    { outcome: 'redirect' },
-    { outcome: 'error' },
-    { outcome: 'fail', code: 'login_failed', reason: expect.stringContaining('cookie') },
   ]);
 });
