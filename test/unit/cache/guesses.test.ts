@@ -188,14 +188,12 @@ it.each<[string, 'write' | 'publish' | 'read']>([
     expect(await one.validatePurchase(OTHER, { fresh: true })).toBeNull();
     await guess(one);
     service.later(6 * MINUTE, 'outage');
-    for (const each of [one, two])
-      expect(await passing(each.validatePurchase(CODE))).not.toBeNull();
+    for (const by of [one, two]) expect(await passing(by.validatePurchase(CODE))).not.toBeNull();
     shared.broken.clear();
     for (const each of links) each.reconnect();
     await vi.advanceTimersByTimeAsync(20_000);
     await settle();
-    for (const each of [one, two])
-      expect(await passing(each.validatePurchase(CODE))).not.toBeNull();
+    for (const by of [one, two]) expect(await passing(by.validatePurchase(CODE))).not.toBeNull();
     for (const each of [one, two]) {
       const outcome = await passing(each.validatePurchase(OTHER)).catch((error) => error.code);
       expect([null, 'service_unavailable']).toContain(outcome);

@@ -317,9 +317,8 @@ describe('marketgate:lookup', () => {
     service.later(6 * MINUTE, 'silence');
     const lookups = hear('lookup');
     const leaving = new AbortController();
-    const [left] = await begun(
-      keyApi.validatePurchase(OTHER, { signal: leaving.signal }).catch(() => {}),
-    );
+    const { signal } = leaving;
+    const [left] = await begun(keyApi.validatePurchase(OTHER, { signal }).catch(() => {}));
     leaving.abort(new TypeError('left'));
     await left;
     await settle();

@@ -151,10 +151,8 @@ describe('checkPurchase', () => {
       const guessLimit = new MemoryGuessLimit({ limit: 1 });
       const limited = (i: number) => checkPurchase(keyApi, guess(i), { client: 1, guessLimit });
       const unlimited = (i: number) => checkPurchase(keyApi, guess(i), { guessLimit: false });
-      expect([(await limited(1)).verdict, (await limited(2)).verdict]).toEqual([
-        'invalid',
-        'unknown',
-      ]);
+      const verdicts = [(await limited(1)).verdict, (await limited(2)).verdict];
+      expect(verdicts).toEqual(['invalid', 'unknown']);
       for (let i = 3; i < 20; i++) expect((await unlimited(i)).verdict).toBe('invalid');
     });
   });
@@ -206,10 +204,8 @@ describe('the condition "supported"', () => {
 
   it('is unknown where the end is no time', async () => {
     for (const end of ['Jun 2, 2026', 'a purchase of 1200', 'for ever', '31.12.2099']) {
-      expect(await until(end)).toMatchObject({
-        verdict: 'unknown',
-        error: { code: 'unexpected_response' },
-      });
+      const error = { code: 'unexpected_response' };
+      expect(await until(end)).toMatchObject({ verdict: 'unknown', error });
     }
   });
 

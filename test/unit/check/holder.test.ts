@@ -234,9 +234,7 @@ describe('a holder who comes again', () => {
     /** The store of all processes, and that of this one, which does not hear of a release. */
     function fleet() {
       const shared = new MemoryHolderStore();
-      const take = vi.fn((code: string, holder: string, max: number) =>
-        shared.take(code, holder, max),
-      );
+      const take = vi.fn((...args: Parameters<HolderStore['take']>) => shared.take(...args));
       const store: HolderStore = {
         take,
         release: (...args) => shared.release(...args),

@@ -80,10 +80,8 @@ describe('marketgate verify', () => {
     const ran = await cli(['verify', code('supported')], stopped);
     expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining(error) });
     const json = await cli(['verify', code('supported'), '--json'], stopped);
-    expect([json.code, JSON.parse(json.out)]).toMatchObject([
-      2,
-      { valid: null, error: { code: error } },
-    ]);
+    const answer = { valid: null, error: { code: error } };
+    expect([json.code, JSON.parse(json.out)]).toMatchObject([2, answer]);
   });
 
   it('takes flags before the environment', async () => {
@@ -104,10 +102,8 @@ describe('verify -', () => {
   it('is refused without a call when it cannot be a code, which is not repeated', async () => {
     const { environment, sandbox } = await service();
     const ran = await cli(['verify', '-'], environment, { stdin: 'some words' });
-    expect(ran).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('cannot be a purchase code'),
-    });
+    expect(ran.code).toBe(2);
+    expect(ran.err).toContain('cannot be a purchase code');
     expect(ran.err).not.toContain('some words');
     expect(sandbox.requests).toEqual([]);
   });

@@ -27,9 +27,8 @@ describe('marketgate sandbox', () => {
     expect(ran.out).toContain('Logins lead back to http://localhost:3000/cb');
     // One code of each kind, with words.
     for (const { code, kind, description } of createSandbox().codes) {
-      expect(ran.out).toMatch(
-        new RegExp(`^${code} +${kind} +\\d+ +${description.slice(0, 5)}`, 'm'),
-      );
+      const row = `^${code} +${kind} +\\d+ +${description.slice(0, 5)}`;
+      expect(ran.out).toMatch(new RegExp(row, 'm'));
     }
     await expect(fetch(values.MARKETPLACE_BASE_URL ?? '')).rejects.toThrow();
   });
@@ -139,11 +138,8 @@ describe('marketgate sandbox', () => {
           goals.push(/form-action 'self' (\S+)$/.exec(policy)?.[1]);
         }
       };
-      const ran = await cli(
-        ['sandbox', '--port', '0', '--seed', path, ...flags],
-        {},
-        { whileRunning },
-      );
+      const args = ['sandbox', '--port', '0', '--seed', path, ...flags];
+      const ran = await cli(args, {}, { whileRunning });
       expect(ran).toMatchObject({ code: 0, err: '' });
       return goals;
     };
@@ -222,8 +218,8 @@ describe('marketgate sandbox set, show, reset', () => {
     expect(set.out).toMatch(/^faults\.errorRate +0\.5 /m);
     expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0.5, rateLimit: 5 });
     expect({ ...sandbox.dialect }).toMatchObject({
-      localised: 'de',
       nulls: true,
+      localised: 'de',
       rateLimit: false,
     });
     const json = 'faults.rateLimit={"form":"http-date"}';

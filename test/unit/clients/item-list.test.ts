@@ -32,11 +32,7 @@ describe.each([
     ['a list', [item, other], [item, other]],
     ['a list with gaps in its numbers, as PHP writes it', { 0: item, 12: other }, [item, other]],
     ['an empty list', [], []],
-    [
-      'a list of drift that can be coerced',
-      [{ ...item, tags: 'a,b' }],
-      [{ ...item, tags: ['a', 'b'] }],
-    ],
+    ['drift that can be coerced', [{ ...item, tags: 'a,b' }], [{ ...item, tags: ['a', 'b'] }]],
     ['a list with what is no item', [item, null, other, 7], [item, other]],
   ])('is read from %s', async (_from, items, list) => {
     expect(await listed(json({ items }), options)).toEqual(list);

@@ -134,9 +134,8 @@ it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
 );
 
 it('the error of a refusal carries its sentence', async () => {
-  const service = new KeyApiService({
-    override: () => json(refusal(`nothing for ${KEY} here`), 400),
-  });
+  const sent = json(refusal(`nothing for ${KEY} here`), 400);
+  const service = new KeyApiService({ override: () => sent });
   const error = await rejection(service.client().validatePurchase(CODE));
   expect(error.message).toContain('nothing for [redacted] here');
 });

@@ -15,10 +15,8 @@ import {
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, KEY, purchase } from '../../support/wire.js';
 
-const CLOSED = {
-  code: 'service_unavailable',
-  message: expect.stringContaining('this client was closed'),
-};
+const message = expect.stringContaining('this client was closed');
+const CLOSED = { code: 'service_unavailable', message };
 const good = { baseUrl: 'https://market.example', apiKey: KEY };
 
 describe('options of KeyApi', () => {

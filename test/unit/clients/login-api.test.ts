@@ -163,9 +163,8 @@ describe('an error', () => {
     ['GET /api/authorize', 'get', json({ error: true })],
   ] as const)('names the call as it was made: %s', async (name, authorizeMethod, answer) => {
     const { loginApi } = serving(() => answer, { authorizeMethod });
-    expect((await rejection(loginApi.exchange(AUTH_KEY))).message).toMatch(
-      new RegExp(`^${name}: `),
-    );
+    const { message } = await rejection(loginApi.exchange(AUTH_KEY));
+    expect(message).toMatch(new RegExp(`^${name}: `));
   });
 
   it.each<[string, (api: LoginApi) => Promise<unknown>]>([

@@ -15,8 +15,7 @@ const KEY_OF_ANOTHER = 'b2'.repeat(32);
 
 const hearAlarms = (): CodesInvalidMessage[] => hear('drift');
 
-const guesses = (count: number): string[] =>
-  Array.from({ length: count }, (_, i) => `guess-${i}-x`);
+const guesses = (count: number) => Array.from({ length: count }, (_, i) => `guess-${i}-x`);
 
 /** A shop whose customers buy and are refunded. It listens for alarms, unless it is given some. */
 function shop(options: Partial<KeyApiOptions> = {}, alarms = hearAlarms()) {
@@ -199,10 +198,8 @@ describe('the alarm is not raised', () => {
   });
 
   it('when the apiKey function fails', async () => {
-    const { keyApi, alarms } = shop({
-      ...UNCACHED,
-      apiKey: () => Promise.reject(new Error('vault')),
-    });
+    const apiKey = () => Promise.reject(new Error('vault'));
+    const { keyApi, alarms } = shop({ ...UNCACHED, apiKey });
     for (const guess of guesses(25)) await rejection(keyApi.validatePurchase(guess));
     expect(alarms).toEqual([]);
   });

@@ -45,10 +45,8 @@ describe('MarketgateError', () => {
     expect(Object.keys(failure)).toContain('help');
     expect(inspect(failure)).toContain("help: 'npx marketgate explain store_unavailable'");
     const refusal = new MarketgateError('support_expired', 'over');
-    expect(refusal).toMatchObject({
-      message: 'over',
-      help: 'npx marketgate explain support_expired',
-    });
+    const help = 'npx marketgate explain support_expired';
+    expect(refusal).toMatchObject({ message: 'over', help });
   });
 
   it('says it once, however often an error is made anew from its message', () => {
@@ -64,9 +62,8 @@ describe('MarketgateError', () => {
 
 describe('isMarketgateError', () => {
   it('knows the errors of another copy of the package', () => {
-    const foreign = Object.defineProperty(new Error('x'), Symbol.for('marketgate.error'), {
-      value: true,
-    });
+    const mark = Symbol.for('marketgate.error');
+    const foreign = Object.defineProperty(new Error('x'), mark, { value: true });
     expect(isMarketgateError(foreign)).toBe(true);
     expect(isMarketgateError(new MarketgateError('login_failed', 'x'))).toBe(true);
   });

@@ -101,9 +101,8 @@ describe.each(warnings)('the page of %s', (code) => {
   const page = read(code);
 
   it('is called so, and says that it is a warning', () => {
-    expect(page).toMatch(
-      new RegExp(`^# ${code}\n\nA warning, once in each process\\. .{15,}\\.\n\n`),
-    );
+    const start = `^# ${code}\n\nA warning, once in each process\\. .{15,}\\.\n\n`;
+    expect(page).toMatch(new RegExp(start));
   });
 
   it('says what happened, why and what to do', () => {

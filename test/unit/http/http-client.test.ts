@@ -15,9 +15,8 @@ describe('a read', () => {
       return [status, found?.purchase_code, service.asked()];
     };
     const statuses = [500, 502, 503, 504, 408, 425, 0];
-    expect(await Promise.all(statuses.map(repeat))).toEqual(
-      statuses.map((status) => [status, CODE, 2]),
-    );
+    const repeated = statuses.map((status) => [status, CODE, 2]);
+    expect(await Promise.all(statuses.map(repeat))).toEqual(repeated);
   });
 
   it.each([

@@ -47,6 +47,8 @@ const eventually = (check: () => void) => vi.waitFor(check, { interval: 2, timeo
 
 const answered: Answerer = (_request, res) => json(res, success({ data: account }));
 
+const sold: Answerer = (_request, res) => json(res, success({ data: { purchase } }));
+
 describe.each(WAYS)('through %s', (way, options) => {
   const open = (url: string, others: object = {}) => client(url, { ...options(), ...others });
 
@@ -62,9 +64,7 @@ describe.each(WAYS)('through %s', (way, options) => {
   });
 
   it('a POST has its body and its type', async () => {
-    const upstream = await startUpstream((_request, res) =>
-      json(res, success({ data: { purchase } })),
-    );
+    const upstream = await startUpstream(sold);
     await open(upstream.url).validatePurchase(CODE);
     const [request] = upstream.requests;
     expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
@@ -72,9 +72,7 @@ describe.each(WAYS)('through %s', (way, options) => {
   });
 
   it.each([301, 302, 303, 307, 308])('HTTP %d is not followed', async (status) => {
-    const other = await startUpstream((_request, res) =>
-      json(res, success({ data: { purchase } })),
-    );
+    const other = await startUpstream(sold);
     const upstream = await startUpstream((_request, res) => {
       res.writeHead(status, { location: `${other.url}/api/purchases/validation` }).end();
     });
@@ -129,10 +127,8 @@ describe.each(WAYS)('through %s', (way, options) => {
     const upstream = await startUpstream((_request, res) =>
       res.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
     );
-    await expectError(
-      open(upstream.url, { maxResponseBytes: 65_536 }).getAccount(),
-      'unexpected_response',
-    );
+    const keyApi = open(upstream.url, { maxResponseBytes: 65_536 });
+    await expectError(keyApi.getAccount(), 'unexpected_response');
   });
 
   it.each([
@@ -210,10 +206,8 @@ describe.each(WAYS)('through %s', (way, options) => {
     const closed = vi.fn();
     const upstream = await startUpstream((_request, res) => res.on('close', closed));
     const keyApi = open(upstream.url);
-    const loginApi = new LoginApi({
-      ...{ authUrl: upstream.url, appId: 'a', appSecret: 's' },
-      ...options(),
-    });
+    const app = { authUrl: upstream.url, appId: 'a', appSecret: 's' };
+    const loginApi = new LoginApi({ ...app, ...options() });
     const calls = [
       keyApi.validatePurchase(CODE),
       keyApi.listItems(),
@@ -435,11 +429,7 @@ it.each<[string, object, string]>([
     { dispatcher: { request() {} } },
     'option "dispatcher" must be a Dispatcher of undici 6, 7 or 8; "dispatch" is missing',
   ],
-  [
-    'both',
-    { fetch, dispatcher: { dispatch: () => true } },
-    'option "fetch" cannot go with "dispatcher"',
-  ],
+  ['both', { fetch, dispatcher: { dispatch() {} } }, 'option "fetch" cannot go with "dispatcher"'],
 ])('%s that cannot be used is a TypeError', (_name, options, message) => {
   const credentials = { apiKey: KEY, appId: 'app', appSecret: 'secret' };
   for (const Client of [KeyApi, LoginApi]) {

@@ -28,9 +28,8 @@ const TIMES = new Set(['published_at', 'supported_until', 'date', 'registered_at
 export function comparable(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((element) => comparable(element));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, comparable(inner, key)]),
-    );
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, inner]) => [key, comparable(inner, key)]));
   }
   return TIMES.has(name) && typeof value === 'string' ? Date.parse(value) : value;
 }

@@ -76,10 +76,7 @@ describe('what a guard can need', () => {
     ['the licence', { license_type: {} }, 'license_type'],
     ['both', { license_type: [], supported_until: 7 }, 'supported_until', 'license_type'],
     ['neither, but the price', { price: '19,00', date: 'x' }],
-    [
-      'neither, because nothing was there',
-      { supported_until: '0000-00-00 00:00:00', license_type: null },
-    ],
+    ['neither: nothing was there', { supported_until: '0000-00-00 00:00:00', license_type: null }],
   ])('is noted when it could not be read: %s', (_name, change, ...names) => {
     expect(noted({ ...purchase, ...change })).toEqual({ names, any: names.length > 0 });
   });

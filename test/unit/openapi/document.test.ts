@@ -80,9 +80,8 @@ describe('the document', () => {
     ['/api/items/item', 'get', 'Item Not Found'],
     ['/api/purchases/validation', 'post', 'Invalid purchase code'],
   ])('%s documents its error', (path, method, msg) => {
-    const text = JSON.stringify(
-      (document.paths as Record<string, Record<string, object>>)[path]?.[method],
-    );
+    const paths = document.paths as Record<string, Record<string, object>>;
+    const text = JSON.stringify(paths[path]?.[method]);
     expect(text).toContain(`"value":{"status":"error","msg":"${msg}"}`);
   });
 

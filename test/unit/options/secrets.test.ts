@@ -5,11 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeNodeRedis } from '../stores/redis-fakes.js';
 
 const LONG = 'a-secret-of-32-characters-0123456';
-const loginApi = new LoginApi({
-  authUrl: 'https://market.example',
-  appId: 'app',
-  appSecret: 'app-secret',
-});
+const app = { appId: 'app', appSecret: 'app-secret' };
+const loginApi = new LoginApi({ authUrl: 'https://market.example', ...app });
 
 const strategyWith = (cookieSecret: unknown) =>
   new MarketplaceStrategy(

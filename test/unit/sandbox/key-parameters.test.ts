@@ -38,10 +38,8 @@ describe('a parameter that is', () => {
     [true, 'The purchase code must be a string.'],
     [null, 'The purchase code field is required.'],
   ])('%j in JSON is refused: 400', async (purchase_code, msg) => {
-    const { status, body } = await running.postJson(PATH, {
-      api_key: running.apiKey,
-      purchase_code,
-    });
+    const { apiKey: api_key } = running;
+    const { status, body } = await running.postJson(PATH, { api_key, purchase_code });
     expect([status, body.msg]).toEqual([400, msg]);
   });
 

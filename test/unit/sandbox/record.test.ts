@@ -71,9 +71,8 @@ describe('sandbox.requests', () => {
   });
 
   it('prints nothing while it works', async () => {
-    const spies = (['log', 'info', 'warn', 'error'] as const).map((name) =>
-      vi.spyOn(console, name),
-    );
+    const names = ['log', 'info', 'warn', 'error'] as const;
+    const spies = names.map((name) => vi.spyOn(console, name));
     const out = vi.spyOn(process.stderr, 'write');
     const running = await start();
     await running.get('/preview/%E0%A4%A');

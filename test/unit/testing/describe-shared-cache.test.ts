@@ -146,15 +146,9 @@ const BROKEN: Record<string, Record<string, Break>> = {
     'locks for ever': (inner) => ({ lock: (key) => inner.lock(key, Infinity) }),
   },
   'publishes a key, or all keys, to every process': {
-    'publishes all keys as an empty one': (inner) => ({
-      publish: (key) => inner.publish(key ?? ''),
-    }),
-    'cuts messages to 64 characters': (inner) => ({
-      publish: (key) => inner.publish(key?.slice(0, 64)),
-    }),
-    'changes the case of messages': (inner) => ({
-      publish: (key) => inner.publish(key?.toLowerCase()),
-    }),
+    'publishes all keys as one': (inner) => ({ publish: (key) => inner.publish(key ?? '') }),
+    'cuts messages at 64': (inner) => ({ publish: (key) => inner.publish(key?.slice(0, 64)) }),
+    'changes their case': (inner) => ({ publish: (key) => inner.publish(key?.toLowerCase()) }),
     'has subscribe without publish': without('publish'),
   },
   'ends one subscription and no other': {

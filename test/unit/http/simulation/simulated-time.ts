@@ -71,12 +71,8 @@ export class SimulatedTime {
   readonly #start = (run: (...args: unknown[]) => void, delay = 0, ...args: unknown[]): Timer => {
     // As Node has it.
     const wait = delay >= 1 && delay < 2 ** 31 ? Math.trunc(delay) : 1;
-    const timer = {
-      due: this.#now + wait,
-      run: () => run(...args),
-      isActive: true,
-      unref: () => timer,
-    };
+    const due = this.#now + wait;
+    const timer = { due, run: () => run(...args), isActive: true, unref: () => timer };
     // Most are due last, but for the deadlines, which are cleared before that.
     let [low, high] = [0, this.#timers.length];
     while (low < high) {

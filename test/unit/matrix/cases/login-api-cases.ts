@@ -54,11 +54,8 @@ export async function openLoginApiWorld() {
     },
     /** Spends an auth_key without the client. */
     async token(authKey: string): Promise<string> {
-      const fields = new URLSearchParams({
-        app_id: appId,
-        app_secret: appSecret,
-        auth_key: authKey,
-      });
+      const app = { app_id: appId, app_secret: appSecret };
+      const fields = new URLSearchParams({ ...app, auth_key: authKey });
       const response = await (sandbox.dialect.authorizeMethod === 'get'
         ? fetch(`${authUrl}/api/authorize?${fields}`)
         : fetch(`${authUrl}/api/authorize`, { method: 'POST', body: fields }));
