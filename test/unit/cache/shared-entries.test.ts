@@ -22,11 +22,8 @@ function fleet(cache: object = {}) {
   const shared = new MemorySharedCache(() => service.now);
   const keyApi = service.client({ cache: { shared, ...cache } });
   // As another process has begun it.
-  shared.rows.set(GENERATION, {
-    value: seal.seal(`${GENERATION} 2`, '0'),
-    order: 2,
-    expiresAt: service.now + YEAR,
-  });
+  const value = seal.seal(`${GENERATION} 2`, '0');
+  shared.rows.set(GENERATION, { value, order: 2, expiresAt: service.now + YEAR });
   return { service, shared, keyApi, write: vi.spyOn(shared, 'write') };
 }
 
@@ -112,10 +109,8 @@ describe('an entry', () => {
     ['of another shop', entry(sold), new Seal(KEY, 'https://other.example\n')],
     ['of another code', entry(sold), seal, nameOf(`purchase ${OTHER}`)],
   ])('%s is not served, and reported', async (_name, plain, by, sealedFor) => {
-    expect(await reading('purchase', plain, by, sealedFor)).toEqual({
-      isServed: false,
-      drift: [UNREADABLE],
-    });
+    const found = await reading('purchase', plain, by, sealedFor);
+    expect(found).toEqual({ isServed: false, drift: [UNREADABLE] });
   });
 
   it.each<[string, (value: string) => string]>([

@@ -22,11 +22,9 @@ function openGate(most: number) {
 function gateOf(reserve: GuessLimit['reserve']) {
   const limit: GuessLimit = { limit: 1000, windowMs: 1000, keyGenerator: () => 'x', reserve };
   const gate = guessGate('test', limit, {}) as GuessGate;
-  return {
-    attempt: <T>(code: string, validate: () => Promise<T | null>) =>
-      gate.attempt('anna', code, validate),
-    gate,
-  };
+  const attempt = <T>(code: string, validate: () => Promise<T | null>) =>
+    gate.attempt('anna', code, validate);
+  return { attempt, gate };
 }
 
 /** The gates of two services with one limit. */

@@ -91,12 +91,8 @@ describe('marketgate sandbox', () => {
     const { MARKETPLACE_API_KEY: _, ...others } = valuesOf(second.out);
     const after = await readFile(path, 'utf8');
     expect(after.startsWith(`${mine}\n`)).toBe(true);
-    expect(parseEnv(after)).toEqual({
-      ...others,
-      MARKETPLACE_API_KEY: 'my-own',
-      SESSION_SECRET: 'kept',
-      PORT: '1',
-    });
+    const kept = { MARKETPLACE_API_KEY: 'my-own', SESSION_SECRET: 'kept', PORT: '1' };
+    expect(parseEnv(after)).toEqual({ ...others, ...kept });
     expect(second.err).toContain('keeps other values of MARKETPLACE_API_KEY');
   });
 
@@ -217,11 +213,8 @@ describe('marketgate sandbox set, show, reset', () => {
     expect(set).toMatchObject({ code: 0, err: '' });
     expect(set.out).toMatch(/^faults\.errorRate +0\.5 /m);
     expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0.5, rateLimit: 5 });
-    expect({ ...sandbox.dialect }).toMatchObject({
-      nulls: true,
-      localised: 'de',
-      rateLimit: false,
-    });
+    const { dialect } = sandbox;
+    expect({ ...dialect }).toMatchObject({ nulls: true, localised: 'de', rateLimit: false });
     const json = 'faults.rateLimit={"form":"http-date"}';
     await control('set', 'nulls=off', json, 'faults.warnings=on', 'bom', 'only=/api/items/all');
     expect(sandbox.dialect.nulls).toBe(false);
@@ -235,10 +228,9 @@ describe('marketgate sandbox set, show, reset', () => {
     await control('reset', 'errorRate');
     expect({ ...sandbox.faults }).toMatchObject({ errorRate: 0, rateLimit: { form: 'http-date' } });
     expect((await control('reset')).out).toContain('No switch is on.');
-    expect({ ...sandbox.faults, ...sandbox.dialect }).toEqual({
-      ...createSandbox().faults,
-      ...createSandbox().dialect,
-    });
+    const initial = createSandbox();
+    const switches = { ...sandbox.faults, ...sandbox.dialect };
+    expect(switches).toEqual({ ...initial.faults, ...initial.dialect });
   });
 
   it.each([

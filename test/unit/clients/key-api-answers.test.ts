@@ -23,6 +23,8 @@ const CALLS: Record<KeyEndpoint, (client: KeyApi) => Promise<unknown>> = {
 };
 const VALUES = { account, items: [item], item, purchase };
 
+const options = { baseUrl: 'https://market.example', apiKey: KEY, retries: 0 };
+
 /** The one negative answer that needs no check of the key: it is a payload. */
 const EMPTY = 'an empty list';
 
@@ -42,12 +44,7 @@ it.each(cells)('an answer of the key API, %s: %s is %s', async (_name, endpoint,
     const service = new ServiceInMemory((request) =>
       request.path === path ? answer : json(success({ data: account })),
     );
-    const client = new KeyApi({
-      baseUrl: 'https://market.example',
-      apiKey: KEY,
-      dispatcher: service,
-      retries: 0,
-    });
+    const client = new KeyApi({ ...options, dispatcher: service });
     const result = await CALLS[endpoint](client).then(
       (value) => ({ value }),
       (error) => ({ error }),

@@ -74,11 +74,8 @@ describe('exchange', () => {
       },
       { clock: () => now, tokenLifetime: given },
     );
-    expect(await loginApi.exchange(AUTH_KEY)).toEqual({
-      value: TOKEN,
-      issuedAt: 1000,
-      expiresAt: 1000 + life,
-    });
+    const times = { issuedAt: 1000, expiresAt: 1000 + life };
+    expect(await loginApi.exchange(AUTH_KEY)).toEqual({ value: TOKEN, ...times });
   });
 
   it.each([undefined, null, '', ' ', 7, ['a'], 'x'.repeat(2049)])(
@@ -139,10 +136,8 @@ describe('getUser', () => {
   });
 
   it('is sent again after a failure', async () => {
-    const { loginApi, service } = serving(
-      (request, n) => (n === 0 ? page(502) : giveUser(request, n)),
-      { retries: 1 },
-    );
+    const answer: Answerer = (request, n) => (n === 0 ? page(502) : giveUser(request, n));
+    const { loginApi, service } = serving(answer, { retries: 1 });
     expect(await loginApi.getUser(TOKEN)).toEqual(userInfo);
     expect(service.count()).toBe(2);
   });

@@ -154,10 +154,8 @@ it('the call that tries whether the service is back ends with its answer: it wai
 });
 
 it('a service that fails now and then is still tried again: one failure in three costs a visitor nothing', async () => {
-  const { service, keyApi } = openShop(time, {}, (n) => ({
-    answer: n % 3 === 0 ? '500' : 'positive',
-    after: 20,
-  }));
+  const answerOf = (n: number) => (n % 3 === 0 ? '500' : 'positive');
+  const { service, keyApi } = openShop(time, {}, (n) => ({ answer: answerOf(n), after: 20 }));
   for (let visitor = 0; visitor < 300; visitor++) {
     expect(await time.until(keyApi.validatePurchase(`purchase-code-${visitor}`))).not.toBeNull();
   }

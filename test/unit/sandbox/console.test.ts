@@ -137,11 +137,8 @@ describe('the switches of the console as JSON', () => {
     const changes = { errorRate: 0.5, 'dialect.nulls': null, 'dialect.errors': 'http' };
     expect((await patch(running, JSON.stringify(changes))).status).toBe(200);
     expect(running.sandbox.faults.errorRate).toBe(0.5);
-    expect({ ...running.sandbox.dialect }).toMatchObject({
-      nulls: false,
-      errors: 'http',
-      microseconds: true,
-    });
+    const { dialect } = running.sandbox;
+    expect({ ...dialect }).toMatchObject({ nulls: false, errors: 'http', microseconds: true });
   });
 
   it.each([

@@ -40,10 +40,8 @@ describe('listen and close', () => {
       sandbox.faults.clear();
       Object.assign(sandbox.faults, faults);
       ended.push(expect(ask()).rejects.toThrow());
-      await vi.waitFor(() => expect(sandbox.requests).toHaveLength(ended.length), {
-        interval: 1,
-        timeout: 40_000,
-      });
+      const arrived = () => expect(sandbox.requests).toHaveLength(ended.length);
+      await vi.waitFor(arrived, { interval: 1, timeout: 40_000 });
     }
     const idle = connect(Number(new URL(baseUrl).port), '127.0.0.1');
     idle.once('error', () => undefined);
@@ -80,7 +78,7 @@ describe('listen and close', () => {
 
 describe('a wrong option is a TypeError that names it', () => {
   const { items, purchases } = createSandbox().data;
-  const [item] = items;
+  const [item, sale] = [items[0], purchases[0]];
   const itemWith = (change: object) => ({ seed: { items: [{ ...item, ...change }] } });
   it.each<[string, object | null, string]>([
     ['an unknown option', { sed: {} }, 'sed'],
@@ -106,9 +104,9 @@ describe('a wrong option is a TypeError that names it', () => {
     ['an item given twice', { seed: { items: [item, item] } }, 'seed.items[1].id'],
     ['an item of no workspace', itemWith({ workspace: 'x' }), 'seed.items[0].workspace'],
     [
-      'a purchase of no item',
-      { seed: { purchases: [{ ...purchases[0], item_id: 5 }] } },
-      'seed.purchases[0].item_id',
+      'a sale of no item',
+      { seed: { purchases: [{ ...sale, item_id: 5 }] } },
+      'purchases[0].item_id',
     ],
     ['no apps', { seed: { apps: [] } }, 'seed.apps'],
   ])('%s', (_name, options, named) => {

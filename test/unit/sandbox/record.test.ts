@@ -39,10 +39,8 @@ describe('sandbox.requests', () => {
   it('says what a refusal said, and the last characters of a code', async ({ running }) => {
     await running.validate('00000000-0000-4000-8000-00000000abcd');
     const [request] = running.sandbox.requests;
-    expect(request).toMatchObject({
-      msg: 'Invalid purchase code',
-      params: { purchase_code: '[redacted] …abcd' },
-    });
+    const params = { purchase_code: '[redacted] …abcd' };
+    expect(request).toMatchObject({ msg: 'Invalid purchase code', params });
   });
 
   it('holds no secret, whatever place it was sent in', async ({ running }) => {

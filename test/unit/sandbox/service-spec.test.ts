@@ -157,11 +157,8 @@ describe('Purchase', () => {
       supported_until: TIMESTAMP,
       date: TIMESTAMP,
     });
-    expect(found).toMatchObject({
-      purchase_code: running.code('supported'),
-      item: await item(1042),
-      downloaded: true,
-    });
+    const sold = { purchase_code: running.code('supported'), downloaded: true };
+    expect(found).toMatchObject({ ...sold, item: await item(1042) });
     expect(Date.parse(String(at(found, 'supported_until')))).toBeGreaterThan(NOW);
     expect(await purchase('extended')).toMatchObject({ license_type: 'Extended' });
     expect(await purchase('unsupported')).toMatchObject({ downloaded: false });
@@ -210,10 +207,8 @@ describe('States and transitions', () => {
     running.sandbox.clock.advance(HOUR - 1);
     expect((await userInfo(running, token)).body).toHaveProperty('user_info');
     running.sandbox.clock.advance(1);
-    expect((await userInfo(running, token)).body).toEqual({
-      error: true,
-      message: 'Bad Request, expired access_token',
-    });
+    const message = 'Bad Request, expired access_token';
+    expect((await userInfo(running, token)).body).toEqual({ error: true, message });
   });
 
   it('an auth_key is not spent by wrong fields nor by another app', async () => {
