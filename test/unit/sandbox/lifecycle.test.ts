@@ -78,7 +78,8 @@ describe('listen and close', () => {
 
 describe('a wrong option is a TypeError that names it', () => {
   const { items, purchases } = createSandbox().data;
-  const [item, sale] = [items[0], purchases[0]];
+  const [item] = items;
+  const unsold = { ...purchases[0], item_id: 5 };
   const itemWith = (change: object) => ({ seed: { items: [{ ...item, ...change }] } });
   it.each<[string, object | null, string]>([
     ['an unknown option', { sed: {} }, 'sed'],
@@ -103,11 +104,7 @@ describe('a wrong option is a TypeError that names it', () => {
     ['a version of two parts', itemWith({ version: '1.0' }), 'seed.items[0].version'],
     ['an item given twice', { seed: { items: [item, item] } }, 'seed.items[1].id'],
     ['an item of no workspace', itemWith({ workspace: 'x' }), 'seed.items[0].workspace'],
-    [
-      'a sale of no item',
-      { seed: { purchases: [{ ...sale, item_id: 5 }] } },
-      'purchases[0].item_id',
-    ],
+    ['a sale of no item', { seed: { purchases: [unsold] } }, 'seed.purchases[0].item_id'],
     ['no apps', { seed: { apps: [] } }, 'seed.apps'],
   ])('%s', (_name, options, named) => {
     const make = () => Reflect.apply(createSandbox, undefined, [options]);
