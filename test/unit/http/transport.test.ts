@@ -429,13 +429,12 @@ it.each<[string, object, string]>([
   ],
   ['both', { fetch, dispatcher: { dispatch() {} } }, 'option "fetch" cannot go with "dispatcher"'],
 ])('%s that cannot be used is a TypeError', (_name, options, message) => {
-  const credentials = { apiKey: KEY, appId: 'app', appSecret: 'secret' };
-  for (const Client of [KeyApi, LoginApi]) {
-    const { name } = Client;
-    const url = name === 'KeyApi' ? { baseUrl: 'https://a.test' } : { authUrl: 'https://a.test' };
-    const { apiKey, ...app } = credentials;
-    const make = () =>
-      new Client({ ...url, ...(name === 'KeyApi' ? { apiKey } : app), ...options } as never);
+  const app = { appId: 'app', appSecret: 'secret' };
+  const makers = {
+    KeyApi: () => new KeyApi({ baseUrl: 'https://a.test', apiKey: KEY, ...options }),
+    LoginApi: () => new LoginApi({ authUrl: 'https://a.test', ...app, ...options }),
+  };
+  for (const [name, make] of Object.entries(makers)) {
     expect(make).toThrow(new TypeError(`${name}: ${message}`));
   }
 });

@@ -38,39 +38,31 @@ const clock = (): number => {
   now += 3_600_000;
   return now;
 };
-const call =
-  <Client>(client: Client, run: (client: Client) => Promise<unknown>) =>
-  () =>
-    run(client);
-const options = { clock, cache: false };
-const login = { clock };
+const onKeyApi =
+  (ask: (api: KeyApi) => Promise<unknown>, options = {}) =>
+  (says: Answerer) => {
+    const api = keyApiOn(says, { clock, cache: false, ...options });
+    return () => ask(api);
+  };
+const onLoginApi =
+  (ask: (api: LoginApi) => Promise<unknown>, options = {}) =>
+  (says: Answerer) => {
+    const api = loginApiOn(says, { clock, ...options });
+    return () => ask(api);
+  };
 const CALLS: Call[] = [
-  ['getAccount', [apiKey], (says) => call(keyApiOn(says, options), (api) => api.getAccount())],
-  ['listItems', [apiKey], (says) => call(keyApiOn(says, options), (api) => api.listItems())],
-  ['getItem', [apiKey], (says) => call(keyApiOn(says, options), (api) => api.getItem(1042))],
-  ...(['form', 'json', 'query'] as const).map(
-    (validationEncoding): Call => [
-      `validatePurchase, ${validationEncoding}`,
-      [apiKey, code],
-      (says) =>
-        call(keyApiOn(says, { ...options, validationEncoding }), (api) =>
-          api.validatePurchase(code),
-        ),
-    ],
-  ),
-  ...(['post', 'get'] as const).map(
-    (authorizeMethod): Call => [
-      `exchange, ${authorizeMethod}`,
-      [appSecret, authKey],
-      (says) =>
-        call(loginApiOn(says, { ...login, authorizeMethod }), (api) => api.exchange(authKey)),
-    ],
-  ),
-  [
-    'getUser',
-    [accessToken, appSecret],
-    (says) => call(loginApiOn(says, login), (api) => api.getUser(accessToken)),
-  ],
+  ['getAccount', [apiKey], onKeyApi((api) => api.getAccount())],
+  ['listItems', [apiKey], onKeyApi((api) => api.listItems())],
+  ['getItem', [apiKey], onKeyApi((api) => api.getItem(1042))],
+  ...(['form', 'json', 'query'] as const).map((validationEncoding): Call => {
+    const open = onKeyApi((api) => api.validatePurchase(code), { validationEncoding });
+    return [`validatePurchase, ${validationEncoding}`, [apiKey, code], open];
+  }),
+  ...(['post', 'get'] as const).map((authorizeMethod): Call => {
+    const open = onLoginApi((api) => api.exchange(authKey), { authorizeMethod });
+    return [`exchange, ${authorizeMethod}`, [appSecret, authKey], open];
+  }),
+  ['getUser', [accessToken, appSecret], onLoginApi((api) => api.getUser(accessToken))],
 ];
 
 /** What a service can say that repeats a text. */
