@@ -134,7 +134,7 @@ export class KeyApiService {
 }
 
 /** A service in some state, and a client of it. */
-export function keyApiWith(
+export function keyApiOn(
   state: ConstructorParameters<typeof KeyApiService>[0] = {},
   options: Partial<KeyApiOptions> = {},
 ) {

@@ -2,13 +2,7 @@ import type { CacheOptions } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import {
-  ACCOUNT,
-  begun,
-  KeyApiService,
-  keyApiWith,
-  settle,
-} from '../../support/key-api-service.js';
+import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { CODE, item, KEY, purchase } from '../../support/wire.js';
 import { alone, aloneWithAnswer, HOUR, KINDS, MINUTE, OTHER_KEY, SECOND } from './support.js';
 
@@ -80,11 +74,8 @@ describe('the age of a positive answer', () => {
     ['with a ttl of 0', 0, 'positive', 'cached', 2, { ttl: 0 }],
   ])('%s', async (_name, age, says, gets, requests, cache = {}) => {
     const isServedAtOnce = gets === 'cached' && !(age > TTL + HOUR);
-    expect(await lookUpAt(age, says, 'positive', cache)).toEqual({
-      gets,
-      isServedAtOnce,
-      requests,
-    });
+    const found = await lookUpAt(age, says, 'positive', cache);
+    expect(found).toEqual({ gets, isServedAtOnce, requests });
   });
 
   it.each<[string, number, Says, Gets, number, CacheOptions?]>([
@@ -117,7 +108,7 @@ describe('the age of a positive answer', () => {
     ['positive', TTL],
     ['negative', 30 * SECOND],
   ] as const)('counts from the request, however long the %s answer took', async (says, life) => {
-    const { service, keyApi } = keyApiWith({ says });
+    const { service, keyApi } = keyApiOn({ says });
     await keyApi.validatePurchase('another-code');
     service.hold();
     const [asked] = await begun(keyApi.validatePurchase(CODE));
@@ -288,7 +279,7 @@ describe('the last positive answer', () => {
   });
 
   it('survives a key that is revoked within minutes of its check', async () => {
-    const { service, keyApi } = keyApiWith({ keys: new Set([KEY]) });
+    const { service, keyApi } = keyApiOn({ keys: new Set([KEY]) });
     await keyApi.validatePurchase(CODE);
     service.later(100 * SECOND, 'negative');
     // From here on the key is known to be good for some minutes.

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { begun, keyApiWith, settle } from '../../support/key-api-service.js';
+import { begun, keyApiOn, settle } from '../../support/key-api-service.js';
 import { CODE, purchase } from '../../support/wire.js';
 import { alone, aloneWithAnswer, MINUTE, OTHER } from './support.js';
 
@@ -261,7 +261,7 @@ describe('invalidate', () => {
   });
 
   it('again and again keeps a call no longer than its timeout', async () => {
-    const { service, keyApi } = keyApiWith({}, { timeout: 1000 });
+    const { service, keyApi } = keyApiOn({}, { timeout: 1000 });
     await keyApi.getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());

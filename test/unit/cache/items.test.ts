@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, ITEMS, KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
+import { ITEM, ITEMS, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { text } from '../../support/service-in-memory.js';
 import { CODE, item, purchase, success } from '../../support/wire.js';
@@ -154,9 +154,8 @@ describe('one copy of an item', () => {
 
   it('is not shared where it is nested deeper than the stack', async () => {
     const service = new KeyApiService();
-    const body = JSON.stringify(
-      success({ data: { purchase: { ...purchase, purchase_code: '**' } } }),
-    );
+    const hidden = { ...purchase, purchase_code: '**' };
+    const body = JSON.stringify(success({ data: { purchase: hidden } }));
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     service.override = () => text(body.replace('"id":1042', `"id":1042,"trace":${deep}`));
     const keyApi = service.client();
@@ -189,7 +188,7 @@ describe('two versions of an item', () => {
   });
 
   it('are never mixed up between purchases and the list', async () => {
-    const { service, keyApi } = keyApiWith({ items: [next, { ...item, id: 7, tags: 'a,b' }] });
+    const { service, keyApi } = keyApiOn({ items: [next, { ...item, id: 7, tags: 'a,b' }] });
     const [first, coerced] = await keyApi.listItems();
     expect((await soldWith(keyApi, 'code-number-1'))?.version).toBe(item.version);
     expect(first?.version).toBe('2.0.0');

@@ -45,10 +45,9 @@ async function until(holds: () => boolean, atMost = 10_000): Promise<number> {
 /** Milliseconds until a call has ended. */
 async function timeOf(call: Promise<unknown>): Promise<number> {
   let isOver = false;
-  const end = () => {
+  void Promise.allSettled([call]).then(() => {
     isOver = true;
-  };
-  call.then(end, end);
+  });
   return until(() => isOver);
 }
 

@@ -1,7 +1,7 @@
 import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
+import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
 
@@ -32,7 +32,7 @@ export function moveTimeByHand(): void {
 }
 
 /** A service, and one process with its own cache. */
-export const alone = (cache: CacheOptions | false = {}) => keyApiWith({}, { cache });
+export const alone = (cache: CacheOptions | false = {}) => keyApiOn({}, { cache });
 
 /** The same, where the process has asked for the purchase. */
 export async function aloneWithAnswer(cache?: CacheOptions) {

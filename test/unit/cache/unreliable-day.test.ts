@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { keyApiWith, settle, VALIDATION } from '../../support/key-api-service.js';
+import { keyApiOn, settle, VALIDATION } from '../../support/key-api-service.js';
 import { json, page, type Reply, reset } from '../../support/service-in-memory.js';
 import { refusal } from '../../support/wire.js';
 import { HOUR, MINUTE, SECOND } from './support.js';
@@ -41,7 +41,7 @@ it('days of an unreliable service: a code is accepted only after a positive answ
   let unknown = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
-      const { service, keyApi } = keyApiWith();
+      const { service, keyApi } = keyApiOn();
       let weather: keyof typeof WEATHER = 'up';
       /** Codes 0 to 3 were bought; 4 and 5 never were. */
       const bought = [true, true, true, true, false, false];

@@ -3,7 +3,7 @@ import { Deadline } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEMS, KeyApiService, keyApiWith, settle } from '../../support/key-api-service.js';
+import { begun, ITEMS, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json, type Reply } from '../../support/service-in-memory.js';
 import { account, item } from '../../support/wire.js';
@@ -120,7 +120,7 @@ describe('a list of 2,000 items', () => {
   });
 
   it('is not read on when the time of the call is over', async () => {
-    const { keyApi } = keyApiWith({ items }, { timeout: 2000 });
+    const { keyApi } = keyApiOn({ items }, { timeout: 2000 });
     await keyApi.getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const turns = betweenSlices((n) => n === 3 && vi.advanceTimersByTime(2000));
@@ -132,7 +132,7 @@ describe('a list of 2,000 items', () => {
   });
 
   it('lets other calls be answered while it is read', async () => {
-    const { keyApi } = keyApiWith({ items });
+    const { keyApi } = keyApiOn({ items });
     let others = 0;
     betweenSlices(async () => {
       if (others < 3) await keyApi.validatePurchase(`purchase-code-${++others}`);

@@ -11,7 +11,7 @@ import {
 } from '../../oracle/key-api-rows.js';
 import { everythingOf, expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ACCOUNT, KeyApiService, keyApiWith } from '../../support/key-api-service.js';
+import { ACCOUNT, KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { json, ServiceInMemory, text } from '../../support/service-in-memory.js';
 import { account, CODE, item, KEY, purchase, refusal, success } from '../../support/wire.js';
 
@@ -70,7 +70,7 @@ describe('an answer to another question', () => {
     const { ends } = judgeKeyApi('purchase', answer, asked);
     expect(ends, 'the oracle').toEqual([isAbout ? 'positive' : 'unexpected_response']);
     for (const cache of [false, {}] as const) {
-      const { keyApi } = keyApiWith({ override: () => answer }, { cache });
+      const { keyApi } = keyApiOn({ override: () => answer }, { cache });
       const asking = () =>
         keyApi.validatePurchase(asked).then(
           (found) => found?.purchase_code,
@@ -98,7 +98,7 @@ describe('an answer to another question', () => {
   });
 
   it('is no positive answer, and the last one of the code itself still serves', async () => {
-    const { service, keyApi } = keyApiWith({}, { cache: { ttl: 0, staleWhileRevalidate: 0 } });
+    const { service, keyApi } = keyApiOn({}, { cache: { ttl: 0, staleWhileRevalidate: 0 } });
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);
     const other = { ...purchase, purchase_code: CODE.replace('4', '5'), license_type: 'Extended' };
     service.override = () => json(success({ data: { purchase: other } }));

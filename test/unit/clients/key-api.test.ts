@@ -8,7 +8,7 @@ import {
   ACCOUNT,
   begun,
   KeyApiService,
-  keyApiWith,
+  keyApiOn,
   settle,
   VALIDATION,
 } from '../../support/key-api-service.js';
@@ -110,7 +110,7 @@ describe('options of the cache', () => {
   it('has room for 5,000 positive and 1,000 negative answers by default', async () => {
     const limits = { max: 5000, maxInvalid: 1000 };
     expect(checkCacheOptions('KeyApi', undefined)).toMatchObject({ limits });
-    const { keyApi } = keyApiWith({ says: 'negative' });
+    const { keyApi } = keyApiOn({ says: 'negative' });
     const codes = Array.from({ length: 1001 }, (_, i) => `n${i}`);
     await Promise.all(codes.map((code) => keyApi.validatePurchase(code)));
     expect(['n0', 'n1'].map((code) => keyApi.peekPurchase(code))).toEqual([undefined, null]);
@@ -139,7 +139,7 @@ describe('the api_key', () => {
     ['rejects', () => Promise.reject(new Error('s.VaultToken'))],
     ['throws', throwing(new Error('s.VaultToken'))],
   ])('function that %s is service_unavailable, and says where to look', async (_n, give) => {
-    const { service, keyApi } = keyApiWith({}, { apiKey: give as () => string });
+    const { service, keyApi } = keyApiOn({}, { apiKey: give as () => string });
     for (const call of [keyApi.getAccount(), keyApi.validatePurchase(CODE)]) {
       const error = await rejection(call);
       expect(error.code).toBe('service_unavailable');
@@ -202,7 +202,7 @@ describe('a call', () => {
   afterEach(() => void vi.useRealTimers());
 
   it('that has ended leaves no timer behind, whatever it came to', async () => {
-    const { service, keyApi } = keyApiWith();
+    const { service, keyApi } = keyApiOn();
     expect(await keyApi.getAccount()).toEqual(account);
     service.says = 'negative';
     expect(await keyApi.validatePurchase(CODE)).toBeNull();
@@ -215,7 +215,7 @@ describe('a call', () => {
     ['cached', {}],
     ['without a cache', { cache: false }],
   ])('ends on the wire at close(), which waits for nothing: %s', async (_name, options) => {
-    const { service, keyApi } = keyApiWith({ says: 'silence' }, options);
+    const { service, keyApi } = keyApiOn({ says: 'silence' }, options);
     const leaving = new AbortController();
     const calls = [
       keyApi.validatePurchase(CODE),
@@ -267,7 +267,7 @@ describe('a call', () => {
     const warnings: string[] = [];
     const listen = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', listen);
-    const { service, keyApi } = keyApiWith({}, options);
+    const { service, keyApi } = keyApiOn({}, options);
     const { signal } = new AbortController();
     service.hold();
     const calls = Array.from({ length: 30 }, (_, i) =>
@@ -291,7 +291,7 @@ describe('a call', () => {
   });
 
   it('is refused after close(), but for what is cached', async () => {
-    const { service, keyApi } = keyApiWith();
+    const { service, keyApi } = keyApiOn();
     await keyApi.validatePurchase(CODE);
     await keyApi.close();
     expect(await keyApi.validatePurchase(CODE)).toEqual(purchase);

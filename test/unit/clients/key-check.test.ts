@@ -3,13 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
-import {
-  ACCOUNT,
-  begun,
-  KeyApiService,
-  keyApiWith,
-  settle,
-} from '../../support/key-api-service.js';
+import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
 import { CODE, KEY, success } from '../../support/wire.js';
 
@@ -172,7 +166,7 @@ describe('the check of the key', () => {
     ['fails leaves the check before it in force', 'outage', 'negative'],
     ['is rejected replaces the check before it', 'rejection', 'api_key_rejected'],
   ])('that is repeated before an answer is erased, and %s', async (_name, end, expected) => {
-    const { service, keyApi } = keyApiWith();
+    const { service, keyApi } = keyApiOn();
     await keyApi.validatePurchase(CODE);
     await keyApi.getAccount();
     service.later(10 * SECOND, 'negative');
@@ -189,7 +183,7 @@ describe('the check of the key', () => {
   });
 
   it('is in force while it is repeated', async () => {
-    const { service, keyApi } = keyApiWith();
+    const { service, keyApi } = keyApiOn();
     await keyApi.validatePurchase(CODE);
     await keyApi.getAccount();
     service.later(10 * SECOND, 'negative');
@@ -216,7 +210,7 @@ describe('the check of the key', () => {
   });
 
   it('ends on the wire when its last caller has left, and not before', async () => {
-    const { service, keyApi } = keyApiWith({}, { cache: false });
+    const { service, keyApi } = keyApiOn({}, { cache: false });
     service.says = 'negative';
     service.override = ({ path }) =>
       path === ACCOUNT && service.asked(ACCOUNT) === 1 ? new Promise(() => {}) : undefined;
@@ -244,7 +238,7 @@ describe('the check of the key', () => {
     ['by getAccount counts while it is under 5 s old', byGetAccount, 5 * SECOND - 1, 1],
     ['by getAccount does not count when it is older', byGetAccount, 5 * SECOND, 2],
   ])('%s, for a negative answer that would erase', async (_name, check, age, checks) => {
-    const { service, keyApi } = keyApiWith();
+    const { service, keyApi } = keyApiOn();
     await keyApi.validatePurchase(CODE);
     service.says = 'negative';
     await check(keyApi);

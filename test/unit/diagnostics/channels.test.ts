@@ -4,14 +4,14 @@ import request from 'supertest';
 import { expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, keyApiWith, settle, VALIDATION } from '../../support/key-api-service.js';
+import { ITEM, keyApiOn, settle, VALIDATION } from '../../support/key-api-service.js';
 import { openShop } from '../../support/shop.js';
 import { CODE } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
 
 it('marketgate:request reports each request, and each retry, with its code', async () => {
-  const { service, keyApi } = keyApiWith({}, { retries: 1 });
+  const { service, keyApi } = keyApiOn({}, { retries: 1 });
   const messages = hear('request');
   await keyApi.validatePurchase(CODE);
   service.says = 'outage';

@@ -20,13 +20,7 @@ const SOURCES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(new URL(name, SRC), 'utf8'))
   .join('\n');
 
-const HEADINGS = [
-  'What happened',
-  'Why',
-  'What to do',
-  'In the log',
-  'What the visitor gets',
-] as const;
+const HEADINGS = ['What happened', 'Why', 'What to do', 'In the log', 'What the visitor gets'];
 
 const blockOf = (page: string, language: string): string =>
   new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\``).exec(page)?.[1] ?? '';

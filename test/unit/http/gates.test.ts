@@ -120,9 +120,8 @@ describe('a service that asks to be left alone', () => {
   /** A client whose first answer is this one, and a clock that the test moves. */
   function open(first: WireAnswer) {
     const self = { now: NOW };
-    const service = new ServiceInMemory((_request, n) =>
-      n === 0 ? first : json(success({ data: account })),
-    );
+    const later = json(success({ data: account }));
+    const service = new ServiceInMemory((_request, n) => (n === 0 ? first : later));
     const clock = () => self.now;
     const baseUrl = 'https://market.example';
     const options = { apiKey: KEY, dispatcher: service, cache: false, clock } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../../support/errors.js';
-import { KeyApiService, keyApiWith } from '../../support/key-api-service.js';
+import { KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { json, page, reset } from '../../support/service-in-memory.js';
 import { CODE, refusal } from '../../support/wire.js';
 
@@ -24,7 +24,7 @@ describe('a read', () => {
     ['an HTML page with 404', page(404), 'unexpected_response'],
     ['a refusal', json(refusal('Missing'), 400), 'service_refused'],
   ])('is not repeated after %s, nor refused after many answers', async (_name, answer, code) => {
-    const { service, keyApi } = keyApiWith({ override: () => answer }, { retries: 2 });
+    const { service, keyApi } = keyApiOn({ override: () => answer }, { retries: 2 });
     for (let i = 0; i < 8; i++) await expectError(keyApi.getAccount(), code);
     expect(service.asked('all')).toBe(8);
   });

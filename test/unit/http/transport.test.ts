@@ -13,10 +13,8 @@ import { refusing } from '../cli/servers.js';
 class LegacyAgent extends Agent {
   override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const old = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError'] as const;
-    const methods = old.map((name) => [
-      name,
-      (Reflect.get(handler, name) as () => void).bind(handler),
-    ]);
+    const of = (name: string): (() => void) => Reflect.get(handler, name).bind(handler);
+    const methods = old.map((name) => [name, of(name)]);
     return super.dispatch(options, Object.fromEntries(methods));
   }
 }
@@ -373,9 +371,8 @@ describe('a fetch', () => {
     rejection(client(base, { fetch, ...options }).getAccount());
 
   it('gets the URL, and no redirect to follow', async () => {
-    const fetch = vi.fn(async (_url: string, _init: RequestInit) =>
-      Response.json(success({ data: account })),
-    );
+    const answer = success({ data: account });
+    const fetch = vi.fn(async (_url: string, _init: RequestInit) => Response.json(answer));
     expect((await client(`${base}/shop`, { fetch }).getAccount()).username).toBe('adanorth');
     const [url, init] = fetch.mock.calls[0] ?? [];
     expect(url).toBe(`${base}/shop/api/account/details?api_key=${KEY}`);
@@ -386,9 +383,8 @@ describe('a fetch', () => {
     ['follows a redirect all the same', { redirected: true, type: 'basic', status: 200 }],
     ['hides it, as browsers do', { redirected: false, type: 'opaqueredirect', status: 0 }],
   ])('that %s is refused', async (_name, response) => {
-    const error = await calling(
-      async () => ({ headers: new Headers(), body: null, ...response }) as Response,
-    );
+    const redirect = { headers: new Headers(), body: null, ...response } as Response;
+    const error = await calling(async () => redirect);
     expect(error.code).toBe('unexpected_response');
     expect(error.message).toContain('redirected');
   });

@@ -77,11 +77,9 @@ async function tryCase(each: LoginApiCase, setting: Setting, mine: Belongings): 
     expectUser(each.name, ending.value as Documented, wanted);
   } else if (endpoint === 'authorize') {
     const now = world.sandbox.clock();
-    expect.soft(ending.value, each.name).toEqual({
-      value: expect.stringMatching(/./),
-      issuedAt: now,
-      expiresAt: now + 3_600_000,
-    });
+    expect
+      .soft(ending.value, each.name)
+      .toEqual({ value: expect.stringMatching(/./), issuedAt: now, expiresAt: now + 3_600_000 });
   }
 }
 

@@ -54,9 +54,8 @@ describe('listen and close', () => {
   it('the app answers without listen, for supertest', async () => {
     const sandbox = createSandbox();
     const key = sandbox.data.workspaces[0]?.api_key;
-    const answer = await supertest(sandbox.app)
-      .get('/api/items/item')
-      .query({ api_key: key, item_id: 1042 });
+    const query = { api_key: key, item_id: 1042 };
+    const answer = await supertest(sandbox.app).get('/api/items/item').query(query);
     expect(answer.body.item.id).toBe(1042);
     expect(new URL(answer.body.item.media.thumbnail).hostname).toBe('127.0.0.1');
   });
@@ -114,9 +113,8 @@ describe('a wrong option is a TypeError that names it', () => {
   });
 
   it('quotes no value: a secret in the wrong place does not get into the message', () => {
-    const apps = [
-      { app_id: '1', app_secret: 'sentinel-secret', name: 'a', redirect_url: 'sentinel-secret' },
-    ];
+    const secret = 'sentinel-secret';
+    const apps = [{ app_id: '1', app_secret: secret, name: 'a', redirect_url: secret }];
     expect(() => createSandbox({ seed: { apps } })).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('sentinel-secret') }),
     );

@@ -93,9 +93,8 @@ describe('media', () => {
     ['lines=1', 200, '', 66_194],
   ])('range %s: %i', async (range, status, contentRange, length) => {
     const running = await start();
-    const response = await fetch(`${running.baseUrl}/media/items/1055/preview.wav`, {
-      headers: { range },
-    });
+    const url = `${running.baseUrl}/media/items/1055/preview.wav`;
+    const response = await fetch(url, { headers: { range } });
     expect(response.status).toBe(status);
     expect(response.headers.get('content-range') ?? '').toContain(contentRange);
     expect((await response.arrayBuffer()).byteLength).toBe(length);

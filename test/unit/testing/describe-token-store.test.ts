@@ -64,9 +64,7 @@ it.each<[string, Break]>([
 /** By the test that must fail: what is broken, and how. */
 const BROKEN: Record<string, Record<string, Break>> = {
   'gives undefined for an unknown user': {
-    'gives null for nothing': (inner) => ({
-      get: async (id) => (await inner.get(id)) ?? (null as never),
-    }),
+    'gives null': (inner) => ({ get: async (id) => (await inner.get(id)) ?? (null as never) }),
     'keeps rows in a plain object': () => ({ get: async (id) => ({})[id] }),
   },
   'gives back exactly what was set': {
@@ -77,9 +75,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
     'keeps 255 characters only': (inner) => ({
       set: (id, token) => inner.set(id, { ...token, value: token.value.slice(0, 255) }),
     }),
-    'gives once': (inner) => ({
-      get: (id) => inner.get(id).finally(() => inner.rows.delete(id)),
-    }),
+    'gives once': (inner) => ({ get: (id) => inner.get(id).finally(() => inner.rows.delete(id)) }),
   },
   'replaces the old token by a new one': {
     'keeps the first token for ever': (inner) => ({
