@@ -148,7 +148,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
   'publishes a key, or all keys, to every process': {
     'publishes all keys as one': (inner) => ({ publish: (key) => inner.publish(key ?? '') }),
     'cuts messages at 64': (inner) => ({ publish: (key) => inner.publish(key?.slice(0, 64)) }),
-    'changes their case': (inner) => ({ publish: (key) => inner.publish(key?.toLowerCase()) }),
+    'changes capitals': (inner) => ({ publish: (key) => inner.publish(key?.toLowerCase()) }),
     'has subscribe without publish': without('publish'),
   },
   'ends one subscription and no other': {

@@ -75,7 +75,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
     'keeps 255 characters only': (inner) => ({
       set: (id, token) => inner.set(id, { ...token, value: token.value.slice(0, 255) }),
     }),
-    'gives once': (inner) => ({ get: (id) => inner.get(id).finally(() => inner.rows.delete(id)) }),
+    'drops on get': (inner) => ({ get: (id) => inner.get(id).finally(() => inner.delete(id)) }),
   },
   'replaces the old token by a new one': {
     'keeps the first token for ever': (inner) => ({
@@ -186,7 +186,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
   },
   'frees a claimed name after its ttl, and not before': {
     'claims for ever': (inner) => ({ claim: (name) => inner.claim(name, Infinity) }),
-    'frees claims': (inner) => ({ claim: (name, ttl) => inner.claim(name, Math.min(ttl, 100)) }),
+    'frees too soon': (inner) => ({ claim: (name, ttl) => inner.claim(name, Math.min(ttl, 100)) }),
     'prolongs a claim with each further one': (inner) => ({
       async claim(name, ttl) {
         const isGranted = await inner.claim(name, ttl);
