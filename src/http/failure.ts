@@ -69,67 +69,84 @@ const REDACTED = '[redacted]';
 /** The most characters that are shown, and that are searched for secrets. */
 const MOST_SHOWN = 200;
 const MOST_READ = 4096;
-/** The most characters that one of a secret becomes: three bytes in a query. */
-const LONGEST_FORM = 9;
+/** How often text is unescaped: services quote what was quoted before. */
+const MOST_LAYERS = 5;
+/** The longest escape of one character, as in `%F0%9F%98%80`. */
+const LONGEST_ESCAPE = 12;
 
 // What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
 // digits and dashes, with at least one digit.
 const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-/** What HTML calls the characters that it escapes. */
-const ENTITIES: Record<string, string> = {
-  '&': 'amp',
-  '<': 'lt',
-  '>': 'gt',
-  '"': 'quot',
-  "'": 'apos',
+/** What stands for a character behind a backslash in JSON, and between `&` and `;` in HTML. */
+const ESCAPED: Record<string, string> = {
+  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" },
 };
 
-const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0');
+/** Undoes the escapes of a query, of JSON and of HTML, whichever characters they are of. */
+const unescapeOnce = (text: string): string =>
+  text
+    .replace(/(?:%[\da-f]{2})+/gi, (all) => Buffer.from(all.replaceAll('%', ''), 'hex').toString())
+    .replace(/\\(?:u([\da-f]{4})|(.))/gi, (_, unit, sign) =>
+      unit ? String.fromCharCode(Number(`0x${unit}`)) : (ESCAPED[sign] ?? sign),
+    )
+    .replace(/&(?:#(\d+)|#(x[\da-f]+)|(amp|lt|gt|quot|apos));/gi, (_, decimal, hex, name) =>
+      name
+        ? (ESCAPED[name.toLowerCase()] as string)
+        : String.fromCodePoint(Math.min(Number(decimal ?? `0${hex}`), 0x10ffff)),
+    );
 
 /**
- * A pattern for a secret in any form that a response can have it in: each character plain, or as a query, JSON or
- * HTML has it, whichever of them an encoder escapes; or all of it in base64.
+ * Removes what a function finds from a text, and from what is left after each layer of its escapes. Gives the text as
+ * it is if only that had something, and the last layer.
  */
-function patternOf(secret: string): string {
-  const characters = [...secret].map((character) => {
-    const point = character.codePointAt(0) ?? 0;
-    const forms = [
-      character,
-      [...Buffer.from(character)].map((byte) => `%${hex(byte, 2)}`).join(''),
-      JSON.stringify(character).slice(1, -1),
-      character
-        .split('')
-        .map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`)
-        .join(''),
-      character === ' ' ? '+' : character,
-    ];
-    const entity = `&(?:#0*${point}|#x0*${hex(point, 1)}|${ENTITIES[character] ?? '#'});`;
-    return `(?:${[...new Set(forms)].map(escaped).join('|')}|${entity})`;
-  });
-  const bytes = Buffer.from(secret);
-  const inBase64 = [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
-  return [characters.join(''), ...inBase64.map(escaped)].join('|');
+function inLayers(
+  text: string,
+  remove: (layer: string) => string,
+): { clean: string; last: string } {
+  let clean = remove(text);
+  let last = clean;
+  for (
+    let layer = 1, next = unescapeOnce(last);
+    next !== last;
+    next = unescapeOnce(last), layer++
+  ) {
+    // Nobody escapes as often as that, but to hide something.
+    last = layer > MOST_LAYERS ? REDACTED : remove(next);
+    if (last !== next) clean = last;
+  }
+  return { clean, last };
 }
+
+/** A pattern for a secret, as it is or in base64. A query has `+` for a blank. */
+const patternOf = (secret: string): string =>
+  [secret, ...(['base64', 'base64url'] as const).map((form) => Buffer.from(secret).toString(form))]
+    .map((form) => form.replace(/=+$/, '').replace(/[.*?^${}()|[\]\\]/g, '\\$&'))
+    .join('|')
+    .replace(/[+ ]/g, '[+ ]');
 
 /**
  * Prepares text of the service for an error message, because services repeat what they were sent: removes
- * the given secrets, whatever looks like a secret, and control characters. Cuts it to a readable length.
+ * the given secrets, however they are escaped, whatever looks like a secret, and control characters. Cuts it to a
+ * readable length. Text in which a secret was escaped, or that is very long, is shown without its escapes.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  // The longest first: a secret can be part of another.
-  const known = secrets.filter(Boolean).sort((a, b) => b.length - a.length);
-  let clean = text.slice(0, MOST_READ);
-  if (known[0] !== undefined) {
-    clean = clean.replace(new RegExp(known.map(patternOf).join('|'), 'gi'), REDACTED);
-    // The cut can go through a secret.
-    if (text.length > MOST_READ) clean = clean.slice(0, -LONGEST_FORM * known[0].length);
-  }
-  clean = clean
+  const read = text.slice(0, MOST_READ);
+  // A longer one cannot be in it.
+  const sent = secrets.filter(({ length }) => length > 0 && length <= read.length);
+  // A secret can look like an escape itself, or be part of another one: the longest first.
+  const known = [...sent, ...sent.map((secret) => inLayers(secret, (layer) => layer).last)].sort(
+    (a, b) => b.length - a.length,
+  );
+  const pattern = known.length > 0 ? new RegExp(known.map(patternOf).join('|'), 'gi') : /(?!)/g;
+  const { clean, last } = inLayers(read, (layer) => layer.replace(pattern, REDACTED));
+  // The cut can go through a secret, or its base64.
+  const longest = Math.max(0, ...secrets.map(({ length }) => length));
+  const shown = text.length > MOST_READ ? last.slice(0, -(2 * longest + LONGEST_ESCAPE)) : clean;
+  const plain = shown
     .replace(TOKEN_LIKE, REDACTED)
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trim();
-  return clean.length > MOST_SHOWN ? `${clean.slice(0, MOST_SHOWN)}…` : clean;
+  return plain.length > MOST_SHOWN ? `${plain.slice(0, MOST_SHOWN)}…` : plain;
 }

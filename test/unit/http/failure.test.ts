@@ -18,8 +18,26 @@ describe('redaction', () => {
       secret.replace(/[^a-z]/gu, (c) => `&#x${c.codePointAt(0)?.toString(16).toUpperCase()};`),
       bytes.toString('base64'),
       bytes.toString('base64url'),
+      // PHP escapes a slash, and quotes what was quoted.
+      JSON.stringify(secret).slice(1, -1).replaceAll('/', '\\/'),
+      JSON.stringify(JSON.stringify(secret)).slice(3, -3),
+      encodeURIComponent(encodeURIComponent(secret)),
     ];
     for (const form of forms) expect(redact(`<${form}>`, [secret])).toMatch(/^<\[redacted\]=*>$/);
+  });
+
+  it('takes out a secret that looks like an escape, and says nothing where there are too many layers', () => {
+    const secret = 'a%41&amp;+\\n/b';
+    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+      expect(redact(`no ${form}!`, [secret])).toBe('no [redacted]!');
+    }
+    expect(redact(`no %${'25'.repeat(20)}41 known`, ['s3cr3t'])).toBe('[redacted]');
+  });
+
+  it('does not stumble over a very long secret', () => {
+    const secret = 'x7'.repeat(500_000);
+    expect(redact('The code may not be longer', [secret])).toBe('The code may not be longer');
+    expect(redact(`${secret} is too long`, [secret])).toBe('');
   });
 
   it('ignores letter case, for services change it', () => {
