@@ -16,7 +16,8 @@ export default {
   open: openGuards,
   measure: measureAdded('express4', CODES),
   metrics: [ADDED, CPU],
-  notes: 'What is above the hand-written guard is what the two headers cost: see the row that sets them by hand.',
+  notes:
+    'What is above the hand-written guard is what the two headers cost: see the row that sets them by hand.',
   goals: [
     {
       metric: ADDED,
