@@ -23,15 +23,13 @@ export interface HolderStore {
 
 /** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
 const REMEMBERED = 5000;
-/** The most holders that are remembered. */
+/** The most codes whose holders are remembered. */
 const MOST_REMEMBERED = 10_000;
 
 /** The holders that this process has heard of, by code. Forgotten together, so that a hit needs no clock. */
 class KnownHolders {
   /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
   current = new Map<string, Set<string>>();
-  /** How many were added, also those that were forgotten since. */
-  #size = 0;
 
   has(code: string, holder: string): boolean {
     return this.current.get(code)?.has(holder) === true;
@@ -39,23 +37,16 @@ class KnownHolders {
 
   /** @param to - what was current before the store was asked. */
   add(to: Map<string, Set<string>>, code: string, holder: string, max: number): void {
-    if (to !== this.current || this.#size >= MOST_REMEMBERED) return;
-    if (this.#size === 0) later(REMEMBERED, () => to === this.current && this.forget());
-    this.#size++;
+    if (to.size >= MOST_REMEMBERED) return;
+    if (to.size === 0) later(REMEMBERED, () => this.forget());
     const holders = (to.get(code) ?? new Set()).add(holder);
     to.set(code, holders);
     // More than can hold the code: one of them was released elsewhere.
-    if (holders.size > max) this.forget(code);
+    if (holders.size > max) to.delete(code);
   }
 
-  /** Forgets the holders of one code, or all. */
-  forget(code?: string): void {
-    if (code !== undefined) {
-      this.current.delete(code);
-      return;
-    }
+  forget(): void {
     this.current = new Map();
-    this.#size = 0;
   }
 }
 
@@ -93,7 +84,7 @@ export function guardHolderStore(owner: string, value: unknown) {
       });
       if (isHeld) remembered.add(current, code, holder, max);
       // Others hold it now, and perhaps not those that did.
-      else remembered.forget(code);
+      else remembered.current.delete(code);
       return isHeld;
     },
   };
@@ -151,10 +142,11 @@ export class MemoryHolderStore implements HolderStore {
   async release(code: string, holder?: string): Promise<void> {
     const owner = 'MemoryHolderStore.release';
     const name = heldCode(owner, code);
-    if (holder !== undefined) checkHolder(owner, holder);
-    const holders = this.#holders.get(name);
-    if (holder !== undefined) holders?.delete(holder);
-    if (holder === undefined || holders?.size === 0) this.#holders.delete(name);
+    if (holder === undefined) this.#holders.delete(name);
+    else {
+      checkHolder(owner, holder);
+      this.#holders.get(name)?.delete(holder);
+    }
     forgetHolders(this);
   }
 
