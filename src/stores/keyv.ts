@@ -21,8 +21,6 @@ export interface KeyvLike {
   on?(event: 'error', listener: (error: unknown) => void): unknown;
   /** Removes it. */
   off?(event: 'error', listener: (error: unknown) => void): unknown;
-  /** All of them. */
-  listeners?(event: 'error'): readonly unknown[];
 }
 
 /** Options of {@link KeyvTokenStore}. */
@@ -140,7 +138,7 @@ class KeyvRows {
  */
 function throwFirst(errors: readonly unknown[]): void {
   for (const error of errors) {
-    if ((error as { name?: unknown } | null | undefined)?.name !== 'SyntaxError') throw error;
+    if (Object(error).name !== 'SyntaxError') throw error;
   }
 }
 
@@ -149,6 +147,7 @@ interface Traits {
   readonly store?: unknown;
   readonly throwOnErrors?: unknown;
   readonly throwOnEmptyListeners?: unknown;
+  listeners(event: 'error'): readonly unknown[];
 }
 
 /** @throws TypeError that names the option. */
@@ -159,7 +158,7 @@ function checkKeyv(value: unknown): KeyvLike {
   if (keyv instanceof Map)
     throw wrongOption(OWNER, 'keyv', `must be ${what}; a Map goes inside one`);
   // Keyv 5.4 only: `get` hides every error, and there is no `getRaw` yet.
-  if (keyv.getRaw === undefined && (keyv as Traits).throwOnErrors === false) {
+  if (keyv.getRaw === undefined && (keyv as KeyvLike & Partial<Traits>).throwOnErrors === false) {
     throw wrongOption(
       OWNER,
       'keyv',
@@ -176,8 +175,9 @@ type Emitter = Required<Pick<KeyvLike, 'on' | 'off'>>;
  * that throws errors without a listener is left out, because a listener would stop that for the app too.
  */
 function emittersOf(keyv: KeyvLike): Emitter[] {
-  const { store, throwOnEmptyListeners } = keyv as Traits;
-  const throwsAnyway = throwOnEmptyListeners === true && keyv.listeners?.('error').length === 0;
+  const traits = keyv as KeyvLike & Traits;
+  const { store, throwOnEmptyListeners } = traits;
+  const throwsAnyway = throwOnEmptyListeners === true && traits.listeners('error').length === 0;
   return (throwsAnyway ? [store] : [keyv, store]).filter((value): value is Emitter => {
     const emitter = value as Partial<KeyvLike> | null | undefined;
     return typeof emitter?.on === 'function' && typeof emitter.off === 'function';

@@ -86,15 +86,13 @@ export function encodeToken(userId: string, token: AccessToken): string {
 
 /** The token in a stored value, or `undefined` when there is none, or another user's. */
 export function decodeToken(userId: string, stored: unknown): AccessToken | undefined {
-  if (typeof stored !== 'string') return undefined;
-  let row: unknown;
   try {
-    row = JSON.parse(stored);
+    const row = JSON.parse(stored as string);
+    if (row.v === 1 && row.user === userId) return readAccessToken(row);
   } catch {
-    return undefined;
+    // It is no JSON, or null.
   }
-  const { v, user } = (row ?? {}) as { v?: unknown; user?: unknown };
-  return v === 1 && user === userId ? readAccessToken(row) : undefined;
+  return undefined;
 }
 
 /** @throws TypeError that names the store. */

@@ -5,7 +5,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 const failures = new WeakSet<object>();
 
 /** Codes at the beginning of the messages of Redis that say what to do. */
-const REDIS_CODES = new Set(
+const REDIS_CODES = new Set<unknown>(
   'ASK BUSY CLUSTERDOWN CROSSSLOT LOADING MASTERDOWN MISCONF MOVED NOAUTH NOPERM NOREPLICAS OOM READONLY TRYAGAIN UNBLOCKED WRONGPASS WRONGTYPE'.split(
     ' ',
   ),
@@ -19,7 +19,7 @@ function describeFailure(error: unknown): string {
   try {
     return classAndCode(error);
   } catch {
-    // Of an odd error: its message is no text, or a getter throws.
+    // Of what is no error: it has no message, or a getter throws.
     return 'failed';
   }
 }
@@ -27,14 +27,13 @@ function describeFailure(error: unknown): string {
 function classAndCode(error: unknown): string {
   if (error instanceof NoAnswer) return error.message;
   if (isMarketgateError(error)) return `failed (${error.code})`;
-  if (!(error instanceof Error)) return 'failed';
-  const [first = ''] = error.message.split(' ', 1);
+  const { message, name, code } = error as Error & { code?: unknown };
+  const [first] = message.split(' ', 1);
   if (REDIS_CODES.has(first)) return `failed (${first})`;
-  const { code } = error as { code?: unknown };
-  const name = /^[A-Za-z]{0,34}Error$/.test(error.name) ? error.name : 'Error';
+  const kind = /^[A-Za-z]{0,34}Error$/.test(name) ? name : 'Error';
   // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
   const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
-  return `failed (${name}${isCode ? `, ${code}` : ''})`;
+  return `failed (${kind}${isCode ? `, ${code}` : ''})`;
 }
 
 /**

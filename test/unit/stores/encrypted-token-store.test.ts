@@ -228,6 +228,7 @@ describe('options of EncryptedTokenStore', () => {
     ['a key and more before it', inner, { keys: [`!${secret}`] }, '"keys[0]" must be 32 bytes'],
     ['an empty text', inner, { keys: [''] }, '"keys[0]" must be 32 bytes'],
     ['undefined', inner, { keys: [KEY, undefined] }, '"keys[1]" must be 32 bytes as a Buffer'],
+    ['no text at all', inner, { keys: [Object.create(null)] }, '"keys[0]" must be 32 bytes'],
     ['a list of numbers', inner, { keys: [[...KEY]] }, '"keys[0]" must be 32 bytes as a Buffer'],
     ['a typing error', inner, { keys: [KEY], key: secret }, 'unknown option "key"'],
   ])('that are wrong (%s) are a TypeError that shows no key', (_what, store, options, message) => {

@@ -19,10 +19,13 @@ const METHODS: readonly Method[] = ['get', 'set', 'delete', 'claim'];
 
 const KEY = Buffer.alloc(32, 7);
 
+const asItIs = (store: TokenStore): TokenStore => store;
+const encrypted = (store: TokenStore) => new EncryptedTokenStore(store, { keys: [KEY] });
+
 /** A guarded store whose every method does the same. */
-function guarded(behave: () => unknown): GuardedTokenStore {
+function guarded(behave: () => unknown, wrap = asItIs): GuardedTokenStore {
   const method = behave as () => Promise<never>;
-  return new GuardedTokenStore({ get: method, set: method, delete: method, claim: method });
+  return new GuardedTokenStore(wrap({ get: method, set: method, delete: method, claim: method }));
 }
 
 function call(store: GuardedTokenStore, method: Method): Promise<unknown> {
@@ -125,22 +128,25 @@ describe('a store that hangs', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it.each(METHODS)('is cut off in %s after two seconds', async (method) => {
-    const store = guarded(() => new Promise(() => {}));
-    const outcome = rejection(call(store, method));
-    await vi.advanceTimersByTimeAsync(1999);
-    expect(vi.getTimerCount()).toBe(1);
-    // And one more: what lies in the socket is read before anything is called late.
-    await vi.advanceTimersByTimeAsync(2);
-    const error = await outcome;
-    expect(error.code).toBe('store_unavailable');
-    expect(error.message).toContain(`tokenStore.${method} did not answer within 2000 ms`);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  it.each([...METHODS.map((method) => [method, asItIs] as const), ['get', encrypted] as const])(
+    'is cut off in %s after two seconds',
+    async (method, wrap) => {
+      const store = guarded(() => new Promise(() => {}), wrap);
+      const outcome = rejection(call(store, method));
+      await vi.advanceTimersByTimeAsync(1999);
+      expect(vi.getTimerCount()).toBe(1);
+      // And one more: what lies in the socket is read before anything is called late.
+      await vi.advanceTimersByTimeAsync(2);
+      const error = await outcome;
+      expect(error.code).toBe('store_unavailable');
+      expect(error.message).toContain(`tokenStore.${method} did not answer within 2000 ms`);
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
 
   it.each([
-    ['itself', (store: TokenStore) => store],
-    ['also when it is encrypted', (s: TokenStore) => new EncryptedTokenStore(s, { keys: [KEY] })],
+    ['itself', asItIs],
+    ['also when it is encrypted', encrypted],
   ])('by its own deadline, if it has one: a RedisTokenStore %s', async (_what, wrap) => {
     const client = new FakeNodeRedis();
     client.get.mockReturnValue(new Promise(() => {}));
@@ -216,6 +222,11 @@ describe('what a store answers', () => {
     token.value = 'changed';
     expect(inner.rows.get('anna')).toEqual(tokenOf());
   });
+});
+
+it('forgets no token where there is none', async () => {
+  const store = new GuardedTokenStore(new PlainStore());
+  await expect(store.forget('anna', tokenOf())).resolves.toBeUndefined();
 });
 
 describe('a claim', () => {

@@ -163,10 +163,12 @@ describe("the app's own Keyv", () => {
   });
 
   it('goes on throwing what nobody listens to, where it is made to (Keyv 6)', async () => {
-    const keyv = Object.assign(new Keyv(), { throwOnEmptyListeners: true });
-    const on = vi.spyOn(keyv, 'on');
+    const store = new Adapter();
+    const keyv = Object.assign(new Keyv({ store }), { throwOnEmptyListeners: true });
+    const [on, onStore] = [vi.spyOn(keyv, 'on'), vi.spyOn(store, 'on')];
     await new KeyvTokenStore({ keyv, clock }).get('anna');
     expect(on).not.toHaveBeenCalled();
+    expect(onStore).toHaveBeenCalledTimes(1);
     keyv.on('error', () => {});
     await new KeyvTokenStore({ keyv, clock }).get('anna');
     expect(on).toHaveBeenCalledTimes(2);
@@ -213,7 +215,7 @@ describe("the app's own Keyv", () => {
   it('of version 6, which tells a failed read by an event only, is understood', async () => {
     const keyv = Object.assign(new EventEmitter(), EMPTY, {
       throwOnEmptyListeners: true,
-      getRaw: async () => void keyv.emit('error', new Error(SECRET)),
+      getRaw: async () => ({ value: keyv.emit('error', new Error(SECRET)) ? null : SECRET }),
     });
     keyv.on('error', () => {});
     const error = await rejection(new KeyvTokenStore({ keyv, clock }).get('anna'));
@@ -292,6 +294,16 @@ describe('what is stored', () => {
     expect(await store.get('anna')).toEqual(tokenOf());
     expect(await store.get('bert')).toBeUndefined();
     expect(messages).toEqual([]);
+  });
+
+  it.each([
+    [HOUR - 1, tokenOf()],
+    [HOUR, undefined],
+  ])('is read until expiresAt by the clock: after %d ms', async (elapsed, expected) => {
+    const { adapter } = await stored('anna');
+    const keyv = new Keyv({ store: adapter });
+    const later = new KeyvTokenStore({ keyv, clock: () => NOW + elapsed });
+    expect(await later.get('anna')).toEqual(expected);
   });
 
   it('is deleted, not stored for ever, where the token is over to the millisecond', async () => {

@@ -82,16 +82,16 @@ describe('the claims of MemoryTokenStore', () => {
 
 describe('options of MemoryTokenStore', () => {
   it.each([
-    ['max', { max: 0 }],
-    ['max', { max: -1 }],
-    ['max', { max: 1.5 }],
-    ['max', { max: Number.MAX_SAFE_INTEGER }],
-    ['max', { max: 2 ** 24 + 1 }],
-    ['clock', { clock: 5 as never }],
-    ['maximum', { maximum: 5 } as never],
-  ])('a wrong "%s" is a TypeError that names it', (name, options) => {
+    ['"max" must be from 1 to 16777216', { max: 0 }],
+    ['"max"', { max: -1 }],
+    ['"max"', { max: 1.5 }],
+    ['"max"', { max: Number.MAX_SAFE_INTEGER }],
+    ['"max"', { max: 2 ** 24 + 1 }],
+    ['"clock"', { clock: 5 as never }],
+    ['"maximum"', { maximum: 5 } as never],
+  ])('a wrong one is a TypeError that names it: %s', (name, options) => {
     const make = () => new MemoryTokenStore(options);
     expect(make).toThrow(TypeError);
-    expect(make).toThrow(new RegExp(`^MemoryTokenStore: .*option "${name}"`));
+    expect(make).toThrow(new RegExp(`^MemoryTokenStore: .*option ${name}`));
   });
 });
