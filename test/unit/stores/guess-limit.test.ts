@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AttemptLog, clientKey, GuessLimitSettings } from '../../../src/stores/guess-limit.js';
+import {
+  AttemptLog,
+  clientKey,
+  GuessLimitSettings,
+  MemoryGuessLimit,
+  type Reservation,
+} from '../../../src/stores/guess-limit.js';
 
 const NOON = 1_900_000_000_000;
 const MINUTE = 60_000;
@@ -34,7 +40,8 @@ describe('a log of attempts', () => {
     const first = log.reserve('a', three);
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
     for (let i = 0; i < 5; i++) expect(take(log, 'a')).toBe(60);
-    if (first.isAllowed) await first.refund();
+    // The second time gives nothing back.
+    for (const _ of [1, 2]) if (first.isAllowed) await first.refund();
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, 60]);
   });
 
@@ -58,9 +65,14 @@ describe('a log of attempts', () => {
     expect(take(log, 'a', hour)).toBe(3540);
   });
 
-  it('is not extended by a clock that steps back', () => {
+  it('is not extended by a clock that steps back', async () => {
     const log = new AttemptLog();
-    for (let i = 0; i < 3; i++) take(log, 'a');
+    const one = { limit: 1, windowMs: MINUTE };
+    const early = log.reserve('a', one);
+    vi.setSystemTime(NOON - 1000);
+    expect(take(log, 'a', one)).toBe(true);
+    if (early.isAllowed) await early.refund();
+    expect(take(log, 'a', one)).toBe(60);
     vi.setSystemTime(NOON - 60 * MINUTE);
     expect(take(log, 'a')).toBe(true);
     vi.setSystemTime(NOON - 59 * MINUTE);
@@ -100,6 +112,33 @@ describe('a log of attempts', () => {
     expect(take(log, 'a')).toBe(60);
   });
 
+  it.each([
+    ['its own', 3, () => 'a'],
+    ['its own, not of others,', 3, (i: number) => (i === 0 ? 'another' : 'a')],
+    ['all', 21, (i: number) => `${i}`],
+  ])('says whether one of %s attempts that count is pending', async (_which, count, clientOf) => {
+    const log = new AttemptLog();
+    const wide = { limit: 100, windowMs: MINUTE };
+    const attempts = Array.from({ length: count }, (_, i) => log.reserve(clientOf(i), wide));
+    const settle = async (attempt?: Reservation) => attempt?.isAllowed && attempt.settle?.();
+    const again = () => log.reserve(clientOf(count - 1), { ...wide, limit: 2 });
+    for (const attempt of attempts.slice(2)) await settle(attempt);
+    expect(again()).toMatchObject({ isAllowed: false, isPending: true });
+    await settle(attempts[1]);
+    // The first one is pending, but does not count with this limit.
+    expect(again()).toMatchObject({ isAllowed: false, isPending: false });
+  });
+
+  it('remembers twice as many attempts as count, and no more', () => {
+    const log = new AttemptLog();
+    for (let i = 0; i < 30; i++) {
+      vi.setSystemTime(NOON + i * MINUTE);
+      take(log, 'a', { limit: 1, windowMs: MINUTE });
+    }
+    expect(take(log, 'a', { limit: 20, windowMs: 60 * MINUTE })).not.toBe(true);
+    expect(take(log, 'a', { limit: 21, windowMs: 60 * MINUTE })).toBe(true);
+  });
+
   it('does not grow with the clients that come and go', () => {
     const log = new AttemptLog();
     for (let i = 0; i < 15_000; i++) take(log, `many ${i}`);
@@ -122,7 +161,9 @@ describe('the settings', () => {
     const headers = {};
     expect(settings.keyGenerator({ headers, ip: '::ffff:10.0.0.1' } as never)).toBe('10.0.0.1');
     const socket = { remoteAddress: '10.0.0.2' };
-    expect(settings.keyGenerator({ headers, socket } as never)).toBe('10.0.0.2');
+    expect(settings.keyGenerator({ headers, socket, app: {} } as never)).toBe('10.0.0.2');
+    expect(settings.keyGenerator({ headers } as never)).toBe('unknown');
+    expect(() => new MemoryGuessLimit({ limit: 0 })).toThrow('MemoryGuessLimit: option "limit"');
   });
 });
 
@@ -137,6 +178,8 @@ describe('the key of a client', () => {
     ['[2001:db8:1:2ff::1]:443', '20010db8000102/56'],
     ['[::ffff:10.1.2.3]:80', '10.1.2.3'],
     ['[2001:db8:1:2ff::1]', '20010db8000102/56'],
+    ['1:2:3:4:5:6:7:8', '00010002000300/56'],
+    ['[2001:db8::1]7', '[2001:db8::1]7'],
     ['user:7', 'user:7'],
     ['1.2.3:7', '1.2.3:7'],
     ['[user]:7', '[user]:7'],
