@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { connectionChecks } from '../../../src/cli/connection.js';
 import { TestAuthority } from './certificates.js';
@@ -135,49 +136,37 @@ describe('each check', () => {
     expect(wrong.out).not.toContain(SECRET);
   });
 
+  const UNSAFE = { 'key API': 'wrong', reachable: 'skipped', items: 'skipped' };
   const UNREACHED = { reachable: 'wrong', clock: 'skipped', api_key: 'skipped', login: 'ok' };
+  const NO_SERVICE = { reachable: 'ok', api_key: 'wrong', items: 'skipped' };
+  const UNTRUSTED = { certificate: 'wrong', login: 'ok' };
+  const NO_HOST = /the host name (is unknown|could not be looked up)/;
+  const NOTHING = /no answer within 200 ms/;
+  const empty: RequestListener = (_req, res) => res.end('{}');
+  const html: RequestListener = (_req, res) =>
+    res.setHeader('content-type', 'text/html').end('<h1>nginx</h1>');
+  const timeless: RequestListener = (_req, res) => {
+    res.sendDate = false;
+    res.end('{}');
+  };
+  const plain = async () => (await http(empty)).replace('http:', 'https:');
+  const unknown = () => https(new TestAuthority().issue());
+
   it.each<[string, () => Promise<string> | string, object, string, RegExp, ...string[]]>([
-    [
-      'plain http to another machine',
-      () => 'http://market.example',
-      { 'key API': 'wrong', reachable: 'skipped', items: 'skipped' },
-      'key API',
-      /must be https/,
-    ],
+    ['plain http', () => 'http://market.example', UNSAFE, 'key API', /must be https/],
     ['a closed port', refusing, UNREACHED, 'reachable', /the connection was refused/],
+    ['a host nobody knows', () => 'https://no.such.invalid', UNREACHED, 'reachable', NO_HOST],
+    ['silence', () => http(() => {}), UNREACHED, 'reachable', NOTHING, '--timeout', '200'],
+    ['an HTML page in its place', () => http(html), NO_SERVICE, 'api_key', /HTML|JSON/],
+    ['no time', () => http(timeless), { clock: 'skipped' }, 'clock', /no Date header/],
     [
-      'a host nobody knows',
-      () => 'https://no.such.host.invalid',
-      UNREACHED,
+      'https to plain http',
+      plain,
+      { reachable: 'wrong' },
       'reachable',
-      /the host name (is unknown|could not be looked up)/,
+      /not speak TLS on this port/,
     ],
-    [
-      'a server that accepts and never answers',
-      () => http(() => undefined),
-      UNREACHED,
-      'reachable',
-      /no answer within 200 ms/,
-      ...['--timeout', '200'],
-    ],
-    [
-      'an HTML page where the service should be',
-      () => http((_req, res) => res.setHeader('content-type', 'text/html').end('<h1>nginx</h1>')),
-      { reachable: 'ok', api_key: 'wrong', items: 'skipped' },
-      'api_key',
-      /HTML|JSON/,
-    ],
-    [
-      'a service that does not tell its time',
-      () =>
-        http((_req, res) => {
-          res.sendDate = false;
-          res.end('{}');
-        }),
-      { clock: 'skipped' },
-      'clock',
-      /no Date header/,
-    ],
+    ['an unknown authority', unknown, UNTRUSTED, 'certificate', /certificate cannot be verified/],
   ])('%s', async (_name, serve, expected, check, sentence, ...flags) => {
     const { environment } = await service();
     const wrong = { ...environment, MARKETPLACE_BASE_URL: await serve() };
@@ -234,22 +223,6 @@ describe('doctor looks at certificates', () => {
     });
     expect(said.certificate).toContain('self-signed; NODE_EXTRA_CA_CERTS');
     expect(asked).toBe(0);
-  });
-
-  it('one of an authority that is not known here', async () => {
-    const { environment } = await service();
-    const url = await https(new TestAuthority().issue());
-    const { found, said } = await diagnose({ ...environment, MARKETPLACE_BASE_URL: url });
-    expect(found).toMatchObject({ certificate: 'wrong', login: 'ok' });
-    expect(said.certificate).toContain('its certificate cannot be verified');
-  });
-
-  it('none, because the port speaks plain http', async () => {
-    const { environment, url } = await service();
-    const wrong = { ...environment, MARKETPLACE_BASE_URL: url.replace('http:', 'https:') };
-    const { found, said } = await diagnose(wrong);
-    expect(found.reachable).toBe('wrong');
-    expect(said.reachable).toContain('it does not speak TLS on this port');
   });
 
   it('of another host of the login, checked on its own', async () => {
