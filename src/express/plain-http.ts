@@ -134,7 +134,7 @@ export function isNavigation(req: IncomingMessage): boolean {
 /** Whether the browser requests a page before a click. Such a request must have no effect. */
 export const isPrefetch = (req: IncomingMessage): boolean =>
   ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /prefetch|prerender|preview/i.test(String(req.headers?.[name] ?? '')),
+    /prefetch|prerender|preview/i.test(String(req.headers[name] ?? '')),
   );
 
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */

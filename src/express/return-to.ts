@@ -83,7 +83,7 @@ export async function takeSavedReturnTo(req: IncomingMessage): Promise<string | 
     await callSession(session, 'save');
     return path;
   }
-  const path = parseCookie(req.headers?.cookie ?? '')[COOKIE];
+  const path = parseCookie(req.headers.cookie ?? '')[COOKIE];
   const res = responseOf(req as Request);
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   return safeReturnTo(path);

@@ -59,10 +59,9 @@ const isReplaceable = (req: Request): boolean =>
  * Whether passport can give this request a new session when a user logs in. A session that has `save` and
  * no id (iron-session) is stored in its cookie, so an empty one is a new one.
  */
-export function canRegenerate(req: Request): boolean {
-  const session = sessionOf(req);
-  if (typeof session?.regenerate === 'function') return true;
-  return typeof session?.save === 'function' && session.id === undefined && isReplaceable(req);
+export function canRegenerate(req: Request, session: Session): boolean {
+  if (typeof session.regenerate === 'function') return true;
+  return typeof session.save === 'function' && session.id === undefined && isReplaceable(req);
 }
 
 /**
@@ -73,15 +72,16 @@ export function canRegenerate(req: Request): boolean {
  * the session itself a prototype.
  */
 export function adaptLogIn(req: Request): void {
-  const original = req.logIn as ((...args: unknown[]) => unknown) | undefined;
-  if (original === undefined || !isReplaceable(req)) return;
+  if (!isReplaceable(req)) return;
+  const original = req.logIn as (...args: unknown[]) => unknown;
   const setSession = (session: Session): void => void Object.assign(req, { session });
   const logIn = (user: unknown, ...rest: unknown[]): unknown => {
     const done = rest.at(-1);
-    let session = sessionOf(req);
-    if (session === undefined || typeof done !== 'function') {
+    const before = sessionOf(req);
+    if (before === undefined || typeof done !== 'function') {
       return original.call(req, user, ...rest);
     }
+    let session = before;
     const standInFor = (real: Session): Session =>
       Object.create(Object.getPrototypeOf(real), {
         ...Object.getOwnPropertyDescriptors(real),
@@ -96,7 +96,7 @@ export function adaptLogIn(req: Request): void {
       });
     setSession(standInFor(session));
     return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
-      if (session !== undefined) setSession(session);
+      setSession(session);
       done(error);
     });
   };

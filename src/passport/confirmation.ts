@@ -33,12 +33,12 @@ export type RenderConfirmation = (
 export type ConfirmWhen = 'auto' | boolean;
 
 const header = (req: Request, name: string): string | undefined => {
-  const value = req.headers?.[name];
+  const value = req.headers[name];
   return typeof value === 'string' && value !== '' ? value.toLowerCase() : undefined;
 };
 
 const destinationOf = (req: Request): string => header(req, 'sec-fetch-dest') ?? 'document';
-const isFrame = (destination: string): boolean => /^i?frame$/.test(destination);
+const isFrame = (destination: string): boolean => ['frame', 'iframe'].includes(destination);
 
 /**
  * Whether a login was begun by neither a page of this site nor the visitor, but by another site's page, an
@@ -78,7 +78,7 @@ export function readConfirmation(query: Record<string, unknown>) {
 
 /** The path of the page: the callback without its auth_key, so that a reload shows the page again. */
 export function confirmationPath(req: Request, id: string): string {
-  const path = pathOf(req).replace(/\?.*/s, '').replace(/^\/+/, '/');
+  const path = pathOf(req).replace(/\?.*/s, '').replace(/\/+/, '/');
   return `${path}?${new URLSearchParams({ confirm: id })}`;
 }
 
@@ -108,8 +108,8 @@ const GRACE = 30_000;
 
 /** The logins that wait, in the token store, where every process of the fleet finds them. */
 export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
-  async function get(name: string | undefined): Promise<PendingLogin | undefined> {
-    const held = name === undefined ? undefined : await store.get(name);
+  async function get(name: string): Promise<PendingLogin | undefined> {
+    const held = await store.get(name);
     // Not every store expires its entries.
     if (held === undefined || clock() >= held.expiresAt) return undefined;
     try {
@@ -135,15 +135,15 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
     /** Lets the login expire after {@link GRACE}, and makes it available to `findAnswered`. */
     async answered(id: string, req: Request, login: PendingLogin): Promise<void> {
       await set(nameOf(id), login, GRACE);
-      const name = nameForSameBrowser(id, req);
-      if (name !== undefined) await set(name, login, GRACE);
+      await set(nameForSameBrowser(id, req), login, GRACE);
     },
 
     /**
      * For a second answer whose browser no longer holds the attempt, because the first one has ended its
      * session. It has the same cookies as the first answer, which no other browser has.
      */
-    findAnswered: (id: string, req: Request) => get(nameForSameBrowser(id, req)),
+    findAnswered: async (id: string, req: Request) =>
+      req.headers.cookie ? get(nameForSameBrowser(id, req)) : undefined,
 
     drop: (id: string) => store.delete(nameOf(id)),
   };
@@ -152,10 +152,8 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
 // A user_id has no blanks, so this is not a user's key.
 const nameOf = (id: string): string => `marketgate confirm ${id}`;
 
-function nameForSameBrowser(id: string, req: Request): string | undefined {
-  const cookie = req.headers?.cookie;
-  return cookie ? `${nameOf(id)} ${hash('sha256', cookie, 'base64url')}` : undefined;
-}
+const nameForSameBrowser = (id: string, { headers }: Request): string =>
+  `${nameOf(id)} ${hash('sha256', String(headers.cookie), 'base64url')}`;
 
 /**
  * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No

@@ -167,14 +167,14 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
     createHash('sha256').update(`marketgate login attempts ${scope} ${secret}`).digest(),
   ) as [Buffer, ...Buffer[]];
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
-  const mac = (key: Buffer, payload: string) =>
-    createHmac('sha256', key).update(payload).digest('base64url');
+  const signWith = (key: Buffer, payload: string) =>
+    `${payload}.${createHmac('sha256', key).update(payload).digest('base64url')}`;
   // For later reads in the same request, whose header still has the old cookie.
   const written = new WeakMap<Request, readonly LoginAttempt[]>();
 
   function sign(attempts: readonly LoginAttempt[]): string {
     const payload = Buffer.from(JSON.stringify(attempts)).toString('base64url');
-    const signed = `${payload}.${mac(signing, payload)}`;
+    const signed = signWith(signing, payload);
     if (signed.length <= MAX_COOKIE) return signed;
     // Long paths in several tabs: drops the oldest attempt, or the path of the only one.
     const [first, ...rest] = attempts;
@@ -185,14 +185,14 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
     read(req) {
       const known = written.get(req);
       if (known !== undefined) return known;
-      const cookie = parseCookie(req.headers?.cookie ?? '')[nameFor(req)] ?? '';
-      const [payload = '', ...signature] = cookie.split('.');
-      const given = Buffer.from(signature.join('.'));
+      const cookie = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
+      const payload = cookie.replace(/\..*/s, '');
+      const given = Buffer.from(cookie);
       const isOurs = [signing, ...others].some((key) => {
-        const expected = Buffer.from(mac(key, payload));
+        const expected = Buffer.from(signWith(key, payload));
         return given.length === expected.length && timingSafeEqual(given, expected);
       });
-      return isOurs ? JSON.parse(Buffer.from(payload, 'base64url').toString()) : [];
+      return isOurs ? JSON.parse(Buffer.from(payload, 'base64url').toString()) : undefined;
     },
     async write(req, attempts) {
       const res = requiredResponse(req);

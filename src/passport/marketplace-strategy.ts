@@ -155,7 +155,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     done: (error?: unknown, profile?: MarketplaceProfile) => void,
   ): void {
     const { loginApi } = this[SETUP](this.name);
-    const site = loginApi.loginUrl().replace(/\/api\/oauth\?.*/, '/');
+    // The login URL is "…/api/oauth".
+    const site = new URL('..', loginApi.loginUrl()).href;
     loginApi
       .getUser(accessToken)
       .then((user) => done(null, profileOf(user, site)), done)
@@ -205,8 +206,7 @@ const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expire
 /** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
 function throwAsFailure(error: unknown): never {
   if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
-  const { code, message, status } = error;
-  throw new Failure(code, message, { status, isForVisitor: false });
+  throw new Failure(error.code, error.message, { isForVisitor: false });
 }
 
 /** One request to the strategy. */
@@ -230,8 +230,10 @@ async function handle(
   refuseUnusedHooks(strategy);
   const setup = strategy[SETUP](strategy.name);
   const visit: Visit = { strategy, setup, req, options };
-  // A form can begin or confirm a login by POST. Test helpers give no method.
+  // Test helpers give no method, and some no headers.
   const { method = 'GET' } = req;
+  req.headers ??= {};
+  // A form can begin or confirm a login by POST.
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
     throw notFollowed('a prefetch, HEAD or OPTIONS of a login');
   }
@@ -288,7 +290,8 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
   // Passport itself finds out only after the exchange. `passport.authorize` logs nobody in.
   const isForPassport =
     '_sessionManager' in req && options.session !== false && !options.assignProperty;
-  if (isForPassport && sessionOf(req) !== undefined && !canRegenerate(req)) {
+  const session = sessionOf(req);
+  if (isForPassport && session !== undefined && !canRegenerate(req, session)) {
     throw new Error(
       'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session, or { session: false } on both routes and keep the login yourself',
     );
@@ -400,7 +403,7 @@ async function complete(
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
   await setup.attempts.endAll(req);
   attachReturnTo(req, returnTo);
-  Object.defineProperty(req, FRESH, { value: true, configurable: true });
+  Object.defineProperty(req, FRESH, { value: true });
   adaptLogIn(req);
   return ['success', user, info ?? {}];
 }
@@ -438,14 +441,14 @@ function endUsed(visit: Visit, { returnTo }: UsedKey): Outcome {
 
 /** The host without its port, because cookies are shared by all ports of a host. */
 const hostOf = (req: Request): string | undefined =>
-  /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers?.host ?? '')?.[0].toLowerCase();
+  /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
 
 function notStarted({ setup: { hosts }, req }: Visit): Failure {
   const host = hostOf(req);
   let hint = 'If this happens again, allow cookies for this site.';
   if (host !== undefined && hosts.size > 0 && !hosts.has(host)) {
     hint = `It came back to ${host} but logins begin on another host, and cookies stay with their host: open this site under ${host}, or register a redirect URL on the other host.`;
-  } else if (!req.headers?.cookie) {
+  } else if (!req.headers.cookie) {
     hint =
       'No cookie came back with it: allow cookies for this site. (Its developer: no cookie comes back that is SameSite=Strict, nor one that is Secure on plain http or behind an undeclared proxy.)';
   }

@@ -164,30 +164,38 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       expect(await tokenStore.get('77')).toBeUndefined();
     });
 
-    it('the page can be reloaded, and "Continue" logs in and goes on', async () => {
-      const { visit, answer, upToThePage, tokenStore, exchanged } = open();
-      const confirm = await upToThePage({ returnTo: '/account' });
-      for (let i = 0; i < 2; i++) await visit({ confirm });
-      expect(await answer(confirm)).toMatchObject({
-        recorded: [success],
-        to: '/account',
-        isFresh: true,
-      });
-      expect((await tokenStore.get('77'))?.value).toBe('token-1');
-      expect(exchanged).toEqual(['k1']);
-      expect(await visit({ confirm }, { user })).toMatchObject({
-        recorded: [['pass']],
-        isFresh: false,
-      });
-    });
+    it.each(['GET', 'POST'])(
+      'the page can be reloaded, and "Continue" by %s logs in',
+      async (method) => {
+        const { visit, answer, upToThePage, tokenStore, exchanged } = open();
+        const confirm = await upToThePage({ returnTo: '/account' });
+        for (let i = 0; i < 2; i++) await visit({ confirm });
+        expect(await answer(confirm, 'continue', { method })).toMatchObject({
+          recorded: [success],
+          to: '/account',
+          isFresh: true,
+        });
+        expect((await tokenStore.get('77'))?.value).toBe('token-1');
+        expect(exchanged).toEqual(['k1']);
+        expect(await visit({ confirm }, { user })).toMatchObject({
+          recorded: [['pass']],
+          isFresh: false,
+        });
+      },
+    );
 
-    it('"Not me" logs nobody in, and ends the attempt', async () => {
-      const { answer, upToThePage, tokenStore } = open();
+    it('"Not me" logs nobody in, and ends the attempt, also for a browser that still has it', async () => {
+      const { answer, upToThePage, tokenStore, browser, session } = open();
       const confirm = await upToThePage();
+      const held = [{ ...session }, { ...browser.cookies }];
       const { outcome } = await answer(confirm, 'cancel');
       const why = { code: 'login_failed', message: expect.stringContaining('nobody') };
       expect(outcome).toEqual(['fail', expect.objectContaining(why), 401]);
-      expect((await answer(confirm)).outcome).toEqual(refused);
+      for (const [inSession, cookies] of [[], held]) {
+        Object.assign(session, inSession);
+        Object.assign(browser.cookies, cookies);
+        expect((await answer(confirm)).outcome).toEqual(refused);
+      }
       expect(await tokenStore.get('77')).toBeUndefined();
     });
 
@@ -198,16 +206,37 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       expect(answers.map(({ outcome }) => outcome?.[0])).toEqual(['fail', 'fail']);
     });
 
+    // The browser shows only what follows the second click, which has the cookies of the first.
+    it('"Continue" twice logs in twice, for half a minute and in this browser alone', async () => {
+      let now = 0;
+      const { answer, browser, upToThePage, exchanged } = open({ clock: () => now });
+      const confirm = await upToThePage();
+      const cookie = `sid=1; ${browser.request().req.headers.cookie}`;
+      const press = async (more: string) =>
+        (await answer(confirm, 'continue', { headers: { cookie: more } })).outcome;
+      expect(await press(cookie)).toEqual(success);
+      now = 29_999;
+      expect(await press(cookie)).toEqual(success);
+      for (const other of ['', 'sid=2']) expect(await press(other)).toEqual(refused);
+      now = 30_000;
+      expect(await press(cookie)).toEqual(refused);
+      expect(exchanged).toEqual(['k1']);
+    });
+
     it('an answer from another browser, or to a made-up attempt, is refused', async () => {
-      const confirm = await open().upToThePage();
-      const stranger = open();
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const confirm = await open({ tokenStore }).upToThePage();
+      const stranger = open({ tokenStore });
+      await stranger.upToThePage();
+      await stranger.start();
       for (const query of [
         { confirm, answer: 'continue' },
         { confirm },
         { confirm: MADE_UP },
         { confirm: MADE_UP, answer: 'cancel' },
       ]) {
-        expect((await stranger.visit(query)).outcome).toEqual(refused);
+        const { outcome, res } = await stranger.visit(query);
+        expect([outcome, res.attributes]).toEqual([refused, {}]);
         expect((await stranger.visit(query, { user })).recorded).toEqual([['pass']]);
       }
     });
@@ -351,7 +380,11 @@ describe('"confirm" in the query', () => {
   it.each([
     ['is nothing where it is off', { confirm: false }, { confirm: 'x', answer: 'continue' }],
     ['is nothing where it is empty', { confirm: true }, { confirm: '', answer: 'continue' }],
-    ['is the app’s own where it is no id', { confirm: true }, { confirm: '1', answer: 'continue' }],
+    ...['1', `${MADE_UP}a`, [MADE_UP]].map((confirm): [string, object, object] => [
+      `is the app’s own where it is ${confirm}`,
+      { confirm: true },
+      { confirm, answer: 'continue' },
+    ]),
   ])('%s: the login starts', async (_name, options, query) => {
     expect((await openLogin(options).visit(query)).outcome?.[0]).toBe('redirect');
   });

@@ -44,6 +44,12 @@ describe('the profile', () => {
     expect(of({ user_picture }).photos).toEqual(value && [{ value }]);
   });
 
+  it('leaves out of _raw what is too deep for JSON', () => {
+    let deep = {};
+    for (let i = 0; i < 100_000; i++) deep = { deep };
+    expect(of({ deep })._raw).toBe(JSON.stringify(userInfo));
+  });
+
   it.each([
     ['1', true],
     ['0', false],

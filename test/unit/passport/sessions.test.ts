@@ -195,6 +195,11 @@ describe('a session that does not answer', () => {
 });
 
 describe('on Node alone, without a session', () => {
+  it('a login can start where the app itself keeps who is logged in', async () => {
+    const { ask } = await open(undefined, {}, inCookie);
+    expect((await ask('/login')).response.status).toBe(302);
+  });
+
   it('a login works with its attempts in a cookie', async () => {
     const { ask } = await open(undefined, { session: false }, inCookie);
     const { response } = await ask('/login');

@@ -1,0 +1,74 @@
+import type { Request } from 'express';
+import { Passport } from 'passport';
+import { describe, expect, it } from 'vitest';
+import { adaptLogIn, canRegenerate, type Session } from '../../../src/express/session.js';
+
+const user = { id: '77' };
+
+/** With methods that are not enumerable, as those of iron-session are. */
+const sessionWith = (methods: object, data: object = {}): Session =>
+  Object.defineProperties(
+    { ...data },
+    Object.fromEntries(Object.entries(methods).map(([name, value]) => [name, { value }])),
+  );
+
+/** A request on which passport has put its methods. @param isKoa its session is a getter and setter. */
+function requestWith(session: unknown, isKoa = false): Request {
+  const passport = new Passport();
+  passport.serializeUser((it, done) => done(null, it));
+  const req = {};
+  const koa = { get: () => session, set: () => {} };
+  Object.defineProperty(req, 'session', isKoa ? koa : { value: session, writable: true });
+  passport.initialize()(req as never, {} as never, () => {});
+  return req as Request;
+}
+
+const save = async (): Promise<void> => {};
+const regenerate = (done: () => void): void => done();
+
+it.each<[string, object, boolean, boolean]>([
+  ['with no methods', {}, false, false],
+  ['that regenerates', { regenerate }, false, true],
+  ['that regenerates, of Koa', { regenerate }, true, true],
+  ['like iron-session', { save }, false, true],
+  ['like iron-session, of Koa', { save }, true, false],
+  ['with an id and no regenerate', { save, id: 'a' }, false, false],
+])('a session %s', (_name, methods, isKoa, expected) => {
+  const session = sessionWith(methods);
+  expect(canRegenerate(requestWith(session, isKoa), session)).toBe(expected);
+});
+
+describe('req.logIn', () => {
+  const logIn = (req: Request, ...options: object[]): Promise<unknown> =>
+    new Promise((resolve) => Reflect.apply(req.logIn, req, [user, ...options, resolve]));
+
+  it.each([
+    ['without options', []],
+    ['with options', [{}]],
+  ])('empties a session like iron-session, %s, and gives it back', async (_name, options) => {
+    const session = sessionWith({ save }, { old: 1 });
+    const req = requestWith(session);
+    adaptLogIn(req);
+    expect(await logIn(req, ...options)).toBeUndefined();
+    expect(req).toHaveProperty('session', session);
+    expect({ ...session }).toEqual({ passport: { user } });
+  });
+
+  it('without a session fails as passport does, and without a callback keeps no login', async () => {
+    const req = requestWith(undefined);
+    adaptLogIn(req);
+    expect(String(await logIn(req))).toContain('Login sessions require session support');
+    const session = sessionWith({ save });
+    const other = requestWith(session);
+    adaptLogIn(other);
+    Reflect.apply(other.logIn, other, [user, { session: false }]);
+    expect([other.user, { ...session }]).toEqual([user, {}]);
+  });
+
+  it('of Koa is left as it is', () => {
+    const req = requestWith(sessionWith({ regenerate }), true);
+    const { logIn: before } = req;
+    adaptLogIn(req);
+    expect(req.logIn).toBe(before);
+  });
+});
