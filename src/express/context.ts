@@ -63,15 +63,14 @@ export function varyOn(res: ServerResponse, headers: readonly string[]): void {
   if (headers.length === 0 || res.headersSent) return;
   const given = res.getHeader('Vary');
   // Each guarded request comes here, and few apps have set it before.
-  if (given === undefined) {
+  if (!given) {
     res.setHeader('Vary', headers.join(', '));
     return;
   }
-  const vary = [given].flat().map(String).join(', ');
-  const known = vary.toLowerCase().split(/\s*,\s*/);
+  const vary = String(given);
+  const known = vary.split(',').map((name) => name.trim().toLowerCase());
   const more = headers.filter((name) => !known.includes(name.toLowerCase()));
-  if (known.includes('*') || more.length === 0) return;
-  res.setHeader('Vary', [vary, ...more].filter(Boolean).join(', '));
+  if (!known.includes('*')) res.setHeader('Vary', [vary, ...more].join(', '));
 }
 
 /**

@@ -151,7 +151,7 @@ ${step}
 
 /** Whether the visitor has sent a purchase code with a form, and can correct it. */
 const cameFromForm = ({ body }: { readonly body?: unknown }): boolean =>
-  typeof body === 'object' && body !== null && Object.hasOwn(body, 'purchase_code');
+  Object.hasOwn(Object(body), 'purchase_code');
 
 const CODE_FORM = html`<form method="post">
 <label>Purchase code

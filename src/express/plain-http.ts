@@ -15,7 +15,7 @@ export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string })
 export function queryOf(req: Request): Record<string, unknown> {
   const parsed: unknown = req.query;
   if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
-  return parse(/\?(.*)/.exec(req.url ?? '')?.[1] ?? '');
+  return parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
 }
 
 /**
@@ -125,24 +125,25 @@ export function isNavigation(req: IncomingMessage): boolean {
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const mode = req.headers['sec-fetch-mode'];
   // Node's `fetch` always sends "cors", so its `Accept` header decides.
-  const isNode = /^(node|undici)\b/.test(req.headers['user-agent'] ?? '');
+  const isNode = /^(node|undici)\b/.test(String(req.headers['user-agent']));
   if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
-  if (/^xmlhttprequest$/i.test(String(req.headers['x-requested-with']))) return false;
+  if (String(req.headers['x-requested-with']).toLowerCase() === 'xmlhttprequest') return false;
   return prefersHtml(req);
 }
 
 /** Whether the browser requests a page before a click. Such a request must have no effect. */
 export const isPrefetch = (req: IncomingMessage): boolean =>
   ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /prefetch|prerender|preview/i.test(String(req.headers[name] ?? '')),
+    /prefetch|prerender|preview/i.test(String(req.headers[name])),
   );
 
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */
 export function prefersHtml(req: IncomingMessage): boolean {
-  const ranges = (req.headers.accept ?? '*/*').split(',').map((part) => {
-    const [name = '', ...parameters] = part.toLowerCase().split(';');
-    const q = parameters.map((text) => text.trim()).find((text) => text.startsWith('q='));
-    return { name: name.trim(), q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
+  const accept = String(req.headers.accept).toLowerCase();
+  const ranges = accept.split(',').map((range) => {
+    const parts = range.split(';').map((part) => part.trim());
+    const q = parts.find((part) => part.startsWith('q='));
+    return { name: parts[0], q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
   });
   // The most specific range gives a type its weight: the higher q wins, then the more specific range, then
   // the earlier one.

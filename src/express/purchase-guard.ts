@@ -200,14 +200,9 @@ function storeResult(
   }
   delete context.purchase;
   const reason = result.verdict === 'unknown' ? result.error : result.denial;
+  context.denial = reason;
   // Not enumerable for an outage, whose message is for the operator: an app can send the context as JSON.
-  const { expose: enumerable } = reason;
-  Object.defineProperty(context, 'denial', {
-    value: reason,
-    enumerable,
-    configurable: true,
-    writable: true,
-  });
+  Object.defineProperty(context, 'denial', { enumerable: reason.expose });
   return reason;
 }
 
@@ -221,7 +216,7 @@ function warnIfInHandler(): void {
   Error.stackTraceLimit = 50;
   const { stack } = new Error();
   Error.stackTraceLimit = stackTraceLimit;
-  if (ROUTER.test(stack ?? '')) warnOnce('MARKETGATE_CREATED_IN_HANDLER');
+  if (ROUTER.test(String(stack))) warnOnce('MARKETGATE_CREATED_IN_HANDLER');
 }
 
 /**
@@ -258,11 +253,11 @@ export function fromHeader(name: string): CodeSource {
 }
 
 /** Content types that the usual body parsers read. Others, such as an uploaded file, contain no code. */
-const FORM = /^\s*(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
+const FORM = /^(?:application\/(?:json|x-www-form-urlencoded)|multipart\/form-data)\b/i;
 
 /** Whether the request has a body that a parser should have read. */
 const hasForm = ({ headers }: Request): boolean =>
-  FORM.test(headers['content-type'] ?? '') &&
+  FORM.test(String(headers['content-type'])) &&
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
 /** Reads the code from a field of the body, as parsed by `express.urlencoded()` or `express.json()`. */

@@ -20,7 +20,6 @@ export function safeReturnTo(value: unknown): string | undefined {
   if (!value.startsWith('/') || value.startsWith('//')) return undefined;
   if (/[\\\p{Cc}\p{Zl}\p{Zp}]/u.test(value)) return undefined;
   const here = 'http://here.invalid';
-  if (!URL.canParse(value, here)) return undefined;
   const url = new URL(value, here);
   // Normalised before a redirect, "/.//evil" becomes "//evil".
   return url.origin === here && !url.pathname.startsWith('//') ? value : undefined;
@@ -83,7 +82,7 @@ export async function takeSavedReturnTo(req: IncomingMessage): Promise<string | 
     await callSession(session, 'save');
     return path;
   }
-  const path = parseCookie(req.headers.cookie ?? '')[COOKIE];
+  const path = parseCookie(String(req.headers.cookie))[COOKIE];
   const res = responseOf(req as Request);
   if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
   return safeReturnTo(path);

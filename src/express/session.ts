@@ -15,7 +15,7 @@ const SESSION_TIMEOUT = 5000;
 /** The session of a request, if a session middleware has run. */
 export function sessionOf(req: object): Session | undefined {
   const session: unknown = Reflect.get(req, 'session');
-  return typeof session === 'object' && session !== null ? (session as Session) : undefined;
+  return Object(session) === session ? (session as Session) : undefined;
 }
 
 /** Whether somebody is logged in: passport sets `req.user`. */
