@@ -34,7 +34,7 @@ const FOLDERS = {
       'test/unit/passport/sessions.test.ts',
       'test/unit/passport/login-attempts.test.ts',
     ],
-    exclude: ['test/unit/express/every-case.test.ts', 'test/unit/express/guard-hit.test.ts'],
+    exclude: ['test/unit/express/every-case.test.ts'],
   },
   stores: {
     mutate: ['src/stores/**/*.ts', '!src/stores/redis/**'],

@@ -205,11 +205,11 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
 });
 
 describe.each(expressVersions)('the page of errorHandler on %s', (_version, express) => {
-  const pageFor = (code: MarketgateErrorCode, loginPath?: string, path = '/') => {
+  const pageFor = (code: MarketgateErrorCode, loginPath?: string, path = '/', method = 'get') => {
     const app = express();
     app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
     app.use(errorHandler({ loginPath, log: false }));
-    return request(app).get(path).set('accept', BROWSER);
+    return request(app)[method as 'get'](path).set('accept', BROWSER);
   };
 
   it('leads to the login where a redirect would never end', async () => {
@@ -217,13 +217,16 @@ describe.each(expressVersions)('the page of errorHandler on %s', (_version, expr
     expect(text).toContain('<a href="/login">Log in</a>');
   });
 
-  it.each<[string, MarketgateErrorCode, string | undefined, string]>([
+  it.each<[string, MarketgateErrorCode, string | undefined, string, method?: 'post']>([
     ['the start page for another error', 'purchase_required', '/login', '<a href="/">To the start'],
     ['the start page where there is no login', 'login_required', undefined, '<a href="/">To the'],
     ['the login after one that failed', 'login_failed', '/login', '<a href="/login">Log in</a>'],
+    ['the login after a used auth_key', 'auth_key_rejected', '/login', '<a href="/login">Log in'],
     ['itself in an outage', 'service_unavailable', '/login', '<a href="">Try again</a>'],
-  ])('leads to %s', async (_where, code, loginPath, link) => {
-    const { text } = await pageFor(code, loginPath);
+    ['the start page after a form', 'service_unavailable', '/login', '<a href="/">To the', 'post'],
+    ['itself after an error of the app', 'api_key_rejected', undefined, '<a href="">Try again</a>'],
+  ])('leads to %s', async (_where, code, loginPath, link, method) => {
+    const { text } = await pageFor(code, loginPath, '/', method);
     expect(text.match(/<a /g)).toHaveLength(1);
     expect(text).toContain(link);
     expect(text).not.toMatch(/undefined|<form/);

@@ -18,6 +18,7 @@ import {
 import type { SandboxOptions } from 'marketgate/sandbox';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
+import { abortOnLeave } from '../../../src/express/load.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { countEndings, openShop } from '../../support/shop.js';
@@ -69,7 +70,10 @@ describe.each(expressVersions)('loadItems and loadItem on %s', (_version, expres
     const { app, endings } = await open();
     const answer = await request(app).get(path).expect(status);
     expect(answer.body).toMatchObject({ code, status });
-    expect(endings).toEqual({ errors: [expect.objectContaining({ code })], handled: 0 });
+    expect(endings).toEqual({
+      errors: [expect.objectContaining({ code, message: expect.stringContaining('id') })],
+      handled: 0,
+    });
   });
 
   it.each(['/items', '/items/1042'])('%s of a service that fails is 503', async (path) => {
@@ -89,6 +93,16 @@ async function run(req: object, ...middleware: Middleware[]): Promise<unknown> {
   return error;
 }
 
+it('a call to the service ends if the visitor leaves, or has left; afterwards nobody listens', async () => {
+  const res = fakeResponse();
+  const look = async (signal: AbortSignal) => [signal.aborted, res.listenerCount('close')];
+  expect(await abortOnLeave(res, look)).toEqual([false, 1]);
+  expect(await abortOnLeave(Object.create(res, { closed: { value: true } }), look)).toEqual([
+    true,
+    0,
+  ]);
+});
+
 it('loadAccount puts a copy of the account at req.marketplace', async () => {
   const req: { marketplace?: { account?: Account } } = {};
   const frozen = Object.freeze({ ...account }) as Account;
@@ -98,12 +112,12 @@ it('loadAccount puts a copy of the account at req.marketplace', async () => {
 });
 
 it.each([
-  ['getItem', loadItem],
-  ['listItems', loadItems],
-  ['getAccount', loadAccount],
-])('a %s that swallows an error is no answer', async (method, load) => {
+  ['getItem', loadItem, undefined],
+  ['listItems', loadItems, null],
+  ['getAccount', loadAccount, null],
+])('a %s that swallows an error is no answer', async (method, load, answer) => {
   const req = { params: { id: '1042' } };
-  const error = await run(req, load({ [method]: async () => undefined } as never));
+  const error = await run(req, load({ [method]: async () => answer } as never));
   expect(error).toMatchObject({ code: 'unexpected_response' });
   expect(String(error)).toContain(method);
   expect(req).toMatchObject({ marketplace: {} });
@@ -139,7 +153,9 @@ describe('what a handler asks for', () => {
 
   it.each(CASES)('%s names what is missing', (name, accessor, _middleware, missing) => {
     for (const req of [{}, { marketplace: {} }]) {
-      expect(() => accessor(req)).toThrow(new RegExp(`^${name}: .*put ${missing.slice(0, 8)}`));
+      expect(() => accessor(req)).toThrow(
+        new RegExp(`^${name}: this request has no \\w+; put ${missing.slice(0, 8)}`),
+      );
       expect(() => accessor(req)).toThrow(missing);
     }
   });
@@ -148,5 +164,6 @@ describe('what a handler asks for', () => {
     const req = { headers: {} };
     await run(req, loadPurchase(keyApi));
     expect(() => purchaseOf(req)).toThrow('(verdict "absent")');
+    expect(() => itemOf(req)).not.toThrow('verdict');
   });
 });

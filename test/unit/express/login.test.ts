@@ -102,7 +102,8 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
     app.get('/guarded', requireLogin());
     app.use((_req, _res, next) => next(new MarketgateError('login_required', 'x')));
     app.use(errorHandler({ loginPath: '/login', log: false }));
-    app.use((_error: unknown, _req: object, _res: object, _next: object) => {});
+    const passed = vi.fn();
+    app.use((error: Error, _req: object, _res: object, _next: object) => passed(error.message));
     const unhandled = unhandledRejections();
     for (const path of ['/guarded', '/error']) {
       const res = fakeResponse();
@@ -114,12 +115,13 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
       await new Promise(setImmediate);
     }
     expect(unhandled).not.toHaveBeenCalled();
+    expect(passed.mock.calls).toEqual(failure ? [['full']] : []);
   });
 });
 
 /** What a middleware passes to `next` for a user, and what it found. */
-async function run(guard: Middleware, user: unknown = { id: '77' }) {
-  const req = { user, method: 'POST', originalUrl: '/', headers: {} };
+async function run(guard: Middleware, user: unknown = { id: '77' }, method = 'POST') {
+  const req = { user, method, originalUrl: '/', headers: { accept: BROWSER } };
   const error = await new Promise((resolve) => guard(req as never, fakeResponse(), resolve));
   return { error, found: (req as { marketplace?: { user?: unknown } }).marketplace?.user };
 }
@@ -195,7 +197,8 @@ describe('requireAccessToken and loadUser', () => {
     ['throws', fail],
   ])('let nobody in where the store %s, and give nothing away', async (_name, get) => {
     for (const [, guard] of both(storeWith({ get }))) {
-      const { error } = await run(guard);
+      // A login would not help.
+      const { error } = await run(guard, undefined, 'GET');
       expect(error).toMatchObject({ code: 'store_unavailable', status: 503 });
       expect(String(error)).not.toContain('token-1');
     }

@@ -6,6 +6,7 @@ import {
   loadItems,
   loadPurchase,
   loadUser,
+  MemoryHolderStore,
   MemoryTokenStore,
   requireAccessToken,
   requireLogin,
@@ -53,6 +54,14 @@ const COMPLAINTS: Complaint[] = [
   [RP, 'supported', 'true or false', guard('supported'), 1, 'yes'],
   [RP, 'fresh', 'true or false', guard('fresh'), 1, 'yes'],
   [RP, 'accept', 'function', guard('accept'), 1, true],
+  [
+    RP,
+    'holder.id',
+    'function',
+    (id) => guard('holder')({ store: new MemoryHolderStore(), id }),
+    'anna',
+    7,
+  ],
   ...['item', 'licenseType', 'supported', 'accept'].map(
     (name): Complaint => [RP, name, 'is given, but undefined', guard(name), undefined],
   ),

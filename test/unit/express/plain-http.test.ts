@@ -104,7 +104,10 @@ describe('what an app throws', () => {
 
   it.each([
     ['no response', undefined],
-    ['the response of an upgrade', makeResponse({ getHeaderNames: undefined, end: undefined })],
+    [
+      'the response of an upgrade',
+      makeResponse({ getHeaderNames: undefined, removeHeader: undefined, end: undefined }),
+    ],
     ['a response that has ended', makeResponse({ writableEnded: true, headersSent: true })],
   ])('does no harm with %s', (_name, res) => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -183,6 +186,7 @@ it.each([
   ['text/html;q=x, application/json;q=0.1', false],
   ['text/html, application/json;q=0', true],
   ['text/html;q=0, */*', false],
+  ['text/html;q=0, */*;q=0', false],
   ['*/*, text/html;q=0.1', false],
   ['*/*, text/*', true],
   ['text/*, application/json', false],

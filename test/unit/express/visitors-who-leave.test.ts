@@ -89,7 +89,7 @@ describe('a visitor who leaves', () => {
       const visit = await open((app) => {
         app.get('/mine', requirePurchase(keyApi, { onUnknown: 'allow', ...options }), handled);
         app.use(((error, _req, res, _next) => {
-          ended(error.code);
+          ended(`${error.code}: ${error.message}`);
           res.end();
         }) as ErrorRequestHandler);
       });
@@ -98,7 +98,10 @@ describe('a visitor who leaves', () => {
       await vi.waitFor(() => expect(service.asked()).toBe(1), SOON);
       leave();
       await vi.waitFor(
-        () => expect(ended).toHaveBeenCalledExactlyOnceWith('service_unavailable'),
+        () =>
+          expect(ended).toHaveBeenCalledExactlyOnceWith(
+            expect.stringMatching(/^service_unavailable: .*left/),
+          ),
         SOON,
       );
       expect(handled).not.toHaveBeenCalled();
