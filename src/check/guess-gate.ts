@@ -34,6 +34,8 @@ interface Reserved extends Allowed {
 
 type Reserve = (client: string) => Promise<Reserved | Refused>;
 
+/** The longest `Retry-After`: a week. A larger number could not be written in digits. */
+const MOST_SECONDS = 604_800;
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
 
@@ -130,6 +132,10 @@ class Attempts {
     if (abandoned !== undefined && performance.now() < abandoned.until) return abandoned;
     let waited = 0;
     for (;;) {
+      if (ending.ended) {
+        void this.#end(client, true);
+        throw ending.reason;
+      }
       const reservation = await reserve(client);
       if (reservation.isAllowed) {
         // Several attempts can have been refunded since the last try.
@@ -142,19 +148,20 @@ class Attempts {
         state.active--;
         waited = 0;
         if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
-      } else if (reservation.isPending && waited < LONGEST_WAIT && !ending.ended) {
-        const delay = Math.min(Math.max(waited, 50), 1000);
+      } else if (reservation.isPending && waited < LONGEST_WAIT) {
+        const delay = Math.min(Math.max(waited, 50), 250);
         await wait(delay);
         waited += delay;
         continue;
       } else {
-        // Where the visitor has left, the next waiting attempt tries in its place.
-        void this.#end(client, ending.ended);
+        // Without an attempt that can be refunded, the waiting ones would be refused too.
+        if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(false);
+        void this.#end(client, true);
       }
       throw new MarketgateError(
         'too_many_attempts',
         'this client has sent too many purchase codes that the service does not know',
-        { retryAfter: Math.max(1, reservation.retryAfter) },
+        { retryAfter: reservation.isPending ? 1 : Math.max(1, reservation.retryAfter) },
       );
     }
   }
@@ -168,15 +175,10 @@ class Attempts {
     }
     const state = this.#clients.get(client);
     if (state === undefined) return;
-    const next = canRetry ? state.waiting.shift() : undefined;
-    if (next !== undefined) {
-      next(true);
-      return;
-    }
-    state.active--;
-    if (state.active > 0) return;
-    this.#clients.delete(client);
-    for (const wake of state.waiting) wake(false);
+    // The last one has nobody else to wait for: other clients' attempts can still be refunded.
+    const next = canRetry || state.active === 1 ? state.waiting.shift() : undefined;
+    if (next !== undefined) next(true);
+    else if (--state.active === 0) this.#clients.delete(client);
   }
 }
 
@@ -208,7 +210,11 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
   /** An app's own limit can give anything. */
   const refusal = ({ retryAfter, isPending }: Refused): Refused => {
     const seconds = [retryAfter, settings.windowMs / 1000].find(Number.isFinite) ?? 60;
-    return { isAllowed: false, retryAfter: seconds, isPending: isPending === true };
+    return {
+      isAllowed: false,
+      retryAfter: Math.min(seconds, MOST_SECONDS),
+      isPending: isPending === true,
+    };
   };
   const reserve: Reserve = async (client) => {
     const until = performance.now() + settings.windowMs;

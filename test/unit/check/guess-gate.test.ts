@@ -87,14 +87,14 @@ describe('the attempts of one client', () => {
     expect(refund).toHaveBeenCalledTimes(4);
   });
 
-  it('that wait are all refused with the last negative answer, and the limit is not asked again', async () => {
+  it('that wait are all refused with the last negative answer, and the limit is asked once more', async () => {
     const { attempt, reserve } = openGate(2);
     const asked = questions(50);
     const answers = asked.map(({ validate }, i) => outcome(attempt(`${i}`, validate)));
     await settle();
     for (const { answer } of asked) answer(null);
     expect(await Promise.all(answers)).toEqual([null, null, ...Array(48).fill(TOO_MANY)]);
-    expect(reserve).toHaveBeenCalledTimes(50);
+    expect(reserve).toHaveBeenCalledTimes(51);
   });
 
   it('are refused together when none is in progress', async () => {
@@ -185,7 +185,7 @@ describe('the attempts of one client', () => {
     expect(await answer).toBe('purchase');
     await settle();
     expect(validate).not.toHaveBeenCalled();
-    expect(refund).toHaveBeenCalledTimes(2);
+    expect(refund).toHaveBeenCalledTimes(reserve.mock.calls.length);
   });
 
   it('that were sent before stay counted where the visitor comes back and leaves at once', async () => {
@@ -255,6 +255,35 @@ describe('attempts of other clients', () => {
     expect(settled).toHaveLength(3);
     expect(await late.ended).toMatchObject({ retryAfter: 59 });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('are waited for also when an own attempt in front has failed', async () => {
+    const gate = guessGate('test', { limit: LIMIT }, {}) as GuessGate;
+    const [wrong, others] = [question(), question()];
+    for (let n = 0; n < LIMIT * TOTAL_FACTOR; n++) {
+      void gate.attempt(`other ${n}`, 'valid', others.validate);
+    }
+    void gate.attempt('anna', 'wrong', wrong.validate);
+    await settle();
+    const waiting = [1, 2].map((n) => gate.attempt('anna', `right ${n}`, async () => 'purchase'));
+    await settle();
+    wrong.answer(null);
+    await pass(3000);
+    others.answer('purchase');
+    await pass(1000);
+    expect(await Promise.all(waiting)).toEqual(['purchase', 'purchase']);
+  });
+
+  it('are waited for by each as long, also by who came last', async () => {
+    const { answer, attempt, settled } = await crowd();
+    attempt('one');
+    await pass(9000);
+    const late = attempt('late');
+    await pass(3000);
+    expect(settled).toEqual([expect.objectContaining({ retryAfter: 1 })]);
+    answer('purchase');
+    await pass(1000);
+    expect(await late.ended).toBe('purchase');
   });
 
   it('are waited for no longer than a call lasts', async () => {
