@@ -27,6 +27,8 @@ export interface Message {
   readonly isStored?: boolean;
   /** Whether its sender knew of no positive answer. */
   readonly isGuess?: boolean;
+  /** Its sender could not remember all wrong codes: answers up to this order need a lookup. */
+  readonly uncertainUpTo?: number;
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;
 }
@@ -57,16 +59,19 @@ export class BySubject<T extends Invalidation> {
     return this.refunds.get(subject) ?? this.#guesses.get(subject);
   }
 
-  /** Puts one behind the others, in place of that of its subject. A refund stays one. Drops the first of too many. */
-  set(invalidation: T): void {
+  /**
+   * Puts one behind the others, in place of that of its subject. A refund stays one. Drops the first of too many, and
+   * returns whether it did.
+   */
+  set(invalidation: T): boolean {
     const { subject } = invalidation;
     invalidation.isGuess &&= !this.refunds.has(subject);
     this.delete(subject);
     const room = invalidation.isGuess ? this.#guesses : this.refunds;
     room.set(subject, invalidation);
     const [first = subject] = room.keys();
-    if (room.size > (invalidation.isGuess ? this.mostGuesses : this.mostRefunds))
-      room.delete(first);
+    const isTooMany = room.size > (invalidation.isGuess ? this.mostGuesses : this.mostRefunds);
+    return isTooMany && room.delete(first);
   }
 
   /** Puts one behind the others, if it is still there. */

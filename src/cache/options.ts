@@ -8,7 +8,7 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import type { SharedCache } from './shared-cache.js';
+import type { Had, SharedCache } from './shared-cache.js';
 
 /** How {@link KeyApi} caches answers. */
 export interface CacheOptions {
@@ -121,4 +121,27 @@ function checkSharedCache(owner: string, value: unknown): SharedCache {
     functionOption(owner, `cache.shared.${method}`, shared[method]);
   }
   return shared;
+}
+
+/** What a shared tier needs to know, and whom it tells. */
+export interface SharedTierOptions {
+  readonly limits: CacheLimits;
+  /** Never goes back. */
+  readonly clock: () => number;
+  /** Epoch milliseconds. */
+  readonly wallClock: () => number;
+  /** Milliseconds that a call can take in all. */
+  readonly timeout: number;
+  readonly secret: () => string | Promise<string>;
+  /** The address of the service and the account. */
+  readonly context: string;
+  /**
+   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns what
+   * this one had of it.
+   */
+  onInvalidated(kind: string, key: string, upTo: number, until: number): Had | undefined;
+  /** Another process has invalidated everything up to an order, and until a time of {@link clock}. */
+  onAllInvalidated(upTo: number, until: number): void;
+  /** Messages were missed. */
+  onMissed(): void;
 }

@@ -5,12 +5,11 @@ import { MarketgateError } from '../errors.js';
 import { VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { BySubject, type Invalidation, type Message, Tombstones } from './invalidations.js';
-import { type CacheLimits, longestLife } from './options.js';
+import { longestLife, type SharedTierOptions } from './options.js';
 import { Seal, Seals } from './seal.js';
 import {
   type Found,
   GuardedSharedCache,
-  type Had,
   isPositive,
   Orders,
   type Row,
@@ -34,28 +33,6 @@ const LONGEST_RETRY = 5000;
 /** Unsent invalidations that are sent at the same time. */
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
-
-export interface SharedTierOptions {
-  readonly limits: CacheLimits;
-  /** Never goes back. */
-  readonly clock: () => number;
-  /** Epoch milliseconds. */
-  readonly wallClock: () => number;
-  /** Milliseconds that a call can take in all. */
-  readonly timeout: number;
-  readonly secret: () => string | Promise<string>;
-  /** The address of the service and the account. */
-  readonly context: string;
-  /**
-   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns what
-   * this one had of it.
-   */
-  onInvalidated(kind: string, key: string, upTo: number, until: number): Had | undefined;
-  /** Another process has invalidated everything up to an order, and until a time of {@link clock}. */
-  onAllInvalidated(upTo: number, until: number): void;
-  /** Messages were missed. */
-  onMissed(): void;
-}
 
 const nothing = (): void => {};
 const NOTHING: Found = { answer: undefined, order: undefined, release: nothing };
@@ -92,6 +69,11 @@ export class SharedTier {
   #isSending = false;
   /** Messages were missed, and the other processes are not asked yet to send theirs again. */
   #hasMissed = false;
+  /**
+   * The order up to which shared positive answers are not served, because unsent wrong codes were dropped, of which
+   * one can have been a refund. Infinity: until the other processes know.
+   */
+  #uncertainUpTo = 0;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
@@ -279,6 +261,8 @@ export class SharedTier {
   #isInvalid(subject: string, order: number): boolean {
     const unsent = this.#unsent.get(subject);
     if (unsent && order <= (unsent.order ?? Number.POSITIVE_INFINITY)) return true;
+    // One of unknown order has had its lookup, because messages were missed.
+    if (order > Number.NEGATIVE_INFINITY && order <= this.#uncertainUpTo) return true;
     return this.#generations.isInvalid(order) || order < this.#tombstones.orderOf(subject);
   }
 
@@ -317,7 +301,7 @@ export class SharedTier {
   async #send(invalidation: Invalidation): Promise<boolean> {
     const { refunds } = this.#tombstones;
     invalidation.isGuess &&= !refunds.has(invalidation.subject);
-    this.#unsent.set(invalidation);
+    if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
     // Those that are sent again come on top.
     const isTooMany = this.#unsent.refunds.size > this.#mostUnsent + refunds.size;
     if (isTooMany) this.#invalidateAll();
@@ -403,6 +387,7 @@ export class SharedTier {
         isSent = await this.#publish(seal, { hasMissed: true });
         this.#hasMissed ||= !isSent;
       }
+      if (seal && isSent) isSent = await this.#sendUncertainty(seal);
       const waiting = this.#unsent.all();
       while (isSent && waiting.length > 0) {
         const batch = waiting.splice(0, BATCH);
@@ -416,6 +401,17 @@ export class SharedTier {
     } finally {
       this.#isSending = false;
     }
+  }
+
+  /** Tells the other processes that wrong codes were dropped. Returns whether they know. */
+  async #sendUncertainty(seal: Seal): Promise<boolean> {
+    if (this.#uncertainUpTo !== Number.POSITIVE_INFINITY) return true;
+    const row = await this.#store.read(this.#generations.rowOf(seal));
+    if (row === UNAVAILABLE) return false;
+    const uncertainUpTo = this.#orders.after(row);
+    if (!(await this.#publish(seal, { uncertainUpTo }))) return false;
+    this.#uncertainUpTo = uncertainUpTo;
+    return true;
   }
 
   #onMessage(message: string | undefined): void {
@@ -462,7 +458,10 @@ export class SharedTier {
       const message = JSON.parse(text) as Message;
       const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
       if (from === this.#id) return true;
-      if (message.hasMissed) {
+      if (message.uncertainUpTo !== undefined) {
+        this.#uncertainUpTo = Math.max(this.#uncertainUpTo, message.uncertainUpTo);
+        this.#options.onMissed();
+      } else if (message.hasMissed) {
         this.#sendAgainLater();
       } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);

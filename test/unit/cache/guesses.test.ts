@@ -116,6 +116,23 @@ describe('a refund that is followed by many wrong codes', () => {
     await expectUnavailable(service, two);
   });
 
+  it('counts where it was itself dropped as a wrong code: all answers need a lookup', async () => {
+    const { service, links, processes, guess } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    for (const code of [CODE, OTHER]) await two.validatePurchase(code);
+    links[0].setState('cut');
+    service.says = 'negative';
+    expect(await passing(one.validatePurchase(CODE))).toBeNull();
+    await guess(one);
+    links[0].setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    for (const each of [one, two]) expect(await passing(each.validatePurchase(CODE))).toBeNull();
+    // In an outage, no customer pays for the wrong codes of others.
+    service.says = 'outage';
+    expect(await passing(two.validatePurchase(OTHER))).toMatchObject({ purchase_code: OTHER });
+  });
+
   it('counts where only the row that it replaces later tells of the purchase', async () => {
     const { service, shared, links, processes, guess, flushAndReconnect } = linkedFleet(2);
     const [one, two] = processes;

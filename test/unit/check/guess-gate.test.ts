@@ -185,7 +185,7 @@ describe('the attempts of one client', () => {
     expect(await answer).toBe('purchase');
     await settle();
     expect(validate).not.toHaveBeenCalled();
-    expect(refund).toHaveBeenCalledTimes(reserve.mock.calls.length);
+    expect(refund).toHaveBeenCalledTimes(1);
   });
 
   it('that were sent before stay counted where the visitor comes back and leaves at once', async () => {
