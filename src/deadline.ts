@@ -166,15 +166,22 @@ export const within = <T>(
   work: (deadline: Deadline) => T | Promise<T>,
 ): Promise<T> => timeLimit(milliseconds)(work);
 
-/** Stores that limit the time of their calls themselves; their users add no second limit. */
-export const SELF_LIMITED = new WeakSet<object>();
+/** The stores that limit the time of their calls themselves, in milliseconds; their users add no second limit. */
+export const SELF_LIMITED = new WeakMap<object, number>();
 
-/** Makes the function that runs the calls to a store, each within the limit. */
-export const limited = (
+/**
+ * Makes the function that runs the calls to a store, each within the limit.
+ * @param longest the longest limit that the store itself can have, in milliseconds.
+ */
+export function limited(
   store: object,
   milliseconds: number,
-): (<T>(work: () => T | Promise<T>) => Promise<T>) =>
-  SELF_LIMITED.has(store) ? async (work) => work() : timeLimit(milliseconds);
+  longest = Number.POSITIVE_INFINITY,
+): <T>(work: () => T | Promise<T>) => Promise<T> {
+  const own = SELF_LIMITED.get(store);
+  if (own === undefined || own > longest) return timeLimit(own ? longest : milliseconds);
+  return async (work) => work();
+}
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

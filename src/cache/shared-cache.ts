@@ -81,13 +81,15 @@ export class GuardedSharedCache {
   /**
    * @param clock - epoch milliseconds.
    * @param deadline - of one call, in milliseconds.
+   * @param longest - the longest deadline that the store itself can have, in milliseconds.
    */
   constructor(
     private readonly store: SharedCache,
     private readonly clock: () => number,
     private readonly deadline: number,
+    longest: number,
   ) {
-    this.#run = limited(store, deadline);
+    this.#run = limited(store, deadline, longest);
   }
 
   /** Whether the store itself compares orders. */

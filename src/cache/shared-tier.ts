@@ -78,8 +78,9 @@ export class SharedTier {
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
     // A lookup makes several such calls, and most of its time is for the service.
-    this.#deadline = Math.min(LONGEST_CALL, options.timeout / 4);
-    this.#store = new GuardedSharedCache(shared, options.wallClock, this.#deadline);
+    const longest = options.timeout / 4;
+    this.#deadline = Math.min(LONGEST_CALL, longest);
+    this.#store = new GuardedSharedCache(shared, options.wallClock, this.#deadline, longest);
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
       if (this.#isClosed) return;

@@ -45,7 +45,8 @@ export class EncryptedTokenStore implements TokenStore {
     if (store.claim !== undefined) {
       Object.defineProperty(this, 'claim', { value: store.claim.bind(store) });
     }
-    if (SELF_LIMITED.has(store)) SELF_LIMITED.add(this);
+    const timeout = SELF_LIMITED.get(store);
+    if (timeout !== undefined) SELF_LIMITED.set(this, timeout);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

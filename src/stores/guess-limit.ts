@@ -119,7 +119,8 @@ export function clientKey(client: unknown): string {
   const bare = client.replace(/^(?:\[([\da-f:.]+)\](?::\d+)?|([\d.]+):\d+)$/i, '$1$2');
   // "012" is a name, although some notations read it as an address.
   if (isIP(bare) === 0) return client;
-  const address = ipaddr.process(bare);
+  // The zone of a link-local address, as in `%br-lan`, is a name of this machine's.
+  const address = ipaddr.process(bare.replace(/%.*/, ''));
   if (address.kind() === 'ipv4') return address.toString();
   return `${Buffer.from(address.toByteArray().slice(0, IPV6_BYTES)).toString('hex')}/56`;
 }

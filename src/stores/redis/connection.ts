@@ -36,6 +36,8 @@ const KINDS = {
 export class RedisConnection {
   readonly commands: RedisCommands;
   readonly prefix: string;
+  /** Of each call, in milliseconds. */
+  readonly timeout: number;
   readonly #owner: string;
   readonly #waits: boolean;
   readonly #run: ReturnType<typeof timeLimit>;
@@ -46,12 +48,12 @@ export class RedisConnection {
 
   constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
     const { waits, timeout: standard } = KINDS[kind];
-    const timeout = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
+    this.timeout = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
     this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
-    this.commands = redisCommands(owner, options.client, timeout);
+    this.commands = redisCommands(owner, options.client, this.timeout);
     this.#owner = owner;
     this.#waits = waits;
-    this.#run = timeLimit(timeout);
+    this.#run = timeLimit(this.timeout);
   }
 
   /**

@@ -40,7 +40,7 @@ export class RedisCache implements SharedCache {
   constructor(options: RedisStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
     this.#redis = new RedisConnection(OWNER, 'cache', given);
-    SELF_LIMITED.add(this);
+    SELF_LIMITED.set(this, this.#redis.timeout);
   }
 
   async get(key: string): Promise<string | undefined> {

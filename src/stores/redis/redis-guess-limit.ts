@@ -76,7 +76,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
     super(OWNER, rest);
     this.#redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
-    SELF_LIMITED.add(this);
+    SELF_LIMITED.set(this, this.#redis.timeout);
   }
 
   /** Takes one attempt of a client, if there is one left in the fleet. */

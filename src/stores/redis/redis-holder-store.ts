@@ -49,7 +49,7 @@ export class RedisHolderStore implements HolderStore {
     const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
     this.#redis = new RedisConnection(OWNER, 'holder', given);
-    SELF_LIMITED.add(this);
+    SELF_LIMITED.set(this, this.#redis.timeout);
   }
 
   /**

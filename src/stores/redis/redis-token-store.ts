@@ -35,7 +35,7 @@ export class RedisTokenStore extends RowTokenStore implements TokenStore {
       delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
     });
     this.#redis = redis;
-    SELF_LIMITED.add(this);
+    SELF_LIMITED.set(this, redis.timeout);
   }
 
   /**

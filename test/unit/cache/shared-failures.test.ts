@@ -91,12 +91,21 @@ describe('a shared cache that hangs', () => {
 
   it('by its own deadline, if it has one, delays a request that long', async () => {
     const { service, shared, fail, join } = fleet();
-    SELF_LIMITED.add(shared);
+    SELF_LIMITED.set(shared, 300);
     await join().getItem(1);
     fail('read', () => new Promise((_resolve, reject) => setTimeout(reject, 300)));
     const found = join().validatePurchase(CODE);
     expect(await until(() => service.asked() === 1)).toBeGreaterThanOrEqual(300);
     await pass(310);
+    expect(await found).toEqual(purchase);
+  });
+
+  it('by its own deadline leaves the service three quarters of the time', async () => {
+    const { service, shared, fail, join } = fleet();
+    SELF_LIMITED.set(shared, 1000);
+    fail('read', never);
+    const found = join({ timeout: 1000 }).validatePurchase(CODE);
+    expect(await until(() => service.asked() === 1)).toBeLessThanOrEqual(260);
     expect(await found).toEqual(purchase);
   });
 
