@@ -90,24 +90,6 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     }
   });
 
-  const PROBLEM = 'application/problem+json';
-  it.each([
-    ['nothing', undefined, PROBLEM],
-    ['anything', '*/*', PROBLEM],
-    ['JSON', 'application/json', PROBLEM],
-    ['problems', PROBLEM, PROBLEM],
-    ['pictures', 'image/png', PROBLEM],
-    ['a page', 'text/html', 'text/html'],
-    ['what a browser asks for', BROWSER, 'text/html'],
-    ['problems before pages', `${PROBLEM}, text/html;q=0.9`, PROBLEM],
-    ['JSON before pages', 'application/json, text/html;q=0.9', PROBLEM],
-    ['pages least', `${PROBLEM};q=0.9, text/html;q=0.8`, PROBLEM],
-  ])('who accepts %s gets %s', async (_name, accept, type) => {
-    const asked = request(appThat(new MarketgateError('purchase_required', 'x'))).get('/');
-    const answer = await (accept === undefined ? asked : asked.set('accept', accept));
-    expect(answer.type).toBe(type);
-  });
-
   it('says when to come back', async () => {
     const error = new MarketgateError('service_unavailable', 'x', { retryAfter: 12.2 });
     const answer = await request(appThat(error)).get('/');
