@@ -153,7 +153,7 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
 const nameOf = (id: string): string => `marketgate confirm ${id}`;
 
 const nameForSameBrowser = (id: string, { headers }: Request): string =>
-  `${nameOf(id)} ${hash('sha256', String(headers.cookie), 'base64url')}`;
+  `${nameOf(id)} ${hash('sha256', String(headers.cookie))}`;
 
 /**
  * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No

@@ -227,7 +227,7 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const tokenStore = new MemoryTokenStore({ clock: () => 0 });
       const confirm = await open({ tokenStore }).upToThePage();
       const stranger = open({ tokenStore });
-      await stranger.upToThePage();
+      await stranger.upToThePage({}, 'k2');
       await stranger.start();
       for (const query of [
         { confirm, answer: 'continue' },

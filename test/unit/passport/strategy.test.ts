@@ -10,6 +10,7 @@ import {
   openLogin,
   requestOf,
 } from '../../support/strategy-harness.js';
+import { userInfo } from '../../support/wire.js';
 
 const user = { id: '77' };
 const failure = (code: string, status: number, message = '') => [
@@ -450,6 +451,16 @@ describe('the token store', () => {
     expect(exchanged).toEqual([]);
     // The fleet sees hashes.
     for (const name of claimed) expect(name).toMatch(/^auth_key:[\w-]{43}$/);
+  });
+});
+
+it('a picture without a host is the service’s', async () => {
+  const loginUrl = () => 'https://market.example/shop/api/oauth?app_id=app-7';
+  const getUser = async () => ({ ...userInfo, user_picture: '7.png' });
+  const verify = (input: { profile: object }) => input.profile;
+  const photos = [{ value: 'https://market.example/shop/7.png' }];
+  expect((await logIn({ api: { loginUrl, getUser }, verify })).outcome?.[1]).toMatchObject({
+    photos,
   });
 });
 
