@@ -142,10 +142,11 @@ export class MemoryHolderStore implements HolderStore {
   async release(code: string, holder?: string): Promise<void> {
     const owner = 'MemoryHolderStore.release';
     const name = heldCode(owner, code);
-    if (holder === undefined) this.#holders.delete(name);
-    else {
-      checkHolder(owner, holder);
-      this.#holders.get(name)?.delete(holder);
+    if (holder !== undefined) checkHolder(owner, holder);
+    const holders = this.#holders.get(name);
+    // Only a code that is held takes memory.
+    if (holder === undefined || (holders?.delete(holder) && holders.size === 0)) {
+      this.#holders.delete(name);
     }
     forgetHolders(this);
   }
