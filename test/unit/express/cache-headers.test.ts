@@ -89,6 +89,7 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
   it.each([
     ['Accept-Encoding', 'Accept-Encoding, X-Purchase-Code'],
     ['Origin, x-purchase-code', 'Origin, x-purchase-code'],
+    ['', 'X-Purchase-Code'],
     ['*', '*'],
   ])('keeps what the app varies on: %s', async (Vary, expected) => {
     const { app, code } = await open({ before: setting({ Vary }) });
