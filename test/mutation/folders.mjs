@@ -32,6 +32,7 @@ const FOLDERS = {
       'test/unit/express/**/*.test.ts',
       // What a login does with the session.
       'test/unit/passport/sessions.test.ts',
+      'test/unit/passport/callback-throws.test.ts',
       'test/unit/passport/login-attempts.test.ts',
     ],
     exclude: ['test/unit/express/every-case.test.ts'],

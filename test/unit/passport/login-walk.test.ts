@@ -125,15 +125,6 @@ describe.each(expressVersions)('through %s', (_version, express) => {
       expect(exchanges()).toBe(1);
     });
 
-    it('half a minute later the answer has expired', async () => {
-      const { press, sandbox } = await upToThePage();
-      expect((await press()).status).toBe(302);
-      sandbox.clock.advance(29_000);
-      expect((await press()).status).toBe(302);
-      sandbox.clock.advance(1_000);
-      expect((await press()).status).toBe(403);
-    });
-
     it('another browser that knows the address gets nothing', async () => {
       const { press, app, browser } = await upToThePage();
       expect((await press()).status).toBe(302);
