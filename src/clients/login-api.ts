@@ -139,12 +139,13 @@ export class LoginApi {
 
   #valueOf(token: AccessToken | string): string {
     if (typeof token === 'string' && token.trim() !== '') return token;
-    if (typeof token === 'string' || readAccessToken(token) === undefined) {
+    const given = readAccessToken(token);
+    if (given === undefined) {
       throw new TypeError(
         'LoginApi: token must be an AccessToken or its value, a non-empty string',
       );
     }
-    if (this.clock() < token.expiresAt) return token.value;
+    if (this.clock() < given.expiresAt) return given.value;
     throw new MarketgateError(
       'access_token_expired',
       `the access_token has expired (it lives ${this.#tokenLifetime / 60_000} minutes); the visitor must log in again`,
@@ -222,8 +223,7 @@ function bodyOf({ body: { value } }: JsonResponse): Body | undefined {
   return isObject(value) ? value : undefined;
 }
 
-const hasError = (body: Body | undefined): boolean =>
-  Boolean(body?.error) && !isEmptyArray(body?.error);
+const hasError = ({ error }: Body = {}): boolean => Boolean(error) && !isEmptyArray(error);
 
 /** The reason that the service gives: `message`, or text in `error`. */
 const reasonIn = ({ message, error }: Body): string =>

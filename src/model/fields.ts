@@ -204,9 +204,9 @@ export function parse<T>(
     });
     return { ok: true, value: parsed.data };
   }
-  const [issue] = parsed.error.issues;
-  const path = (issue?.path ?? []).reduce<string>((path, key) => placeIn(path, String(key)), at);
-  return { ok: false, path, expected: issue?.message ?? 'object' };
+  const [issue] = parsed.error.issues as [z.core.$ZodIssue];
+  const path = issue.path.reduce<string>((path, key) => placeIn(path, String(key)), at);
+  return { ok: false, path, expected: issue.message };
 }
 
 /** An object inside a value, and its path. */
@@ -238,7 +238,6 @@ function replaceDrifts(value: unknown, at: string, onDrift: OnDrift): void {
     let isSparse = false;
     for (const key of Object.keys(object)) {
       const inner = object[key];
-      if (typeof inner !== 'object') continue;
       if (!(inner instanceof Drift)) {
         enter(inner, key, place);
         continue;
@@ -310,7 +309,7 @@ function isTimestamp(sent: string): boolean {
 }
 
 const ISO =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?)?)?$/i;
 
 /**
  * Parses an ISO 8601 timestamp into epoch milliseconds; `undefined` for anything else. A blank can replace
@@ -319,17 +318,16 @@ const ISO =
 export function parseTimestamp(sent: string): number | undefined {
   const parts = ISO.exec(sent.trim());
   if (parts === null) return undefined;
-  const [, year, month, day, hour = 0, minute = 0, second = 0, fraction = '0', zone = 'Z'] = parts;
+  const [, year, month, day, hour = 0, minute = 0, second = 0, fraction = 0, ...zone] = parts;
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   // A day that does not exist becomes one of the next month.
-  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) {
-    return undefined;
-  }
+  if (date.getUTCMonth() !== Number(month) - 1) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   date.setUTCHours(Number(hour), Number(minute), Number(second));
-  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  const [sign, hours = 0, minutes = 0] = zone;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
-  return date.getTime() + Math.trunc(Number(`0.${fraction}`) * 1000) - offset;
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  const time = date.getTime() + Math.trunc(Number(`0.${fraction}`) * 1000);
+  return sign === '-' ? time + offset : time - offset;
 }

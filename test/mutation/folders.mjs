@@ -69,7 +69,12 @@ const FOLDERS = {
       'test/unit/model/**/*.test.ts',
       // What it tells on the channels, and when it raises the alarm.
       'test/unit/diagnostics/**/*.test.ts',
+      // The metadata of the fields. The linter takes seconds.
+      'test/unit/openapi/fields.test.ts',
+      // How the key API uses its caches: what it invalidates, shares and gets from a list.
+      'test/unit/cache/**/*.test.ts',
     ],
+    exclude: ['test/unit/cache/model.test.ts', 'test/unit/cache/unreliable-day.test.ts'],
   },
 };
 

@@ -55,7 +55,7 @@ describe('an item of a cached list', () => {
     ['a list of the same millisecond as the negative answer', 'list', 0, 0, false],
   ])('%s', async (_name, last, later, wait, isServed) => {
     const { service, keyApi } = alone();
-    const list = () => keyApi.listItems();
+    const list = () => keyApi.listItems().then(() => keyApi.getItem(1042));
     const refuse = async () => {
       service.says = 'negative';
       expect(await keyApi.getItem(1042, { fresh: true })).toBeNull();

@@ -90,6 +90,12 @@ describe('exchange', () => {
     },
   );
 
+  it('is not sent again after a failure, because an auth_key works once', async () => {
+    const { loginApi, service } = serving(() => page(502), { retries: 2 });
+    await expectError(loginApi.exchange(AUTH_KEY), 'service_unavailable');
+    expect(service.count()).toBe(1);
+  });
+
   it('takes an auth_key of 2,048 characters', async () => {
     const { loginApi } = serving(giveToken);
     expect((await loginApi.exchange('x'.repeat(2048))).value).toBe(TOKEN);
@@ -144,7 +150,7 @@ describe('getUser', () => {
 
   // As text, because JSON.stringify would write other digits.
   it.each(['9007199254740993', '1e999', '-1e999'])('does not take the user_id %s', async (id) => {
-    const sent = JSON.stringify({ user_info: userInfo }).replace('"77"', id);
+    const sent = JSON.stringify({ user_info: userInfo, message: 'OK' }).replace('"77"', id);
     const { loginApi } = serving(() => text(sent));
     await expectError(loginApi.getUser(TOKEN), 'unexpected_response', 'user_info.user_id: ');
   });
@@ -173,6 +179,13 @@ describe('an error', () => {
     const { message } = await rejection(call(loginApi));
     expect(message).toContain('What are [redacted] and [redacted]?');
   });
+});
+
+it('a call after close() is refused', async () => {
+  const { loginApi, service } = serving(giveUser);
+  await loginApi.close();
+  await expectError(loginApi.getUser(TOKEN), 'service_unavailable', 'this client was closed');
+  expect(service.count()).toBe(0);
 });
 
 describe('a call that is over', () => {

@@ -4,8 +4,9 @@ import { monotonic } from '../../../src/clients/key-api.js';
 describe('a clock that never goes back', () => {
   it('passes as the given clock does, and stands still while that is set back', () => {
     let now = 1000;
-    vi.spyOn(performance, 'now').mockReturnValue(0);
+    const real = vi.spyOn(performance, 'now').mockReturnValue(0);
     const clock = monotonic(() => now);
+    real.mockReturnValue(3_600_000);
     expect(clock()).toBe(1000);
     now += 50;
     expect(clock()).toBe(1050);
@@ -28,11 +29,15 @@ describe('a clock that never goes back', () => {
     expect(clock() - before).toBe(passed);
   });
 
-  it('counts the time that a machine slept, which the process does not measure', () => {
+  it.each([
+    ['the time that a machine slept, which the process does not measure', 3_600_000, 0],
+    ['what the system says where the timer of the process is a second ahead', 2000, 3000],
+  ])('counts %s', (_name, passed, measured) => {
     const wall = vi.spyOn(Date, 'now').mockReturnValue(1_800_000_000_000);
-    vi.spyOn(performance, 'now').mockReturnValue(5000);
+    const real = vi.spyOn(performance, 'now').mockReturnValue(5000);
     const clock = monotonic(Date.now);
-    wall.mockReturnValue(1_800_003_600_000);
-    expect(clock()).toBe(1_800_003_600_000);
+    wall.mockReturnValue(1_800_000_000_000 + passed);
+    real.mockReturnValue(5000 + measured);
+    expect(clock()).toBe(1_800_000_000_000 + passed);
   });
 });

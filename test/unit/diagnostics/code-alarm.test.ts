@@ -97,7 +97,7 @@ describe('the alarm that all codes are suddenly invalid', () => {
   });
 
   it('is raised by the twentieth first code, when none was ever valid', async () => {
-    const { ask, customers, key, alarms } = shop(UNCACHED);
+    const { ask, customers, key, alarms, service } = shop(UNCACHED);
     key.now = KEY_OF_ANOTHER;
     const codes = customers(20);
     await ask(codes.slice(0, 19));
@@ -105,7 +105,12 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms).toEqual([]);
     await ask(codes);
     expect(alarms).toHaveLength(1);
-    expect(alarms[0]).toMatchObject({ reason: 'never-valid', codes: 20 });
+    const expected = 'a valid code among the first ones';
+    expect(alarms[0]).toMatchObject({ reason: 'never-valid', codes: 20, expected });
+    await ask(guesses(150));
+    service.now += HOUR;
+    await ask(['guess-x']);
+    expect(alarms[1]).toMatchObject({ codes: 100 });
   });
 
   it('is raised once an hour, for as long as it lasts', async () => {
@@ -176,15 +181,35 @@ describe('the alarm is not raised', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('for three refunds in as many days', async () => {
+  it.each([
+    ['the third comes a day after the first', DAY / 2],
+    ['the clock is set back', -MINUTE],
+  ])('for three refunds, when %s', async (_name, step) => {
     const { ask, customers, alarms, service, valid } = shop(UNCACHED);
     const codes = customers(3);
     await ask(codes);
     for (const code of codes) {
       valid.delete(code);
       await ask([code]);
-      service.now += DAY;
+      service.now += step;
     }
+    expect(alarms).toEqual([]);
+  });
+
+  it.each([
+    ['valid codes', KEY, undefined],
+    ['unknown codes', KEY_OF_ANOTHER, undefined],
+    ['a rejected key', 'c3', new Set([KEY])],
+  ])('for what was said of %s before there was a listener', async (_name, before, keys) => {
+    const { ask, customers, key, keyApi, service } = shop(UNCACHED, []);
+    key.now = before;
+    service.keys = keys;
+    const codes = customers(19);
+    for (const code of codes) await keyApi.validatePurchase(code).catch(() => {});
+    key.now = KEY_OF_ANOTHER;
+    service.keys = undefined;
+    const alarms = hearAlarms();
+    await ask([...codes.slice(0, 3), 'guess-x']);
     expect(alarms).toEqual([]);
   });
 

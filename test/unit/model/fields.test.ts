@@ -45,7 +45,7 @@ describe('what is left out', () => {
 
 it('a field that nobody documents can be nested deeper than the stack', () => {
   const deep = nested(100_000);
-  const read = readItem({ ...item, trace: deep, tags: deep });
+  const read = readItem({ ...item, nothing: null, trace: deep, tags: deep });
   expect(read).toMatchObject({ ok: true, value: { id: item.id } });
   expect(deepFreeze(deep)).toBe(deep);
 });
@@ -54,11 +54,26 @@ it.each<[object, boolean]>([
   [item, true],
   [{ ...item, trace: 1 }, true],
   [{ ...item, tags: 'a,b' }, false],
+  [{ ...item, tags: [1] }, false],
+  [{ ...item, price: { regular: '29' } }, false],
   [{ ...item, media: undefined }, false],
   [{ ...item, id: 'x' }, false],
 ])('isDocumented: %j: %s', (value, expected) => {
   expect(isDocumented(itemSchema, value)).toBe(expected);
 });
+
+it.each<[string, object, string, string]>([
+  ['no text', { purchase_code: 7.5 }, 'purchase_code', 'string'],
+  ['an empty id', { purchase_code: '' }, 'purchase_code', 'string'],
+  ['a fraction as an id', { item: { ...item, id: 1.5 } }, 'item.id', 'integer'],
+  ['no object', { item: 'x' }, 'item', 'object'],
+])(
+  'the first place that cannot be read, and what is expected there: %s',
+  (_n, odd, at, expected) => {
+    const path = `data.purchase.${at}`;
+    expect(readPurchase({ ...purchase, ...odd })).toEqual({ ok: false, path, expected });
+  },
+);
 
 describe('what a guard can need', () => {
   const noted = (sent: object) => {
