@@ -105,8 +105,8 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms).toEqual([]);
     await ask(codes);
     expect(alarms).toHaveLength(1);
-    const expected = 'a valid code among the first ones';
-    expect(alarms[0]).toMatchObject({ reason: 'never-valid', codes: 20, expected });
+    expect(alarms[0]).toMatchObject({ reason: 'never-valid', codes: 20 });
+    expect(alarms[0]?.expected).toContain('valid code');
     await ask(guesses(150));
     service.now += HOUR;
     await ask(['guess-x']);

@@ -67,13 +67,10 @@ it.each<[string, object, string, string]>([
   ['an empty id', { purchase_code: '' }, 'purchase_code', 'string'],
   ['a fraction as an id', { item: { ...item, id: 1.5 } }, 'item.id', 'integer'],
   ['no object', { item: 'x' }, 'item', 'object'],
-])(
-  'the first place that cannot be read, and what is expected there: %s',
-  (_n, odd, at, expected) => {
-    const path = `data.purchase.${at}`;
-    expect(readPurchase({ ...purchase, ...odd })).toEqual({ ok: false, path, expected });
-  },
-);
+])('a refusal names what is expected in the place of %s', (_name, odd, at, expected) => {
+  const path = `data.purchase.${at}`;
+  expect(readPurchase({ ...purchase, ...odd })).toEqual({ ok: false, path, expected });
+});
 
 describe('what a guard can need', () => {
   const noted = (sent: object) => {
