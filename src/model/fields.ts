@@ -73,7 +73,7 @@ const numberLike =
 
 export const number = field('number', z.number(), numberLike(/^\s*-?\d+(\.\d+)?\s*$/));
 /** An id that is documented as a whole number. */
-export const numberId = field('integer', z.int('integer'), numberLike(/^\d+$/), true);
+export const numberId = field('integer', z.int(), numberLike(/^\d+$/), true);
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { 0: false, 1: true, false: false, true: true };
 
@@ -149,9 +149,8 @@ export type Parsed<T> =
 
 /** The documented type alone: a schema of this folder without its coercion, and with its metadata. */
 export function documentedType(schema: unknown): z.ZodType {
-  const type = withoutCoercion(schema as z.ZodType);
-  const meta = (schema as z.ZodType).meta();
-  return meta === undefined ? type : type.meta(meta);
+  const given = schema as z.ZodType;
+  return withoutCoercion(given).meta(given.meta() ?? {});
 }
 
 function withoutCoercion(schema: z.ZodType): z.ZodType {
@@ -269,7 +268,8 @@ function closeHoles(list: unknown[]): void {
 export function deepFreeze<T>(value: T): T {
   const open: unknown[] = [];
   const enter = (inner: unknown): void => {
-    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) open.push(inner);
+    // True of all that is no object.
+    if (!Object.isFrozen(inner)) open.push(inner);
   };
   enter(value);
   for (let each = open.pop(); each !== undefined; each = open.pop()) {

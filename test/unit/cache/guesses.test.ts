@@ -173,10 +173,14 @@ describe('a refund that is followed by many wrong codes', () => {
     await expectUnavailable(service, one);
   });
 
-  it('counts for an item of the list', async () => {
+  it.each([
+    ['sends it', 0],
+    ['hears of it', 1],
+  ])('counts for an item of a list that the process holds that %s', async (_name, holder) => {
     const { service, links, processes, flushAndReconnect } = linkedFleet(3);
     const [one, two, three] = processes;
-    for (const each of [one, two, three]) await each.listItems();
+    for (const each of processes) await each.getAccount();
+    for (const each of [processes[holder], three]) await each?.listItems();
     links[2].setState('cut');
     service.says = 'negative';
     expect(await one.getItem(1043, { fresh: true })).toBeNull();

@@ -130,9 +130,12 @@ it.each(['9007199254740993', '1e999', '-1e999', '1042.00001', '"seven"'])(
   },
 );
 
-it('the error of a refusal carries its sentence', async () => {
-  const sent = json(refusal(`nothing for ${KEY} here`), 400);
+it.each<[string, (client: KeyApi) => Promise<unknown>, string]>([
+  ['a code', (client) => client.validatePurchase('tulip'), 'no [redacted] or 7 for [redacted]'],
+  ['an item', (client) => client.getItem(7), 'no tulip or 7 for [redacted]'],
+])('the error of a refusal of %s carries what it says, redacted', async (_name, ask, said) => {
+  const sent = json(refusal(`no tulip or 7 for ${KEY}`), 400);
   const service = new KeyApiService({ override: () => sent });
-  const error = await rejection(service.client().validatePurchase(CODE));
-  expect(error.message).toContain('nothing for [redacted] here');
+  const { message } = await rejection(ask(service.client()));
+  expect(message).toContain(said);
 });

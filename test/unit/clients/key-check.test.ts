@@ -193,6 +193,8 @@ describe('the check of the key', () => {
     expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
     held.resolve(page(503));
     expect((await repeated).code).toBe('service_unavailable');
+    // The account is still served.
+    await keyApi.getAccount();
   });
 
   it('in flight is joined however long it takes', async () => {
