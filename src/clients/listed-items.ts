@@ -11,7 +11,7 @@ interface Index {
   readonly list: readonly Item[];
   readonly byId: Map<number, Item>;
   /** Ids that were compared with the shared cache, and have no later negative answer there. */
-  readonly confirmed: Set<number>;
+  confirmed: Set<number>;
 }
 
 /**
@@ -64,7 +64,7 @@ export class ListedItems {
   /** Messages about items were missed. */
   missed(): void {
     // A new set, because a lookup that began before can still add to the old one.
-    if (this.#index !== undefined) this.#index = { ...this.#index, confirmed: new Set() };
+    if (this.#index !== undefined) this.#index.confirmed = new Set();
   }
 
   /** The item in a list, unless a later request of any process was about that item itself. */

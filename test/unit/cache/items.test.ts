@@ -33,7 +33,10 @@ describe('an item of a cached list', () => {
     ['is requested fresh', 1043, { fresh: true }],
   ])('is requested when it %s', async (_when, id, options) => {
     const { service, keyApi } = await listed();
-    expect((await keyApi.getItem(id, options))?.id).toBe(id);
+    await keyApi.getItem(1043);
+    const own = await keyApi.getItem(id, options);
+    expect(own?.id).toBe(id);
+    expect(await keyApi.getItem(id)).toBe(own);
     expect(service.asked(ITEM)).toBe(1);
   });
 

@@ -40,6 +40,18 @@ describe('parseTimestamp', () => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
 
+  it.each(['2027-06-10T12:00:01Z', '2027-10-20T23:59:59Z'])(
+    'reads %s with something odd in it as a field does',
+    (usual) => {
+      for (const [at, each] of [...usual].entries()) {
+        for (const odd of ['x', '5', `x${each}`, `${each}x`]) {
+          const sent = usual.slice(0, at) + odd + usual.slice(at + 1);
+          expect(isDocumented(timestamp, sent), sent).toBe(parseTimestamp(sent) !== undefined);
+        }
+      }
+    },
+  );
+
   it('reads what a field of this type takes for documented', () => {
     const parts = [number(9999, 4), number(14), number(33), number(26), number(62), number(62)];
     fc.assert(
@@ -49,13 +61,6 @@ describe('parseTimestamp', () => {
       }),
       { numRuns: 2000 },
     );
-    const usual = '2027-06-01T12:00:01Z';
-    for (const [at, each] of [...usual].entries()) {
-      for (const odd of ['x', '5', `x${each}`, `${each}x`]) {
-        const sent = usual.slice(0, at) + odd + usual.slice(at + 1);
-        expect(isDocumented(timestamp, sent), sent).toBe(parseTimestamp(sent) !== undefined);
-      }
-    }
   });
 
   it('reads what the contract says, and nothing else', () => {
