@@ -69,8 +69,6 @@ const FOLDERS = {
       'test/unit/model/**/*.test.ts',
       // What it tells on the channels, and when it raises the alarm.
       'test/unit/diagnostics/**/*.test.ts',
-      // The metadata of the fields. The linter takes seconds.
-      'test/unit/openapi/fields.test.ts',
       // That no error repeats a key or a code.
       'test/unit/secrets/clients.test.ts',
       // How the key API uses its caches: what it invalidates, shares and gets from a list.
