@@ -78,7 +78,7 @@ export function readConfirmation(query: Record<string, unknown>) {
 
 /** The path of the page: the callback without its auth_key, so that a reload shows the page again. */
 export function confirmationPath(req: Request, id: string): string {
-  const path = pathOf(req).replace(/\?.*/s, '').replace(/\/+/, '/');
+  const path = pathOf(req).replace(/\?.*/s, '').replace(/^\/+/, '/');
   return `${path}?${new URLSearchParams({ confirm: id })}`;
 }
 

@@ -350,6 +350,7 @@ describe('the page', () => {
     ['an app that is mounted somewhere', { originalUrl: '/shop/callback?x' }, '/shop/callback'],
     ['plain Node', { originalUrl: undefined, url: '/callback?x' }, '/callback'],
     ['an address that leads elsewhere', { originalUrl: '//evil.example/x?y' }, '/evil.example/x'],
+    ['sent through a proxy, whole', { originalUrl: 'http://a.test/x?y' }, 'http://a.test/x'],
   ])('is where the callback is: %s', async (_name, more, path) => {
     const { outcome } = await logIn({ confirm: true }, 'k1', more);
     expect(String(outcome?.[1])).toMatch(new RegExp(`^${path}\\?confirm=[\\w-]+$`));
