@@ -123,14 +123,15 @@ async function parseItems(
   if (!isList) return undefined;
   const items: Item[] = [];
   let firstProblem: Parsed<Item[]> | undefined;
-  for (const [i, element] of Object.values(sent).entries()) {
+  const elements = Object.values(sent);
+  for (const [i, element] of elements.entries()) {
+    if (i % SLICE === 0 && elements.length > SLICE) await deadline.turn();
     const item = parse(itemSchema, element, `items[${i}]`, onDrift);
     if (item.ok) items.push(freezes ? deepFreeze(item.value) : item.value);
     else {
       firstProblem ??= item;
       onDrift({ kind: 'dropped', path: item.path, expected: item.expected });
     }
-    if (i % SLICE === SLICE - 1) await deadline.turn();
   }
   return (items.length === 0 && firstProblem) || { ok: true, value: items };
 }

@@ -129,7 +129,7 @@ export class HttpClient {
     try {
       const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
-        return await request.parse({ status, body: parseJson(body) });
+        return await request.parse({ status, body: await parseJson(body, deadline) });
       } catch (error) {
         throw this.#backOff(status, retryAfter, error);
       }
