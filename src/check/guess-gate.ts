@@ -24,7 +24,7 @@ export type Validate<T> = (options: CallOptions) => Promise<T | null>;
 type Refused = Extract<Reservation, { isAllowed: false }>;
 type Allowed = Required<Exclude<Reservation, Refused>>;
 
-/** An attempt that counts, unless it is refunded. */
+/** An attempt that counts, unless it is released. */
 interface Reserved extends Allowed {
   /** When it stops to count. By the process's own timer, because clocks can be set back. */
   readonly until: number;
@@ -49,8 +49,8 @@ interface ClientState {
 
 /**
  * The attempts at one KeyApi. Lets no client try more codes than its limit. An attempt is one client's validation
- * of one code. Only a negative answer counts, so an attempt is reserved before the request and refunded after any
- * other answer. Over the limit, an attempt waits while another one can still be refunded: a burst of customers behind
+ * of one code. Only a negative answer counts, so an attempt is reserved before the request and released after any
+ * other answer. Over the limit, an attempt waits while another one can still be released: a burst of customers behind
  * one address is not refused.
  */
 class Attempts {
@@ -114,13 +114,13 @@ class Attempts {
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
-      const end = isCounted ? reserved.settle : reserved.refund;
+      const end = isCounted ? reserved.settle : reserved.release;
       void this.#end(client, !isCounted, end);
     }
   }
 
   /**
-   * Waits while the limit is reached and another attempt can be refunded. Attempts of the same client in this process
+   * Waits while the limit is reached and another attempt can be released. Attempts of the same client in this process
    * wake the waiting ones. For other attempts that count, the last active one tries again from time to time.
    */
   async #reserve(reserve: Reserve, client: string, key: string, ending: Ending): Promise<Reserved> {
@@ -138,7 +138,7 @@ class Attempts {
       }
       const reservation = await reserve(client);
       if (reservation.isAllowed) {
-        // Several attempts can have been refunded since the last try.
+        // Several attempts can have been released since the last try.
         const others = waited > 0 ? state.waiting.splice(0) : [];
         state.active += others.length;
         for (const wake of others) wake(true);
@@ -154,7 +154,7 @@ class Attempts {
         waited += delay;
         continue;
       } else {
-        // Without an attempt that can be refunded, the waiting ones would be refused too.
+        // Without an attempt that can be released, the waiting ones would be refused too.
         if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(false);
         void this.#end(client, true);
       }
@@ -175,7 +175,7 @@ class Attempts {
     }
     const state = this.#clients.get(client);
     if (state === undefined) return;
-    // The last one has nobody else to wait for: other clients' attempts can still be refunded.
+    // The last one has nobody else to wait for: other clients' attempts can still be released.
     const next = canRetry || state.active === 1 ? state.waiting.shift() : undefined;
     if (next !== undefined) next(true);
     else if (--state.active === 0) this.#clients.delete(client);
@@ -223,15 +223,15 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     // A limit that fails refuses no customer, because it protects a quota, not access.
     const reservation =
       own && (await call('reserve', () => own.reserve(client)).catch(() => undefined));
-    const end = (how: 'refund' | 'settle') => async (): Promise<void> => {
+    const end = (how: 'release' | 'settle') => async (): Promise<void> => {
       await counted[how]?.();
       if (reservation?.isAllowed) await call(how, () => reservation[how]?.());
     };
-    const [refund, settle] = [end('refund'), end('settle')];
+    const [release, settle] = [end('release'), end('settle')];
     if (reservation?.isAllowed !== false) {
-      return { isAllowed: true, refund, settle, until, isAsked: false };
+      return { isAllowed: true, release, settle, until, isAsked: false };
     }
-    await refund();
+    await release();
     return refusal(reservation);
   };
   return {

@@ -25,8 +25,8 @@ export type Reservation =
       /** The attempt is allowed. */
       readonly isAllowed: true;
       /** Gives the attempt back, because the answer was not negative. */
-      refund(): Promise<void>;
-      /** Tells that the answer was negative, so nobody waits for a refund any more. Optional. */
+      release(): Promise<void>;
+      /** Tells that the answer was negative, so nobody waits for a release any more. Optional. */
       settle?(): Promise<void>;
     }
   | {
@@ -40,7 +40,7 @@ export type Reservation =
 
 /**
  * Counts failed attempts. An attempt is reserved before the service is asked, so that no burst exceeds the
- * limit, and refunded unless the answer is negative.
+ * limit, and released unless the answer is negative.
  */
 export interface GuessLimit {
   /** Failed attempts of one client within `windowMs`. */
@@ -144,7 +144,7 @@ export class AttemptLog {
   readonly #clients = new Map<string, Attempt[]>();
   /** The attempts of all clients, the oldest first. */
   readonly #all: Attempt[] = [];
-  /** Twice as many attempts as count for the highest limit so far, so that refunds leave enough. */
+  /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
   #mostAttempts = 0;
 
   /** How many clients are remembered. */
@@ -190,7 +190,7 @@ export class AttemptLog {
       settle: async () => {
         attempt.isSettled = true;
       },
-      refund: async () => {
+      release: async () => {
         for (const attempts of [own, this.#all]) {
           const index = attempts.lastIndexOf(attempt);
           if (index !== -1) attempts.splice(index, 1);

@@ -38,15 +38,15 @@ redis.call('PEXPIRE', KEYS[1], life)
 return {count, life, redis.call('ZCOUNT', KEYS[1], '-inf', life + tonumber(ARGV[4]))}`;
 
 /** Takes an attempt off the count, if it is there. The window goes on. */
-const REFUND = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
+const RELEASE = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
 
 /** Marks an attempt as failed, if it is there. */
 const SETTLE = `return redis.call('ZADD', KEYS[1], 'XX', '+inf', ARGV[1])`;
 
-/** Milliseconds until a failed refund is sent again; doubled each time, until the window has ended. */
+/** Milliseconds until a failed release is sent again; doubled each time, until the window has ended. */
 const FIRST_RETRY = 100;
 
-/** The most refunds that are waiting to be sent again. */
+/** The most releases that are waiting to be sent again. */
 const MAX_RETRIES = 1000;
 
 /** An attempt that Redis has counted, or was asked to count. */
@@ -83,8 +83,8 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   async reserve(client: string): Promise<Reservation> {
     const taken: Taken[] = [];
     const endsAt = performance.now() + this.windowMs;
-    const refund = async (): Promise<void> => {
-      await Promise.all(taken.map((each) => this.#refund(each, endsAt)));
+    const release = async (): Promise<void> => {
+      await Promise.all(taken.map((each) => this.#release(each, endsAt)));
     };
     try {
       const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
@@ -95,12 +95,12 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
         own.count > 0 ? await this.#take(EVERYBODY, most, taken) : own;
       if (count === 0) {
         taken.pop();
-        await refund();
+        await release();
         const isPending = pending > 0 || (own.count > 0 && own.pending > 1);
         return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(life / 1000)), isPending };
       }
     } catch {
-      // A refund also takes back what Redis did count.
+      // A release also takes back what Redis did count.
       warnOnce('MARKETGATE_GUESSES_NOT_SHARED');
       reportDrift(this, {
         endpoint: `${OWNER}.reserve`,
@@ -112,7 +112,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     const settle = async (): Promise<void> => {
       await Promise.all(taken.map((each) => this.#change('settle', SETTLE, each)));
     };
-    return { isAllowed: true, refund, settle };
+    return { isAllowed: true, release, settle };
   }
 
   /**
@@ -144,15 +144,15 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   }
 
   /** Takes an attempt back. When that fails, again later: it would refuse a customer until the window ends. */
-  async #refund(taken: Taken, endsAt: number, delay = FIRST_RETRY): Promise<void> {
+  async #release(taken: Taken, endsAt: number, delay = FIRST_RETRY): Promise<void> {
     try {
-      await this.#change('refund', REFUND, taken);
+      await this.#change('release', RELEASE, taken);
     } catch {
       if (this.#retries >= MAX_RETRIES || performance.now() + delay > endsAt) return;
       this.#retries++;
       later(delay, () => {
         this.#retries--;
-        void this.#refund(taken, endsAt, delay * 2);
+        void this.#release(taken, endsAt, delay * 2);
       });
     }
   }

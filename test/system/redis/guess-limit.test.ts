@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Reservation } from 'marketgate';
 import { RedisGuessLimit } from 'marketgate/redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type GuessGate, guessGate } from '../../../src/check/guess-gate.js';
 import { RedisConnection } from '../../../src/stores/redis/connection.js';
 import { hear } from '../../support/hear.js';
@@ -43,7 +43,7 @@ async function areShared(here: Process, there: Process): Promise<boolean> {
   const made = [await here.limit.reserve(client)];
   // Without Redis, there is no end.
   while (made.at(-1)?.isAllowed && made.length < 6) made.push(await there.limit.reserve(client));
-  for (const each of made) if (each.isAllowed) await each.refund();
+  for (const each of made) if (each.isAllowed) await each.release();
   return made.length === 5;
 }
 
@@ -106,7 +106,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       for (let n = 0; n < 20; n++) {
         const reservation = await limit.reserve(WHO);
         expect(reservation.isAllowed).toBe(true);
-        if (reservation.isAllowed) await reservation.refund();
+        if (reservation.isAllowed) await reservation.release();
       }
     });
     await clients.onServers(async (server) => expect(await keysOn(server)).toEqual([]));
@@ -142,7 +142,7 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
     const late = await clients.each((opened, kind) => limitOf(opened, kind).reserve(WHO));
     await clients.onServers((server) => server.pass(MINUTE));
     await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(4));
-    for (const each of late) if (each.isAllowed) await each.refund();
+    for (const each of late) if (each.isAllowed) await each.release();
     await clients.each(async (opened, kind) => expect(await left(limitOf(opened, kind))).toBe(0));
   });
 
@@ -152,13 +152,12 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       const { begin, end } = TROUBLES[what];
       hearWarnings();
       const calls = vi.spyOn(RedisConnection.prototype, 'call').mock;
-      const refunds = (type?: string) =>
+      const releases = (type?: string) =>
         calls.settledResults.filter(
-          (result, i) => calls.calls[i]?.[0] === 'refund' && (type ?? result.type) === result.type,
+          (result, i) => calls.calls[i]?.[0] === 'release' && (type ?? result.type) === result.type,
         ).length;
       // Time goes on by itself, and the test can let more of it pass.
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
-      onTestFinished(() => void vi.useRealTimers());
       const limits = await clients.each(async (opened, kind) => limitOf(opened, kind, 40));
       const made = await Promise.all(
         limits.flatMap((each) => [1, 2, 3].map(() => each.reserve(WHO))),
@@ -166,15 +165,15 @@ describe.skipIf(redisIsMissing())('RedisGuessLimit, with all kinds of clients', 
       await Promise.all(limits.map((each) => each.reserve(WHO)));
       await clients.onServers(begin);
       try {
-        await Promise.all(made.map((each) => each.isAllowed && each.refund()));
+        await Promise.all(made.map((each) => each.isAllowed && each.release()));
       } finally {
         await clients.onServers(end);
       }
       // For each kind of client, three of its client key and three of that of all clients.
-      await vi.waitFor(() => expect(refunds('fulfilled')).toBe(24), SOON);
-      const sent = refunds();
+      await vi.waitFor(() => expect(releases('fulfilled')).toBe(24), SOON);
+      const sent = releases();
       await vi.advanceTimersByTimeAsync(MINUTE);
-      expect(refunds()).toBe(sent);
+      expect(releases()).toBe(sent);
       await clients.onServers(async (server) => {
         const keys = await keysOn(server);
         expect(keys).toHaveLength(4);

@@ -1,5 +1,5 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
 import { TOTAL_FACTOR } from '../../../src/stores/guess-limit.js';
 import { deferred } from '../../support/deferred.js';
@@ -7,16 +7,16 @@ import { deferred } from '../../support/deferred.js';
 /** Lets all promises go on that wait for nothing else. */
 const settle = () => new Promise(setImmediate);
 
-/** A gate before a limit of so many, and what was refunded to it. */
+/** A gate before a limit of so many, and what was released to it. */
 function openGate(most: number) {
   let count = 0;
-  const refund = vi.fn(async () => void count--);
+  const release = vi.fn(async () => void count--);
   const reserve = vi.fn(async (): Promise<Reservation> => {
     if (count >= most) return { isAllowed: false, retryAfter: 0 };
     count++;
-    return { isAllowed: true, refund };
+    return { isAllowed: true, release };
   });
-  return { ...gateOf(reserve), reserve, refund };
+  return { ...gateOf(reserve), reserve, release };
 }
 
 function gateOf(reserve: GuessLimit['reserve']) {
@@ -68,7 +68,7 @@ describe('the attempts of one client', () => {
   });
 
   it('wait while one in progress can still be given back, and go on when it is', async () => {
-    const { attempt, refund } = openGate(2);
+    const { attempt, release } = openGate(2);
     const asked = questions(4);
     const answers = asked.map(({ validate }, i) => outcome(attempt(`${i}`, validate)));
     const calls = () => asked.map(({ validate }) => validate.mock.calls.length);
@@ -84,7 +84,7 @@ describe('the attempts of one client', () => {
     const down = new Error('down');
     expect(await Promise.all(answers)).toEqual(['purchase', 'purchase', down, 'purchase']);
     await settle();
-    expect(refund).toHaveBeenCalledTimes(4);
+    expect(release).toHaveBeenCalledTimes(4);
   });
 
   it('that wait are all refused with the last negative answer, and the limit is asked once more', async () => {
@@ -104,7 +104,7 @@ describe('the attempts of one client', () => {
   });
 
   it('are not refused while one that is slower to reserve can still be given back', async () => {
-    const allowed: Reservation = { isAllowed: true, refund: async () => {} };
+    const allowed: Reservation = { isAllowed: true, release: async () => {} };
     const slow = question<Reservation>();
     const reserve = vi
       .fn<GuessLimit['reserve']>()
@@ -131,7 +131,7 @@ describe('the attempts of one client', () => {
   });
 
   it('that another process has counted are given back', async () => {
-    const { gate, refund } = openGate(1);
+    const { gate, release } = openGate(1);
     for (const code of ['a', 'b']) {
       const answer = gate.attempt('anna', code, async ({ onShared }) => {
         onShared?.();
@@ -139,7 +139,7 @@ describe('the attempts of one client', () => {
       });
       expect(await answer).toBeNull();
     }
-    expect(refund).toHaveBeenCalledTimes(2);
+    expect(release).toHaveBeenCalledTimes(2);
   });
 
   it('are counted where the visitor left, but the same code goes on with its attempt', async () => {
@@ -152,7 +152,6 @@ describe('the attempts of one client', () => {
 
   it('of visitors who left count for one window: their codes make no burst later', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
     const gate = guessGate('test', new MemoryGuessLimit(), {}) as GuessGate;
     const codes = Array.from({ length: 20 }, (_, n) => `wrong-${n}`);
     for (const code of codes.slice(0, 10)) await leave(gate, code);
@@ -171,7 +170,7 @@ describe('the attempts of one client', () => {
   });
 
   it('are given back where the visitor left before the service was asked', async () => {
-    const { attempt, gate, refund } = openGate(1);
+    const { attempt, gate, release } = openGate(1);
     const first = question();
     const answer = attempt('a', first.validate);
     await settle();
@@ -185,18 +184,18 @@ describe('the attempts of one client', () => {
     expect(await answer).toBe('purchase');
     await settle();
     expect(validate).not.toHaveBeenCalled();
-    expect(refund).toHaveBeenCalledTimes(1);
+    expect(release).toHaveBeenCalledTimes(1);
   });
 
   it('that were sent before stay counted where the visitor comes back and leaves at once', async () => {
-    const { gate, refund } = openGate(1);
+    const { gate, release } = openGate(1);
     await leave(gate, 'a');
     const leaving = new AbortController();
     const answer = outcome(gate.attempt('anna', 'a', vi.fn(), leaving.signal));
     leaving.abort(new Error('left'));
     await answer;
     await settle();
-    expect(refund).not.toHaveBeenCalled();
+    expect(release).not.toHaveBeenCalled();
     expect(await outcome(gate.attempt('anna', 'b', vi.fn()))).toEqual(TOO_MANY);
   });
 });
@@ -206,7 +205,6 @@ describe('attempts of other clients', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   });
-  afterEach(() => void vi.useRealTimers());
 
   /** A client that has mistyped once, while valid codes of others use up the total. */
   async function crowd() {
@@ -342,12 +340,12 @@ describe('a limit', () => {
   it.each<[string, GuessLimit['reserve']]>([
     ['rejects', fail],
     ['throws', throwing],
-    ['cannot take one back', async () => ({ isAllowed: true, refund: fail })],
-    ['throws when it takes one back', async () => ({ isAllowed: true, refund: throwing })],
-    ['has no refund', async () => ({ isAllowed: true, refund: undefined as never })],
+    ['cannot take one back', async () => ({ isAllowed: true, release: fail })],
+    ['throws when it takes one back', async () => ({ isAllowed: true, release: throwing })],
+    ['has no release', async () => ({ isAllowed: true, release: undefined as never })],
     [
       'never takes it back: no customer waits for that',
-      async () => ({ isAllowed: true, refund: () => new Promise<void>(() => {}) }),
+      async () => ({ isAllowed: true, release: () => new Promise<void>(() => {}) }),
     ],
   ])('that %s refuses no customer', async (_name, reserve) => {
     const { attempt } = gateOf(reserve);
@@ -357,14 +355,13 @@ describe('a limit', () => {
 
   it('do not wait for ever for a limit that hangs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
     const never = () => new Promise<never>(() => {});
     const reserve = vi
       .fn<GuessLimit['reserve']>()
       .mockImplementationOnce(never)
-      .mockResolvedValueOnce({ isAllowed: true, refund: never })
+      .mockResolvedValueOnce({ isAllowed: true, release: never })
       .mockResolvedValueOnce({ isAllowed: false, retryAfter: 0 })
-      .mockResolvedValue({ isAllowed: true, refund: async () => {} });
+      .mockResolvedValue({ isAllowed: true, release: async () => {} });
     const { attempt } = gateOf(reserve);
     const answered = vi.fn();
     for (const code of ['a', 'b', 'c']) void attempt(code, async () => code).then(answered);
@@ -399,7 +396,10 @@ describe('a limit', () => {
   });
 
   it('that counts for ever refuses with a number of seconds', async () => {
-    const reserve = async (): Promise<Reservation> => ({ isAllowed: true, refund: async () => {} });
+    const reserve = async (): Promise<Reservation> => ({
+      isAllowed: true,
+      release: async () => {},
+    });
     const limit: GuessLimit = { limit: 1, windowMs: Infinity, keyGenerator: () => 'x', reserve };
     const gate = guessGate('test', limit, {}) as GuessGate;
     await gate.attempt('anna', 'a', async () => null);
