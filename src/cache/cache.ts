@@ -98,14 +98,14 @@ export class Cache<T extends object> {
    */
   peek(variant: string): Answer<T> | undefined {
     // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
-    const isDeaf = this.#parts.shared?.isDeaf;
-    const found = isDeaf ? undefined : this.#servable(variant.toLowerCase(), variant);
+    const isMissingMessages = this.#parts.shared?.isMissingMessages;
+    const found = isMissingMessages ? undefined : this.#servable(variant.toLowerCase(), variant);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
   /** A positive answer that is younger than `ttl`. */
   withinTtl(key: string): Positive<T> | undefined {
-    const positive = this.#parts.shared?.isDeaf ? undefined : this.#positive.get(key);
+    const positive = this.#parts.shared?.isMissingMessages ? undefined : this.#positive.get(key);
     if (positive?.epoch !== this.#epoch) return undefined;
     return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
   }
@@ -411,7 +411,7 @@ export class Cache<T extends object> {
       return negative;
     }
     if (!found.isOwnVersion && !isShape(found.value)) {
-      shared?.reportUnreadable();
+      shared?.reportUnreadableRow();
       return undefined;
     }
     const isWithinTtl = age < limits.ttl;

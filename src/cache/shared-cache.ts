@@ -1,6 +1,6 @@
 import { limited, within } from '../deadline.js';
 import { Breaker, type CallEnd } from '../http/gates.js';
-import { VERSION } from '../http/transport.js';
+import { PACKAGE_VERSION } from '../http/transport.js';
 
 /**
  * A cache that the processes of a fleet share. Recognised by its shape: any object with these methods will
@@ -103,7 +103,7 @@ export class GuardedSharedCache {
   }
 
   /** Whether messages are being missed while the store itself can be asked. */
-  get isDeaf(): boolean {
+  get isMissingMessages(): boolean {
     return this.store.subscribe !== undefined && !this.isListening && !this.#breaker.isOpen;
   }
 
@@ -190,7 +190,7 @@ export class GuardedSharedCache {
   close(): void {
     const stop = this.#stop;
     this.#stop = Promise.resolve(UNAVAILABLE);
-    // A closed cache is not deaf.
+    // A closed cache misses no messages.
     this.isListening = true;
     stop
       ?.then((unsubscribe) => (typeof unsubscribe === 'function' ? unsubscribe() : undefined))
@@ -329,7 +329,7 @@ export function readRow(
     variant: row.variant ?? '',
     age,
     order,
-    isOwnVersion: row.version === VERSION,
+    isOwnVersion: row.version === PACKAGE_VERSION,
   };
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { later, wait } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { VERSION } from '../http/transport.js';
+import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { BySubject, type Invalidation, type Message, Tombstones } from './invalidations.js';
 import { longestLife, type SharedTierOptions } from './options.js';
@@ -107,8 +107,8 @@ export class SharedTier {
   }
 
   /** Whether messages are being missed: cached answers must be compared with the shared tier first. */
-  get isDeaf(): boolean {
-    return !this.#isClosed && this.#seals.all.length > 0 && this.#store.isDeaf;
+  get isMissingMessages(): boolean {
+    return !this.#isClosed && this.#seals.all.length > 0 && this.#store.isMissingMessages;
   }
 
   /**
@@ -167,7 +167,7 @@ export class SharedTier {
     // Everything was invalidated while the row was read.
     if (row.value === undefined || generation !== this.#generations.numberOf(seal)) return found;
     const answer = this.#open(seal, name, row);
-    if (answer === undefined) this.reportUnreadable();
+    if (answer === undefined) this.reportUnreadableRow();
     else this.#orders.saw(answer.order);
     // The shared cache has not got the invalidation yet, or has lost it.
     const isLost = answer && isPositive(answer) && this.#isInvalid(subject, answer.order);
@@ -204,7 +204,7 @@ export class SharedTier {
     const valueText = textOf(value);
     if (valueText === undefined || ttl <= 0) return 'not shared';
     const at = this.#options.wallClock() - age;
-    const row: Row = { variant, version: VERSION, at, life: this.#life };
+    const row: Row = { variant, version: PACKAGE_VERSION, at, life: this.#life };
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const sealed = seal.seal(`${name} ${order}`, text);
     const isWritten = await this.#store.write(name, sealed, Math.ceil(ttl), order);
@@ -245,7 +245,7 @@ export class SharedTier {
   }
 
   /** Reports a row that was written by another version of the package, or not by this fleet. */
-  reportUnreadable(): void {
+  reportUnreadableRow(): void {
     const endpoint = 'shared cache';
     const expected = 'a value sealed by this fleet, of this version';
     const message = { endpoint, kind: 'dropped', path: 'value', expected } as const;

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../http/transport.js';
+import { PACKAGE_VERSION } from '../http/transport.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { type RunOptions, UsageError } from './io.js';
@@ -15,7 +15,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   let exitCode = 0;
   const program = new Command('marketgate')
     .description('Develop and diagnose marketplace login and purchase codes.')
-    .version(VERSION)
+    .version(PACKAGE_VERSION)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),

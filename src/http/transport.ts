@@ -9,7 +9,7 @@ import { isNotNow } from './response.js';
 declare const __MARKETGATE_VERSION__: string | undefined;
 
 /** The package's version, which the build inserts. */
-export const VERSION =
+export const PACKAGE_VERSION =
   typeof __MARKETGATE_VERSION__ === 'string' ? __MARKETGATE_VERSION__ : 'development';
 
 export interface WireRequest {
@@ -34,7 +34,7 @@ const HEADERS = {
   // The size is counted before decoding, so a compressed body could exceed the limit.
   'accept-encoding': 'identity',
   // Some deployments redirect user agents named Mozilla, Chrome, Firefox, Edge or Opera to their home page.
-  'user-agent': `marketgate/${VERSION}`,
+  'user-agent': `marketgate/${PACKAGE_VERSION}`,
 };
 
 /** The connections to one service. */
