@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { https, listen } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
 import { TestAuthority, type Wanted } from '../../unit/cli/certificates.js';
-import { http, https } from '../../unit/cli/servers.js';
 import { diagnosisOf, type Ran, service } from '../../unit/cli/support.js';
 import { runNode } from '../examples/run-example.js';
 
@@ -42,7 +42,7 @@ describe('marketgate as a program', () => {
 
   it('ends when it has said all, though a server still hangs', async () => {
     const { environment } = await service();
-    const url = await http(() => undefined);
+    const url = await listen(() => undefined);
     const hanging = { ...environment, MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
     // Without its end this test would not end either.
     expect((await marketgate(['doctor', '--timeout', '300'], hanging)).code).toBe(1);

@@ -64,15 +64,6 @@ describe('examples/json-api', () => {
     }
   });
 
-  it('a callback in another browser is 403, with what to do', async () => {
-    const { browser, origin, asked } = await open();
-    const callback = await browser.logInUpToCallback(`${origin}/login`);
-    const stranger = await new Browser().open(callback);
-    expect(stranger.status).toBe(403);
-    expect(JSON.parse(stranger.text).detail).toContain('allow cookies for this site');
-    expect(asked('/api/authorize')).toBe(0);
-  });
-
   it('a changed cookie is nobody', async () => {
     const { browser, origin, logIn } = await open();
     await logIn();

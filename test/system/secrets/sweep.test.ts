@@ -7,7 +7,7 @@ import { createSandbox } from 'marketgate/sandbox';
 import { createClient } from 'redis';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runProgram } from '../../package/run-program.js';
-import { listen } from '../../support/listen.js';
+import { listen, portOf } from '../../support/listen.js';
 import { isAllowed } from '../../support/secrets/watch/allowed.js';
 import {
   type Exit,
@@ -102,17 +102,10 @@ describe('a secret that gets out is found', () => {
     planted();
     // A Redis that says yes to everything: only what is sent to it counts.
     const server = createServer((socket) => {
-      socket.on('error', () => {});
       socket.on('data', (data) => socket.write('+OK\r\n'.repeat(`${data}`.split('*').length - 1)));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as { port: number };
-    const client = createClient({
-      url: `redis://127.0.0.1:${port}`,
-      RESP: 2,
-      disableClientInfo: true,
-    });
+    const url = `redis://127.0.0.1:${await portOf(server)}`;
+    const client = createClient({ url, RESP: 2, disableClientInfo: true });
     client.on('error', () => {});
     await client.connect();
     await client.set(`cache:${SECRET}`, '1');

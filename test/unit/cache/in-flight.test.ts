@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
 import { begun, keyApiOn, settle } from '../../support/key-api-service.js';
@@ -264,7 +264,6 @@ describe('invalidate', () => {
     const { service, keyApi } = keyApiOn({}, { timeout: 1000 });
     await keyApi.getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    onTestFinished(() => void vi.useRealTimers());
     service.hold();
     const found = rejection(keyApi.validatePurchase(CODE));
     for (const [i, waits] of [800, 150, 49].entries()) {

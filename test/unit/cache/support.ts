@@ -1,5 +1,5 @@
 import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
-import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { beforeEach, expect, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
@@ -28,7 +28,6 @@ export function moveTimeByHand(): void {
     await new KeyApiService().client().getAccount();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   });
-  afterEach(() => void vi.useRealTimers());
 }
 
 /** A service, and one process with its own cache. */

@@ -13,7 +13,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { everythingOf, throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
@@ -53,10 +53,7 @@ function spiedStore() {
 }
 
 /** Time that a test moves. */
-function fakeTime(): void {
-  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-}
+const fakeTime = () => vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
 
 describe('one code, one customer', () => {
   it('lets the first in, and refuses all others with the purchase', async () => {

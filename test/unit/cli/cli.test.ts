@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { refusing } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
-import { refusing } from './servers.js';
 import { cli, service } from './support.js';
 
 describe('marketgate', () => {

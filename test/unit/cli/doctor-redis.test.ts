@@ -1,12 +1,12 @@
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { portOf, refusing } from '../../support/listen.js';
 import { TestAuthority } from './certificates.js';
-import { listen, refusing } from './servers.js';
 import { diagnose } from './support.js';
 
 describe('doctor asks Redis', () => {
-  const tcp = (serve: (socket: Socket) => void): Promise<number> => listen(createServer(serve));
+  const tcp = (serve: (socket: Socket) => void): Promise<number> => portOf(createServer(serve));
 
   const redis = async (url: string, ...flags: string[]) => {
     const diagnosis = await diagnose({ REDIS_URL: url }, ...flags);
@@ -96,7 +96,7 @@ describe('doctor asks Redis', () => {
       socket.on('data', (chunk: Buffer) => heard.push(chunk));
     });
     server.on('tlsClientError', () => undefined);
-    const found = await redis(`rediss://:hunter2@127.0.0.1:${await listen(server)}`);
+    const found = await redis(`rediss://:hunter2@127.0.0.1:${await portOf(server)}`);
     expect(found.detail).toContain('its certificate is self-signed');
     expect(heard).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { connectionChecks } from '../../../src/cli/connection.js';
+import { https, listen, refusing } from '../../support/listen.js';
 import { TestAuthority } from './certificates.js';
-import { http, https, refusing } from './servers.js';
 import { cli, diagnose, service } from './support.js';
 
 const WELL = {
@@ -58,10 +58,10 @@ describe('marketgate doctor', () => {
 
   it('looks at production as at anything else', async () => {
     const production = { NODE_ENV: 'production', MARKETPLACE_API_KEY: 'x' };
-    const url = await http((_req, res) => res.end('{}'));
+    const url = await listen((_req, res) => res.end('{}'));
     const { found } = await diagnose({ ...production, MARKETPLACE_BASE_URL: url });
     expect(found).toMatchObject({ 'key API': 'ok', reachable: 'ok', api_key: 'wrong' });
-    const silently = { ...production, MARKETPLACE_BASE_URL: await http(() => undefined) };
+    const silently = { ...production, MARKETPLACE_BASE_URL: await listen(() => undefined) };
     const silent = await diagnose(silently, '--timeout', '200');
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
   });
@@ -149,16 +149,16 @@ describe('each check', () => {
     res.sendDate = false;
     res.end('{}');
   };
-  const plain = async () => (await http(empty)).replace('http:', 'https:');
+  const plain = async () => (await listen(empty)).replace('http:', 'https:');
   const unknown = () => https(new TestAuthority().issue());
 
   it.each<[string, () => Promise<string> | string, object, string, RegExp, ...string[]]>([
     ['plain http', () => 'http://market.example', UNSAFE, 'key API', /must be https/],
     ['a closed port', refusing, UNREACHED, 'reachable', /the connection was refused/],
     ['a host nobody knows', () => 'https://no.such.invalid', UNREACHED, 'reachable', NO_HOST],
-    ['silence', () => http(() => {}), UNREACHED, 'reachable', NOTHING, '--timeout', '200'],
-    ['an HTML page in its place', () => http(html), NO_SERVICE, 'api_key', /HTML|JSON/],
-    ['no time', () => http(timeless), { clock: 'skipped' }, 'clock', /no Date header/],
+    ['silence', () => listen(() => {}), UNREACHED, 'reachable', NOTHING, '--timeout', '200'],
+    ['an HTML page in its place', () => listen(html), NO_SERVICE, 'api_key', /HTML|JSON/],
+    ['no time', () => listen(timeless), { clock: 'skipped' }, 'clock', /no Date header/],
     [
       'https to plain http',
       plain,
@@ -178,7 +178,7 @@ describe('each check', () => {
 
   it('a login page that is none, and one that cannot be reached', async () => {
     const { environment } = await service();
-    const json = await http((_req, res) =>
+    const json = await listen((_req, res) =>
       res.setHeader('content-type', 'application/json').end('{"message":"no"}'),
     );
     const { found, said } = await diagnose({ ...environment, MARKETPLACE_AUTH_URL: json });
@@ -195,7 +195,7 @@ describe('each check', () => {
     [-120_000, 'this machine is 120 s ahead of the service'],
   ])('a clock that is off by %i ms', async (skew, sentence) => {
     const { environment } = await service();
-    const url = await http((_req, res) => {
+    const url = await listen((_req, res) => {
       // Whole seconds, as in every Date header.
       res.setHeader('date', new Date(Math.round(Date.now() / 1000) * 1000 + skew).toUTCString());
       res.end('{}');

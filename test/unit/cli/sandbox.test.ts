@@ -2,8 +2,8 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
+import { listen, refusing } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
-import { http, refusing } from './servers.js';
 import { cli, service } from './support.js';
 
 const valuesOf = (out: string): Record<string, string> =>
@@ -256,7 +256,7 @@ describe('marketgate sandbox set, show, reset', () => {
     const gone = await cli(['sandbox', 'set', 'bom', '--url', url]);
     expect(gone).toMatchObject({ code: 1, out: '' });
     expect(gone.err).toContain(`no sandbox at ${url}: the connection was refused`);
-    const page = await http((_req, res) => res.end('<h1>hello</h1>'));
+    const page = await listen((_req, res) => res.end('<h1>hello</h1>'));
     const other = await cli(['sandbox', 'show', '--url', page]);
     expect(other.code).toBe(1);
     expect(other.err).toContain('something else answers');
@@ -265,7 +265,7 @@ describe('marketgate sandbox set, show, reset', () => {
   it.each([[], ['--json']])('prints no control characters of an answer %s', async (...flags) => {
     const text = 'a\x1b[2J\x9b2J\u202eb';
     const states = { [`faults.${text}`]: { value: text, initial: 0, about: text, expected: '' } };
-    const url = await http((_req, res) => {
+    const url = await listen((_req, res) => {
       res.setHeader('x-marketgate-sandbox', 'true').end(JSON.stringify(states));
     });
     const { code, out } = await cli(['sandbox', 'show', '--url', url, ...flags]);

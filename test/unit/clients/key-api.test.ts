@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { type CacheOptions, KeyApi, type KeyApiOptions } from 'marketgate';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkCacheOptions } from '../../../src/cache/options.js';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import {
@@ -154,7 +154,6 @@ describe('the api_key', () => {
     const keyApi = new KeyApiService().client({ apiKey: () => new Promise(() => {}) });
     const calls = [keyApi.getAccount(), keyApi.validatePurchase(CODE)].map(rejection);
     await vi.advanceTimersByTimeAsync(10_000);
-    vi.useRealTimers();
     for (const call of calls) expect((await call).message).toMatch(/no answer within 10000 ms/);
   });
 });
@@ -199,7 +198,6 @@ describe('the parameters of the validation', () => {
 
 describe('a call', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  afterEach(() => void vi.useRealTimers());
 
   it('that has ended leaves no timer behind, whatever it came to', async () => {
     const { service, keyApi } = keyApiOn();

@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   Deadline,
   later,
@@ -26,9 +26,6 @@ describe('with a fake clock', () => {
     vi.useFakeTimers({
       toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'],
     });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
   });
 
   describe('a deadline', () => {

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EncryptedTokenStore, MemoryTokenStore } from 'marketgate';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { reportDrift } from '../../../src/diagnostics.js';
 import { hear } from '../../support/hear.js';
 import { KeyApiService } from '../../support/key-api-service.js';
@@ -122,7 +122,6 @@ describe('drift that was coerced', () => {
 
 it('a store that finds unreadable rows reports it once an hour, each store on its own', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  onTestFinished(() => void vi.useRealTimers());
   const inner = new MemoryTokenStore();
   const stores = [1, 2].map((n) => new EncryptedTokenStore(inner, { keys: [Buffer.alloc(32, n)] }));
   const [one, two] = stores;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import express from 'express';
 import { errorHandler, requirePurchase } from 'marketgate';
 import request from 'supertest';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openShop, type Shop } from '../../support/shop.js';
 
 /**
@@ -72,7 +72,6 @@ it.each(rows)('service %s, code %s: %s, or with "allow" %s', async (service, cod
 /** Lets the client's timeout pass as soon as the service has its request. */
 async function afterTheTimeout<T>(ask: () => Promise<T>, { sandbox }: Shop): Promise<T> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
   sandbox.clearRequests();
   let isAnswered = false;
   const answer = ask().finally(() => {
@@ -82,7 +81,5 @@ async function afterTheTimeout<T>(ask: () => Promise<T>, { sandbox }: Shop): Pro
     await new Promise((resolve) => setImmediate(resolve));
   }
   vi.advanceTimersByTime(10_000);
-  const answered = await answer;
-  vi.useRealTimers();
-  return answered;
+  return answer;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   clearCookie,
   handleThrown,
@@ -34,8 +34,6 @@ function makeResponse(fields: Fields = {}) {
   const res = { ...methods, headers, ...fields };
   return res as typeof res & ServerResponse;
 }
-
-afterEach(() => vi.useRealTimers());
 
 it('the path is what the client sent, and a slash when nothing says it', () => {
   expect(pathOf(asRequest({ originalUrl: '/shop/a', url: '/a' }))).toBe('/shop/a');

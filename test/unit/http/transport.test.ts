@@ -1,13 +1,13 @@
 import { createServer as createHttpServer, globalAgent, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
+import { portOf, refusing } from '../../support/listen.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
-import { refusing } from '../cli/servers.js';
 
 /** A dispatcher as undici 6 has it: it calls the handler's old methods, and those alone. */
 class LegacyAgent extends Agent {
@@ -236,13 +236,10 @@ it.each([
   ['a length that is none', 'HTTP/1.1 200 OK\r\nContent-Length: a\r\n\r\n', 'Content-Length'],
 ])('%s: the error says what is wrong, and not what was sent', async (_name, sent, says) => {
   const server = createServer((socket) => {
-    socket.on('error', () => {});
     socket.once('data', () => socket.end(`${sent}secret-of-the-service`));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const error = await rejection(client(`http://127.0.0.1:${port}`).getAccount());
+  const url = `http://127.0.0.1:${await portOf(server)}`;
+  const error = await rejection(client(url).getAccount());
   expect(error.code).toBe('service_unavailable');
   expect(error.message).toContain(`the answer is not valid HTTP/1.1 (`);
   expect(error.message).toContain(says);
@@ -292,9 +289,7 @@ describe('without a dispatcher', () => {
         through.pipe(socket).pipe(through);
       });
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void proxy.close());
-    vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    vi.stubEnv('http_proxy', `http://127.0.0.1:${await portOf(proxy)}`);
     vi.stubEnv('no_proxy', '');
 
     await client(upstream.url).getAccount();

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
 import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { listen } from '../../support/listen.js';
 import {
@@ -152,7 +152,6 @@ describe('with a session that cannot regenerate, as cookie-session', () => {
 describe('a session that does not answer', () => {
   const never = () => undefined;
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-  afterEach(() => void vi.useRealTimers());
   async function timeOut<T>(promise: Promise<T>): Promise<T> {
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);
     await vi.advanceTimersByTimeAsync(5000);

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { MarketplaceStrategy } from 'marketgate';
 import type { VerifyCallback, VerifyFunction, VerifyFunctionWithRequest } from 'passport-oauth2';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { drive, fakeLoginApi, logIn, requestOf } from '../../support/strategy-harness.js';
 
 type Done = (error: unknown, user?: unknown, info?: object) => void;
@@ -198,7 +198,6 @@ describe('verify ends in exactly one outcome where it', () => {
 
   it('declares none, gives undefined at once and does not call done', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
     const login = logIn({ verify: undeclared(() => undefined) });
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);
     await vi.advanceTimersByTimeAsync(3000);

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Response } from 'express';
-import { describe, expect, onTestFinished, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { LiveEvents } from '../../../src/sandbox/console/live-events.js';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { listen } from '../../support/listen.js';
@@ -45,10 +45,7 @@ class StuckResponse extends Writable {
 }
 
 /** Stops the time that passes between two events. */
-function useFakeTimeouts(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-}
+const useFakeTimeouts = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
 describe('live events of the console', () => {
   it('follow a request when it comes in and when it is answered', async ({ running }) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   AttemptLog,
   clientKey,
@@ -12,7 +12,6 @@ const MINUTE = 60_000;
 
 describe('a log of attempts', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: NOON }));
-  afterEach(() => void vi.useRealTimers());
 
   const three = { limit: 3, windowMs: MINUTE };
   /** Whether the client may try, or else the seconds to wait. */
@@ -41,7 +40,7 @@ describe('a log of attempts', () => {
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
     for (let i = 0; i < 5; i++) expect(take(log, 'a')).toBe(60);
     // The second time gives nothing back.
-    for (const _ of [1, 2]) if (first.isAllowed) await first.refund();
+    for (const _ of [1, 2]) if (first.isAllowed) await first.release();
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, 60]);
   });
 
@@ -50,7 +49,7 @@ describe('a log of attempts', () => {
     const late = log.reserve('a', three);
     vi.setSystemTime(NOON + MINUTE);
     for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
-    if (late.isAllowed) await late.refund();
+    if (late.isAllowed) await late.release();
     expect(take(log, 'a')).toBe(60);
   });
 
@@ -71,7 +70,7 @@ describe('a log of attempts', () => {
     const early = log.reserve('a', one);
     vi.setSystemTime(NOON - 1000);
     expect(take(log, 'a', one)).toBe(true);
-    if (early.isAllowed) await early.refund();
+    if (early.isAllowed) await early.release();
     expect(take(log, 'a', one)).toBe(60);
     vi.setSystemTime(NOON - 60 * MINUTE);
     expect(take(log, 'a')).toBe(true);
@@ -149,7 +148,7 @@ describe('a log of attempts', () => {
   it('forgets a client whose attempts were all given back', async () => {
     const log = new AttemptLog();
     const one = log.reserve('a', three);
-    if (one.isAllowed) await one.refund();
+    if (one.isAllowed) await one.release();
     expect(log.size).toBe(0);
   });
 });

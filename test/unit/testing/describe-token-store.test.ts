@@ -1,6 +1,6 @@
 import { type AccessToken, MemoryTokenStore, type TokenStore } from 'marketgate';
 import { describeTokenStore, type TestRunner, type TokenStoreSetup } from 'marketgate/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { brokenRows, collector, HandClock } from '../stores/support.js';
 
 /** A store that keeps the contract; tests break it in one point at a time. */
@@ -215,7 +215,6 @@ it.each(brokenRows(BROKEN))('the suite fails a store that %s', async (_what, tes
 
 describe('a store whose clock cannot be moved', () => {
   beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
 
   /** The outcome of the test about the expiry of a token, while time passes by itself. */
   async function expiryOf(store: TokenStore): Promise<unknown> {
