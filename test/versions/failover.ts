@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createSandbox } from '../../src/sandbox/index.js';
 import { FAILOVERS } from './axes.js';
 import { type Matrix, makeProject, type Outcome, versionOf } from './project.js';
-import { type Mark, startCluster, startSentinels, type Topology } from './redis-topologies.js';
+import { startCluster, startSentinels, type Topology } from './redis-topologies.js';
 import type { Table } from './results.js';
 
 const PROCESSES = 3;
@@ -123,7 +123,7 @@ async function failover(project: string, kind: string, topology: keyof typeof TO
         return seen;
       }),
     );
-    return { ended, ...summaryOf(all, servers.stale), times: timesOf(all, servers.marks) };
+    return { ended, ...summaryOf(all, servers.stale) };
   } finally {
     isOver = true;
     for (const child of children) child.kill('SIGKILL');
@@ -164,15 +164,4 @@ function summaryOf(all: readonly Seen[], stale: Topology['stale']) {
     twice: twice.filter((times) => !times.some(isLate)).length,
     twiceLate: twice.filter((times) => times.some(isLate)).length,
   };
-}
-
-/** Where what is lost lies among what happened, in milliseconds since the first of it. */
-function timesOf(all: readonly Seen[], marks: readonly Mark[]): string[] {
-  const lost = all.flatMap((seen) => [
-    ...seen.lost.map((at): Mark => [at, 'a lost token']),
-    ...seen.freed.map((at): Mark => [at, 'a lost holder']),
-  ]);
-  const times = [...marks, ...lost].sort(([one], [other]) => one - other);
-  const begin = times[0]?.[0] ?? 0;
-  return times.map(([at, what]) => `${at - begin} ${what}`);
 }

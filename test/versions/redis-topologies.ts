@@ -66,15 +66,10 @@ class Server {
   }
 }
 
-export type Mark = readonly [at: number, what: string];
-
 /** Servers of Redis that take over for each other: of a cluster, or data servers with sentinels. */
 export class Topology {
-  /** What happened, and when: also failovers that nobody caused, as on a machine that stood still for a second. */
-  readonly marks: Mark[] = [];
   /** From when until when a frozen master went on that had been replaced: what it acknowledged, Redis drops. */
   readonly stale: (readonly [from: number, to: number])[] = [];
-  #sentinel: Redis | undefined;
 
   constructor(
     readonly folder: string,
@@ -90,7 +85,6 @@ export class Topology {
   /** Ends a master for good, and waits until another server is one. */
   async kill(): Promise<void> {
     const [master, replicas] = await this.#roles();
-    this.#mark(`kill ${master.port}`);
     await master.end();
     await this.#oneOf(replicas);
     this.servers.splice(this.servers.indexOf(master), 1);
@@ -102,35 +96,18 @@ export class Topology {
    */
   async freeze(): Promise<void> {
     const [master, replicas] = await this.#roles();
-    this.#mark(`freeze ${master.port}`);
     master.signal('SIGSTOP');
     await this.#oneOf(replicas);
     await sleep(FROZEN);
-    const from = this.#mark(`${master.port} goes on`);
+    const from = Date.now();
     master.signal('SIGCONT');
     while (!(await master.is('slave'))) await sleep(50);
-    this.stale.push([from, this.#mark(`${master.port} is a replica`)]);
-  }
-
-  /** Notes what a sentinel says. */
-  async watch(): Promise<void> {
-    const sentinel = new Redis(this.others[0]?.port as number);
-    sentinel.on('pmessage', (_pattern, channel, message) => this.#mark(`${channel} ${message}`));
-    sentinel.on('error', () => {});
-    await sentinel.psubscribe('*');
-    this.#sentinel = sentinel;
+    this.stale.push([from, Date.now()]);
   }
 
   async stop(): Promise<void> {
-    this.#sentinel?.disconnect();
     await Promise.all([...this.servers, ...this.others].map((server) => server.end()));
     await rm(this.folder, { recursive: true, force: true });
-  }
-
-  #mark(what: string): number {
-    const at = Date.now();
-    this.marks.push([at, what]);
-    return at;
   }
 
   /** A master that has a replica, and all replicas, once none is on its way to another master. */
@@ -189,9 +166,7 @@ export async function startSentinels(): Promise<Topology> {
     const include = ['--include', own, '--sentinel'];
     sentinels.push(await Server.start(folder, port, include));
   }
-  const topology = new Topology(folder, servers, sentinels);
-  await topology.watch();
-  return topology;
+  return new Topology(folder, servers, sentinels);
 }
 
 /** Three masters with a replica each. */
