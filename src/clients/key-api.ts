@@ -61,7 +61,7 @@ interface Caches {
 }
 
 /**
- * Client of the key API (specification: interface A).
+ * Client of the key API.
  *
  * `null` (or `[]`) is the service's negative answer. An exception means that we could not find out:
  * `service_unavailable`, `unexpected_response`, `service_refused` or `api_key_rejected`.

@@ -44,7 +44,7 @@ const LONGEST_AUTH_KEY = 2048;
 const BAD_AUTH_KEY =
   'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again';
 
-/** Client of the login API, version 1.1 (specification: interface B). */
+/** Client of the login API, version 1.1. */
 export class LoginApi {
   /** The option `clock`, for login attempts and stored tokens. */
   readonly clock: () => number;

@@ -15,7 +15,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What the visitor's code is worth: `unknown` when the service could not be asked. */
+/** What the visitor's code is worth: `unknown` when the service could not be asked, or the client has too many failed attempts. */
 export type Verdict = 'valid' | 'invalid' | 'unknown' | 'absent';
 
 /** What the middleware found: at `req.marketplace`, and for templates at `res.locals.marketplace`. */
@@ -24,7 +24,7 @@ export interface MarketplaceContext {
   purchase?: Purchase;
   /** What the visitor's code is worth, from `requirePurchase` or `loadPurchase`. */
   verdict?: Verdict;
-  /** Why the verdict is not `valid`: the refusal, or the error when the service could not be asked. */
+  /** Why the verdict is not `valid`: the refusal, or the error that left the verdict `unknown`. */
   denial?: Denial;
   /** From `loadItem`. */
   item?: Item;
