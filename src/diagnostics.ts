@@ -72,7 +72,7 @@ export interface LoginMessage {
   readonly outcome: 'redirect' | 'success' | 'fail' | 'pass' | 'error' | 'ask';
   /** The code of the failure or the error, where it is known. */
   readonly code?: string;
-  /** The message of the failure or the error, if it is one of this package. */
+  /** The message of the failure or the error, if it is one of this package, or the one that verify gave. */
   readonly reason?: string;
 }
 

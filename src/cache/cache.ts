@@ -5,7 +5,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import { type Found, type Had, isPositive, type SharedAnswer } from './shared-cache.js';
+import { type Found, isPositive, type LocalState, type SharedAnswer } from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
@@ -56,7 +56,7 @@ export interface CacheParts<T> {
   readonly isListed?: (key: string) => boolean | undefined;
   readonly shared: SharedTier | undefined;
   /** Called with the key of a positive answer that came from another process. */
-  readonly onShared?: (key: string) => void;
+  readonly onAdopted?: (key: string) => void;
 }
 
 /**
@@ -70,6 +70,10 @@ export interface CacheParts<T> {
  *
  * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
  * answer at once, and each in-flight request that began before it. A failure is never cached.
+ *
+ * Answers are compared by `at`, the time of the request by this process's monotonic clock, from which comes their age;
+ * by `order`, its time by the shared cache's clock, between processes; and in-flight lookups, whose order can be unknown,
+ * by `requestNumber`. An answer of an earlier `epoch` needs a lookup, because messages were missed since.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
@@ -130,11 +134,11 @@ export class Cache<T extends object> {
    * Reports that a cached answer was served.
    * @param isFailed whether the service was asked first, and could not answer.
    */
-  served<A extends Answer<T>>(answer: A, { onShared }: CallOptions = {}, isFailed = false): A {
+  served<A extends Answer<T>>(answer: A, { onCached }: CallOptions = {}, isFailed = false): A {
     const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
     const source = isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache';
     this.#report({ source, outcome: outcomeOf(answer) });
-    onShared?.();
+    onCached?.();
     return answer;
   }
 
@@ -144,7 +148,7 @@ export class Cache<T extends object> {
     const key = variant.toLowerCase();
     const cached = fresh ? undefined : this.peek(variant);
     if (cached !== undefined) {
-      options.onShared?.();
+      options.onCached?.();
       return cached.value;
     }
     // A caller that passes `fresh` must not get an answer that was requested earlier.
@@ -152,7 +156,7 @@ export class Cache<T extends object> {
     const lookup = joined ?? this.#start(key, variant, fresh);
     try {
       const { value } = await lookup.join(signal);
-      if (lookup.source !== 'service') options.onShared?.();
+      if (lookup.source !== 'service') options.onCached?.();
       return value;
     } catch (error) {
       const stale = fresh || signal?.aborted ? undefined : this.staleIfError(key, error);
@@ -177,7 +181,7 @@ export class Cache<T extends object> {
   }
 
   /** Another process has invalidated the answers up to an order of the shared tier, requested until a time. */
-  invalidated(key: string, upTo: number, until: number): Had | undefined {
+  invalidated(key: string, upTo: number, until: number): LocalState | undefined {
     const positive = this.#positive.peek(key);
     const had = positive ? 'positive' : this.#lookups.has(key) ? 'in flight' : undefined;
     // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
@@ -258,6 +262,7 @@ export class Cache<T extends object> {
         // A later request can have been answered by now.
         const later = round > 1 ? this.peek(lookup.variant) : undefined;
         if (later !== undefined) {
+          // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;
         }
@@ -287,14 +292,14 @@ export class Cache<T extends object> {
   ): Promise<Answer<T> | undefined> {
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
-    const tryAdopt = (found: SharedAnswer): boolean => {
+    const tryServe = (found: SharedAnswer): boolean => {
       adopted = this.#adopt(lookup, found);
       return adopted !== undefined;
     };
     // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
     const found = lookup.isFresh
       ? await shared.read(subject)
-      : await shared.find(subject, tryAdopt, () => !lookup.ending.ended);
+      : await shared.find(subject, tryServe, () => !lookup.ending.ended);
     const { answer, order, release } = found;
     // A negative answer to this lookup invalidates it, so the key is checked first.
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
@@ -302,9 +307,12 @@ export class Cache<T extends object> {
       lookup.source = 'shared';
       return adopted;
     }
-    // The shared tier cannot be asked, so what `peek` withheld from this lookup is served after all.
+    // The shared tier cannot be asked, so an answer that `peek` withheld is served. Not a stale one, because this lookup
+    // can be its refresh.
     const own =
-      order === undefined && !lookup.isFresh && this.#servable(lookup.key, lookup.variant);
+      order === undefined && !lookup.isFresh
+        ? this.#servable(lookup.key, lookup.variant)
+        : undefined;
     if (own && (own.value === null || this.#ageOf(own) < this.#parts.limits.ttl)) {
       lookup.source = 'cache';
       return own;
@@ -345,14 +353,19 @@ export class Cache<T extends object> {
     });
     if (lookup.isOutdated || (lookup.isSuperseded && value === null)) return undefined;
     if (value === null) {
-      const isShared = found?.answer && isPositive(found.answer);
-      const isGuess = !(known || this.#positive.has(key) || isShared || isListed?.(key));
+      const hadSharedPositive = found?.answer && isPositive(found.answer);
+      const isDroppable = !(
+        known ||
+        this.#positive.has(key) ||
+        hadSharedPositive ||
+        isListed?.(key)
+      );
       this.#forget(key, lookup.requestNumber);
       const negative = refusal === undefined ? { value, at, variant } : undefined;
       if (negative !== undefined) this.#negative.set(key, negative);
       const spelling = negative?.variant;
       const subject = this.#subject(key);
-      await shared?.shareNegative({ subject, order, at, isGuess, variant: spelling });
+      await shared?.shareNegative({ subject, order, at, isDroppable, variant: spelling });
       if (refusal !== undefined) throw refusal;
       return { value, at };
     }
@@ -392,7 +405,7 @@ export class Cache<T extends object> {
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
   #adopt({ key, variant }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze, isShape, shared, onShared } = this.#parts;
+    const { clock, limits, freeze, isShape, shared, onAdopted } = this.#parts;
     const own = this.#positive.peek(key);
     // Our own answer comes back: our clock knows its age better than the row, when the wall clock was set back.
     const isOwn = own?.order === found.order && own.orderEpoch === this.#epoch;
@@ -423,13 +436,14 @@ export class Cache<T extends object> {
         at,
         variant: found.variant,
         order: found.order,
-        // A stale one is served where the answer that it replaces was, and else only in an outage.
+        // A stale answer takes the epoch of the one that it replaces. Without one it gets an earlier epoch, so that
+        // only `staleIfError` serves it.
         epoch: isWithinTtl ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
         orderEpoch: this.#epoch,
       });
     }
     if (!isWithinTtl) return undefined;
-    onShared?.(key);
+    onAdopted?.(key);
     return this.#positive.peek(key);
   }
 

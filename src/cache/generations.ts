@@ -14,7 +14,7 @@ export interface GenerationsOptions {
   readonly orders: Orders;
   publish(seal: Seal, message: Message): Promise<boolean>;
   /** Another process has invalidated everything up to an order, this many milliseconds ago. */
-  onAllInvalidated(upTo: number, ago: number): void;
+  onInvalidatedAgo(upTo: number, ago: number): void;
   /** Other processes, or the rows, can lack invalidations that this one has sent. */
   onResend(): void;
   /** A new generation cannot be stored or published now. */
@@ -34,9 +34,9 @@ export class Generations {
   /** Infinity: up to an order that the shared cache has not given yet. */
   #allInvalidUpTo = 0;
   /** How many times messages were missed, or everything was invalidated. */
-  #forgotten = 0;
+  #resets = 0;
   /** The latest generation that another process has published. */
-  #heard = 0;
+  #latestPublished = 0;
   #reading: Promise<boolean> | undefined;
   /** Those under these secrets are not published yet. */
   readonly #unpublished = new WeakSet<Seal>();
@@ -46,7 +46,7 @@ export class Generations {
 
   /**
    * Whether an answer of this order is invalid because everything was invalidated later. One of unknown order
-   * (minus infinity) was forgotten then.
+   * (minus infinity) was removed from the cache at that time, so one that is still cached is later.
    */
   isInvalid(order: number): boolean {
     return order !== Number.NEGATIVE_INFINITY && order <= this.#allInvalidUpTo;
@@ -69,8 +69,8 @@ export class Generations {
 
   /** The rows are read again: messages were missed, or another process has published this generation. */
   forget(generation?: number): void {
-    if (generation === undefined) this.#forgotten++;
-    else this.#heard = Math.max(this.#heard, generation);
+    if (generation === undefined) this.#resets++;
+    else this.#latestPublished = Math.max(this.#latestPublished, generation);
     this.#numbers = new WeakMap();
   }
 
@@ -110,7 +110,7 @@ export class Generations {
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
     this.forget(generation);
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
-    if (isNew) this.options.onAllInvalidated(allUpTo, 0);
+    if (isNew) this.options.onInvalidatedAgo(allUpTo, 0);
     // Its sender can also have missed what this process knows.
     else this.options.onResend();
   }
@@ -122,10 +122,10 @@ export class Generations {
 
   /** Reads the generation under a secret. Begins one where there is none, or one that misses an invalidation. */
   async #read(seal: Seal): Promise<boolean> {
-    const { store, seals, orders, publish, onAllInvalidated, onResend, onUnsent } = this.options;
+    const { store, seals, orders, publish, onInvalidatedAgo, onResend, onUnsent } = this.options;
     const name = this.rowOf(seal);
     for (let round = 1; round <= MOST_ROUNDS; round++) {
-      const [forgotten, heard] = [this.#forgotten, this.#heard];
+      const [resets, latestPublished] = [this.#resets, this.#latestPublished];
       const row = await store.read(name);
       if (row === UNAVAILABLE) return false;
       const text =
@@ -134,16 +134,17 @@ export class Generations {
       const storedUpTo = text === undefined ? -1 : Number(text);
       // Everything was invalidated after this was read, or another process has begun a later generation.
       const isOutdated = (): boolean =>
-        forgotten !== this.#forgotten || (this.#heard > heard && row.order < this.#heard);
+        resets !== this.#resets ||
+        (this.#latestPublished > latestPublished && row.order < this.#latestPublished);
       if (isOutdated()) continue;
       if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
-        this.#allInvalidUpTo = orders.after(row);
+        this.#allInvalidUpTo = orders.next(row);
       }
       if (storedUpTo > this.#allInvalidUpTo) {
         // The message was missed. Its age is measured by the shared cache's own clock, which is another one
         // after a failover.
         this.#allInvalidUpTo = storedUpTo;
-        onAllInvalidated(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
+        onInvalidatedAgo(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
       }
       const allUpTo = this.#allInvalidUpTo;
       // No process has shared anything under an earlier secret, or all of it is lost.
@@ -163,7 +164,7 @@ export class Generations {
       }
       if (this.#isRefused) return false;
       this.#unpublished.add(seal);
-      const order = orders.after(row);
+      const order = orders.next(row);
       const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
       if ((await store.write(name, sealed, LIFE, order)) === UNAVAILABLE) {
         this.#isRefused = true;

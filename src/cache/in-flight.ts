@@ -76,5 +76,5 @@ export interface CallOptions {
   /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
   fresh?: boolean | undefined;
   /** Called when the answer comes from a cache, this process's own or the shared one. */
-  onShared?: (() => void) | undefined;
+  onCached?: (() => void) | undefined;
 }

@@ -5,8 +5,11 @@ export interface Invalidation {
   order: number | undefined;
   /** When it was requested, in milliseconds of this process's clock. */
   readonly at: number;
-  /** A negative answer where no positive one is known. Visitors can cause any number of these. */
-  isGuess: boolean;
+  /**
+   * Whether it is dropped first when there are too many: a negative answer where no positive one is known. Visitors
+   * can cause any number of these.
+   */
+  isDroppable: boolean;
   /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
   readonly variant?: string | undefined;
 }
@@ -26,7 +29,7 @@ export interface Message {
   /** Whether the shared cache has stored it too. */
   readonly isStored?: boolean;
   /** Whether its sender knew of no positive answer. */
-  readonly isGuess?: boolean;
+  readonly isDroppable?: boolean;
   /** Its sender could not remember all wrong codes: answers up to this order need a lookup. */
   readonly uncertainUpTo?: number;
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
@@ -40,37 +43,38 @@ interface Tombstone extends Invalidation {
   readonly isOwn: boolean;
 }
 
-/** Invalidations by subject. Guesses have separate room, so that they cannot push out refunds. */
+/** Invalidations by subject. Droppable ones have separate room, so that they cannot push out essential ones. */
 export class BySubject<T extends Invalidation> {
-  /** All that are no guesses, as those of refunded purchases. */
-  readonly refunds = new Map<string, T>();
-  readonly #guesses = new Map<string, T>();
+  /** Those of subjects with a positive answer, as of a refunded purchase, and those that the app asked for. */
+  readonly essential = new Map<string, T>();
+  readonly #droppable = new Map<string, T>();
 
   constructor(
-    private readonly mostRefunds: number,
-    private readonly mostGuesses: number,
+    private readonly mostEssential: number,
+    private readonly mostDroppable: number,
   ) {}
 
   get size(): number {
-    return this.refunds.size + this.#guesses.size;
+    return this.essential.size + this.#droppable.size;
   }
 
   get(subject: string): T | undefined {
-    return this.refunds.get(subject) ?? this.#guesses.get(subject);
+    return this.essential.get(subject) ?? this.#droppable.get(subject);
   }
 
   /**
-   * Puts one behind the others, in place of that of its subject. A refund stays one. Drops the first of too many, and
-   * returns whether it did.
+   * Adds one at the end, and removes an earlier one of its subject. An essential subject stays essential. Above the
+   * limit, drops the oldest, and returns whether it did.
    */
   set(invalidation: T): boolean {
     const { subject } = invalidation;
-    invalidation.isGuess &&= !this.refunds.has(subject);
+    invalidation.isDroppable &&= !this.essential.has(subject);
     this.delete(subject);
-    const room = invalidation.isGuess ? this.#guesses : this.refunds;
+    const room = invalidation.isDroppable ? this.#droppable : this.essential;
     room.set(subject, invalidation);
     const [first = subject] = room.keys();
-    const isTooMany = room.size > (invalidation.isGuess ? this.mostGuesses : this.mostRefunds);
+    const isTooMany =
+      room.size > (invalidation.isDroppable ? this.mostDroppable : this.mostEssential);
     return isTooMany && room.delete(first);
   }
 
@@ -80,24 +84,24 @@ export class BySubject<T extends Invalidation> {
   }
 
   /** Its subject turns out to have had a positive answer. */
-  becomesRefund(invalidation: T): void {
-    invalidation.isGuess = false;
+  makeEssential(invalidation: T): void {
+    invalidation.isDroppable = false;
     this.moveBack(invalidation);
   }
 
   delete(subject: string): void {
-    this.refunds.delete(subject);
-    this.#guesses.delete(subject);
+    this.essential.delete(subject);
+    this.#droppable.delete(subject);
   }
 
   clear(): void {
-    this.refunds.clear();
-    this.#guesses.clear();
+    this.essential.clear();
+    this.#droppable.clear();
   }
 
-  /** The refunds, and then the guesses. */
+  /** The essential ones, and then the others. */
   all(): T[] {
-    return [...this.refunds.values(), ...this.#guesses.values()];
+    return [...this.essential.values(), ...this.#droppable.values()];
   }
 }
 
@@ -107,7 +111,7 @@ export class BySubject<T extends Invalidation> {
  */
 export class Tombstones extends BySubject<Tombstone> {
   /**
-   * @param max - of refunds. Of guesses it is half, because all are sent again.
+   * @param max - of essential ones. Of the others it is half, because all are sent again.
    * @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds.
    */
   constructor(

@@ -8,11 +8,11 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import type { Had, SharedCache } from './shared-cache.js';
+import type { LocalState, SharedCache } from './shared-cache.js';
 
 /** How {@link KeyApi} caches answers. */
 export interface CacheOptions {
-  /** Purchases, and likewise items, that are cached at most. Default 5,000 each. */
+  /** The most purchases, and the most items, that are cached. Default 5,000 each. */
   max?: number | undefined;
   /** Milliseconds that an answer is served without asking. Default 5 minutes. */
   ttl?: number | undefined;
@@ -123,7 +123,7 @@ function checkSharedCache(owner: string, value: unknown): SharedCache {
   return shared;
 }
 
-/** What a shared tier needs to know, and whom it tells. */
+/** Options and callbacks of a shared tier. */
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
   /** Never goes back. */
@@ -136,11 +136,11 @@ export interface SharedTierOptions {
   /** The address of the service and the account. */
   readonly context: string;
   /**
-   * Another process has invalidated a key up to an order, and until a time of {@link clock}. Returns what
-   * this one had of it.
+   * Another process has invalidated the answers about a key up to an order. `until` is the time of that by
+   * {@link clock}; it counts where orders cannot be compared. Returns what this process had of it.
    */
-  onInvalidated(kind: string, key: string, upTo: number, until: number): Had | undefined;
-  /** Another process has invalidated everything up to an order, and until a time of {@link clock}. */
+  onInvalidated(kind: string, key: string, upTo: number, until: number): LocalState | undefined;
+  /** Another process has invalidated all answers up to an order, and all that were requested until a time of {@link clock}. */
   onAllInvalidated(upTo: number, until: number): void;
   /** Messages were missed. */
   onMissed(): void;

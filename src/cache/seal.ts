@@ -106,7 +106,7 @@ export class Seals {
    * it is used; `undefined`: there is none.
    * @param patience - how long to wait for the first secret, in milliseconds.
    */
-  present(patience: number): Seal | Promise<Seal | undefined> {
+  current(patience: number): Seal | Promise<Seal | undefined> {
     const secret = this.secret();
     if (typeof secret === 'string') return this.#use(secret);
     const used = this.#whenKnown(secret);

@@ -163,10 +163,11 @@ export class GuardedSharedCache {
       if (message === undefined) this.#breaker.leave(false, 'answered');
       onMessage(message);
     };
+    // Whether an answer can have been cached while no messages arrived.
     let canHaveMissed = hasCached;
-    let hasReported = false;
+    let hasCalledOnListening = false;
     const onListening = (isListening: boolean): void => {
-      hasReported = true;
+      hasCalledOnListening = true;
       const hasMissed = isListening && !this.isListening && canHaveMissed;
       this.isListening = isListening;
       if (isListening) canHaveMissed = true;
@@ -174,7 +175,7 @@ export class GuardedSharedCache {
     };
     const begun: Promise<(() => Promise<void>) | Unavailable> = (async () => {
       const stop = await subscribe.call(this.store, onReceived, onListening);
-      if (!hasReported) onListening(true);
+      if (!hasCalledOnListening) onListening(true);
       return stop;
     })().catch((): Unavailable => {
       if (this.#stop === begun) this.#stop = undefined;
@@ -250,7 +251,7 @@ export class Orders {
    * clock of a shared cache that fails over can step back. Positive answers have even numbers. A negative
    * answer has the odd number that follows, so that it counts when both were requested at the same time.
    */
-  after({ now, order }: SharedRow): number {
+  next({ now, order }: SharedRow): number {
     const next = Math.max(now, order + 1, this.#latest + 1);
     this.saw(now);
     return next + (next % 2);
@@ -292,7 +293,7 @@ export interface Found {
 }
 
 /** What a process had of an answer that another one invalidates. */
-export type Had = 'positive' | 'in flight';
+export type LocalState = 'positive' | 'in flight';
 
 /** Neither a negative answer nor a tombstone. */
 export const isPositive = ({ value }: SharedAnswer): boolean =>
@@ -305,11 +306,11 @@ export interface Row {
   readonly variant?: string | undefined;
   /** The version of the package that has written a positive answer. */
   readonly version?: string;
-  /** Milliseconds from the request to the write, where `life` begins with the write. */
+  /** Milliseconds from the request to the write, in rows whose `life` begins with the write: those without a value. */
   readonly age?: number | undefined;
   /** When it was requested, in epoch milliseconds by the clock of that process. */
   readonly at: number;
-  /** Milliseconds from the request (with `age`: from the write) until the row expires. */
+  /** Milliseconds until the row expires: from the request, or with `age` from the write. */
   readonly life: number;
 }
 

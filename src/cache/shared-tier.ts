@@ -23,7 +23,7 @@ import {
 
 /** The longest that one call to the shared cache can take, in milliseconds. */
 const LONGEST_CALL = 100;
-/** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others no longer. */
+/** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others by this at most. */
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
@@ -34,8 +34,8 @@ const LONGEST_RETRY = 5000;
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
 
-const nothing = (): void => {};
-const NOTHING: Found = { answer: undefined, order: undefined, release: nothing };
+const noop = (): void => {};
+const NOT_FOUND: Found = { answer: undefined, order: undefined, release: noop };
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
@@ -60,7 +60,7 @@ export class SharedTier {
   #hasCached = false;
   readonly #orders = new Orders();
   readonly #generations: Generations;
-  /** Refunds that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
+  /** Essential invalidations that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
   readonly #mostUnsent: number;
   readonly #unsent: BySubject<Invalidation>;
   readonly #tombstones: Tombstones;
@@ -86,7 +86,7 @@ export class SharedTier {
       if (this.#isClosed) return;
       if (this.#hasCached) void this.#subscribe();
       // What was sealed with the earlier secret did not reach the processes that know only this one.
-      if (this.#seals.all.length > 1) this.#sendAgainLater();
+      if (this.#seals.all.length > 1) this.#scheduleResend();
     });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#mostUnsent = options.limits.max + options.limits.maxInvalid;
@@ -99,10 +99,10 @@ export class SharedTier {
       orders: this.#orders,
       publish: (seal, message) => this.#publish(seal, message),
       // Rounded up, because a request can have begun within the same millisecond.
-      onAllInvalidated: (upTo, ago) =>
+      onInvalidatedAgo: (upTo, ago) =>
         options.onAllInvalidated(upTo, Math.ceil(options.clock() - ago)),
-      onResend: () => this.#sendAgain(),
-      onUnsent: () => this.#sendLater(),
+      onResend: () => this.#resendAll(),
+      onUnsent: () => this.#scheduleRetry(),
     });
   }
 
@@ -114,21 +114,22 @@ export class SharedTier {
   /**
    * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
    * process asks at a time; the others wait for its answer.
-   * @param isServable - called with each answer that is found.
+   * @param tryServe - called with each answer that is found. Caches it, and returns whether it can be served.
    * @param isWanted - whether the caller still waits.
    */
   async find(
     subject: string,
-    isServable: (answer: SharedAnswer) => boolean,
+    tryServe: (answer: SharedAnswer) => boolean,
     isWanted: () => boolean,
   ): Promise<Found> {
     const begun = performance.now();
     // The service gets at least half of the time.
     const isLate = (): boolean => performance.now() - begun >= this.#options.timeout / 2;
-    const canServe = ({ answer }: Found): boolean => answer !== undefined && isServable(answer);
+    const trySharedAnswer = ({ answer }: Found): boolean =>
+      answer !== undefined && tryServe(answer);
     for (;;) {
       const found = await this.read(subject);
-      if (found.order === undefined || canServe(found) || isLate()) return found;
+      if (found.order === undefined || trySharedAnswer(found) || isLate()) return found;
       const name = this.#generations.nameOf(this.#seals.all[0] as Seal, subject);
       // Everything was invalidated meanwhile.
       if (name === undefined) return found;
@@ -142,7 +143,7 @@ export class SharedTier {
       if (isLate()) return { ...found, release };
       // The process that held the lock can have shared its answer between our read and our lock.
       const late = await this.read(subject);
-      if (canServe(late)) {
+      if (trySharedAnswer(late)) {
         release();
         return late;
       }
@@ -153,17 +154,17 @@ export class SharedTier {
   /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
   async read(subject: string): Promise<Found> {
     const seal = await this.#currentSeal();
-    if (seal === undefined || !(await this.#generations.ensureKnown())) return NOTHING;
+    if (seal === undefined || !(await this.#generations.ensureKnown())) return NOT_FOUND;
     const generation = this.#generations.numberOf(seal);
     const name = this.#generations.nameOf(seal, subject);
-    if (name === undefined) return NOTHING;
+    if (name === undefined) return NOT_FOUND;
     const unsent = this.#unsent.get(subject);
     const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return NOTHING;
-    const order = this.#orders.after(row);
+    if (row === UNAVAILABLE) return NOT_FOUND;
+    const order = this.#orders.next(row);
     // Its order was not known yet. What is requested from now on is later.
     if (unsent) unsent.order ??= order - 1;
-    const found: Found = { ...NOTHING, order };
+    const found: Found = { ...NOT_FOUND, order };
     // Everything was invalidated while the row was read.
     if (row.value === undefined || generation !== this.#generations.numberOf(seal)) return found;
     const answer = this.#open(seal, name, row);
@@ -171,7 +172,7 @@ export class SharedTier {
     else this.#orders.saw(answer.order);
     // The shared cache has not got the invalidation yet, or has lost it.
     const isLost = answer && isPositive(answer) && this.#isInvalid(subject, answer.order);
-    if (unsent && isLost) this.#unsent.becomesRefund(unsent);
+    if (unsent && isLost) this.#unsent.makeEssential(unsent);
     return isLost ? found : { ...found, answer };
   }
 
@@ -229,7 +230,7 @@ export class SharedTier {
    */
   async invalidate(subject: string): Promise<void> {
     const at = this.#options.clock();
-    if (!(await this.#send({ subject, order: undefined, at, isGuess: false }))) throw notSent();
+    if (!(await this.#send({ subject, order: undefined, at, isDroppable: false }))) throw notSent();
   }
 
   /**
@@ -240,7 +241,7 @@ export class SharedTier {
     this.#invalidateAll();
     if ((await this.#currentSeal()) !== undefined && (await this.#generations.ensureKnown()))
       return;
-    this.#sendLater();
+    this.#scheduleRetry();
     throw notSent();
   }
 
@@ -273,7 +274,7 @@ export class SharedTier {
    */
   #currentSeal(): Seal | Promise<Seal | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
-    const seal = this.#seals.present(this.#deadline);
+    const seal = this.#seals.current(this.#deadline);
     // Without waiting, because nearly every call ends here.
     if (seal instanceof Seal && this.#store.isSubscribed) return seal;
     return this.#afterSubscribing(seal);
@@ -300,14 +301,14 @@ export class SharedTier {
 
   /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async #send(invalidation: Invalidation): Promise<boolean> {
-    const { refunds } = this.#tombstones;
-    invalidation.isGuess &&= !refunds.has(invalidation.subject);
+    const { essential } = this.#tombstones;
+    invalidation.isDroppable &&= !essential.has(invalidation.subject);
     if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
     // Those that are sent again come on top.
-    const isTooMany = this.#unsent.refunds.size > this.#mostUnsent + refunds.size;
+    const isTooMany = this.#unsent.essential.size > this.#mostUnsent + essential.size;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
-    if (!isSent) this.#sendLater();
+    if (!isSent) this.#scheduleRetry();
     return isSent;
   }
 
@@ -322,10 +323,10 @@ export class SharedTier {
         const row = await this.#store.read(name ?? this.#generations.rowOf(seal));
         if (row === UNAVAILABLE) return false;
         const answer = name && this.#open(seal, name, row);
-        if (answer && isPositive(answer)) this.#unsent.becomesRefund(invalidation);
-        invalidation.order = this.#orders.after(row) + 1;
+        if (answer && isPositive(answer)) this.#unsent.makeEssential(invalidation);
+        invalidation.order = this.#orders.next(row) + 1;
       }
-      const { order, isGuess } = invalidation;
+      const { order, isDroppable } = invalidation;
       this.#orders.saw(order);
       const age = this.#options.clock() - at;
       const wallAt = this.#options.wallClock() - age;
@@ -337,12 +338,12 @@ export class SharedTier {
         name !== undefined &&
         UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));
       if (name !== undefined && !isStored) await this.#deletePositive(seal, name);
-      const isPublished = await this.#publish(seal, { subject, order, age, isStored, isGuess });
+      const isPublished = await this.#publish(seal, { subject, order, age, isStored, isDroppable });
       isSent = isSent && isStored && isPublished;
     }
     if (!isSent) return false;
-    const { order = 0, isGuess } = invalidation;
-    this.#tombstones.keep({ subject, order, at, isGuess, isOwn: true });
+    const { order = 0, isDroppable } = invalidation;
+    this.#tombstones.keep({ subject, order, at, isDroppable, isOwn: true });
     if (this.#unsent.get(subject) === invalidation) this.#unsent.delete(subject);
     return true;
   }
@@ -368,16 +369,16 @@ export class SharedTier {
     return this.#store.publish(seal.seal(INVALIDATION, text));
   }
 
-  #sendLater(): void {
+  #scheduleRetry(): void {
     if (this.#isClosed || this.#cancelRetry !== undefined) return;
     this.#cancelRetry = later(this.#retryDelay, () => {
       this.#cancelRetry = undefined;
-      void this.#sendUnsent();
+      void this.#retryUnsent();
     });
     this.#retryDelay = Math.min(this.#retryDelay * 2, LONGEST_RETRY);
   }
 
-  async #sendUnsent(): Promise<void> {
+  async #retryUnsent(): Promise<void> {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
     try {
@@ -398,18 +399,18 @@ export class SharedTier {
       }
       if (isSent) this.#retryDelay = FIRST_RETRY;
       // More can have come meanwhile.
-      if (this.#hasMissed || this.#unsent.size > 0 || !isSent) this.#sendLater();
+      if (this.#hasMissed || this.#unsent.size > 0 || !isSent) this.#scheduleRetry();
     } finally {
       this.#isSending = false;
     }
   }
 
-  /** Tells the other processes that wrong codes were dropped. Returns whether they know. */
+  /** Publishes up to which order answers are uncertain. Returns whether that succeeded. */
   async #sendUncertainty(seal: Seal): Promise<boolean> {
     if (this.#uncertainUpTo !== Number.POSITIVE_INFINITY) return true;
     const row = await this.#store.read(this.#generations.rowOf(seal));
     if (row === UNAVAILABLE) return false;
-    const uncertainUpTo = this.#orders.after(row);
+    const uncertainUpTo = this.#orders.next(row);
     if (!(await this.#publish(seal, { uncertainUpTo }))) return false;
     this.#uncertainUpTo = uncertainUpTo;
     return true;
@@ -422,7 +423,7 @@ export class SharedTier {
     const [known] = this.#seals.all;
     this.#seals.refresh().then(() => {
       if (known !== this.#seals.all[0]) this.#receive(message);
-    }, nothing);
+    }, noop);
   }
 
   /** Messages were missed, perhaps of a new generation. The shared cache can be reached again. */
@@ -430,22 +431,22 @@ export class SharedTier {
     this.#generations.forget();
     this.#options.onMissed();
     this.#hasMissed = true;
-    this.#sendAgain();
+    this.#resendAll();
   }
 
   /** A server that restarted empty, or a replica that was behind, has not got the latest invalidations. */
-  #sendAgain(): void {
-    this.#collectSent();
-    void this.#sendUnsent();
+  #resendAll(): void {
+    this.#queueSent();
+    void this.#retryUnsent();
   }
 
   /** Once for all processes that have missed messages at the same time. */
-  #sendAgainLater(): void {
-    this.#collectSent();
-    if (this.#unsent.size > 0) this.#sendLater();
+  #scheduleResend(): void {
+    this.#queueSent();
+    if (this.#unsent.size > 0) this.#scheduleRetry();
   }
 
-  #collectSent(): void {
+  #queueSent(): void {
     for (const each of this.#tombstones.sent()) {
       if (!this.#unsent.get(each.subject)) this.#unsent.set(each);
     }
@@ -463,7 +464,7 @@ export class SharedTier {
         this.#uncertainUpTo = Math.max(this.#uncertainUpTo, message.uncertainUpTo);
         this.#options.onMissed();
       } else if (message.hasMissed) {
-        this.#sendAgainLater();
+        this.#scheduleResend();
       } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {
@@ -473,14 +474,14 @@ export class SharedTier {
         const [kind = '', ...key] = subject.split(' ');
         const at = this.#options.clock() - age;
         const had = this.#options.onInvalidated(kind, key.join(' '), order, at);
-        const isGuess = message.isGuess === true && had !== 'positive';
-        const invalidation = { subject, order, at, isGuess };
+        const isDroppable = message.isDroppable === true && had !== 'positive';
+        const invalidation = { subject, order, at, isDroppable };
         // Its sender does not know the current secret yet.
         const isEarlier = seal !== this.#seals.all[0];
         // Where the shared cache has stored it, a tombstone is needed only for what this process had.
         if (had || isEarlier || !isStored) {
-          // Its sender can drop what it takes for a guess, so this process sends it again in its place.
-          const isOwn = message.isGuess === true && !isGuess;
+          // Its sender can drop it, so this process sends it again in its place.
+          const isOwn = message.isDroppable === true && !isDroppable;
           this.#tombstones.keep({ ...invalidation, isOwn });
         }
         if (isEarlier && !this.#unsent.get(subject)) void this.#send(invalidation);

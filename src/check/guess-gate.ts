@@ -25,16 +25,16 @@ type Refused = Extract<Reservation, { isAllowed: false }>;
 type Allowed = Required<Exclude<Reservation, Refused>>;
 
 /** An attempt that counts, unless it is released. */
-interface Reserved extends Allowed {
+interface HeldReservation extends Allowed {
   /** When it stops to count. By the process's own timer, because clocks can be set back. */
   readonly until: number;
-  /** Whether the service was asked. */
+  /** Whether the service was asked: by this attempt, or by the abandoned one that it was taken over from. */
   isAsked: boolean;
 }
 
-type Reserve = (client: string) => Promise<Reserved | Refused>;
+type Reserve = (client: string) => Promise<HeldReservation | Refused>;
 
-/** The longest `Retry-After`: a week. A larger number could not be written in digits. */
+/** The longest `Retry-After`: a week. `String` writes a very large number as in `1e+21`, which the header does not allow. */
 const MOST_SECONDS = 604_800;
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
@@ -65,7 +65,7 @@ class Attempts {
    * that disconnects each time would otherwise never reach the limit. The next attempt with the same code takes
    * over the reservation while it counts, so a reload is free.
    */
-  readonly #abandoned = new LRUCache<string, Reserved>({ max: MAX_ABANDONED });
+  readonly #abandoned = new LRUCache<string, HeldReservation>({ max: MAX_ABANDONED });
 
   attempt<T>(
     reserve: Reserve,
@@ -95,27 +95,28 @@ class Attempts {
     validate: Validate<T>,
     ending: Ending,
   ): Promise<T | null> {
-    const reserved = await this.#reserve(reserve, client, key, ending);
+    const reserved = await this.#waitForReservation(reserve, client, key, ending);
     let isCounted = false;
-    let isShared = false;
+    let isCached = false;
     try {
       if (ending.ended) throw ending.reason;
-      const onShared = (): void => {
-        isShared = true;
+      const onCached = (): void => {
+        isCached = true;
       };
       reserved.isAsked = true;
-      const answer = await validate({ signal: ending.toSignal(), onShared });
+      const answer = await validate({ signal: ending.toSignal(), onCached });
       // A cached answer was counted when it was requested.
-      isCounted = answer === null && !isShared;
+      isCounted = answer === null && !isCached;
       return answer;
     } catch (error) {
+      // The visitor left after the service was asked: it stays counted, and the next attempt with this code takes it over.
       isCounted = ending.ended && reserved.isAsked;
       if (isCounted) this.#abandoned.set(key, reserved);
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
       const end = isCounted ? reserved.settle : reserved.release;
-      void this.#end(client, !isCounted, end);
+      void this.#leave(client, !isCounted, end);
     }
   }
 
@@ -123,40 +124,48 @@ class Attempts {
    * Waits while the limit is reached and another attempt can be released. Attempts of the same client in this process
    * wake the waiting ones. For other attempts that count, the last active one tries again from time to time.
    */
-  async #reserve(reserve: Reserve, client: string, key: string, ending: Ending): Promise<Reserved> {
+  async #waitForReservation(
+    reserve: Reserve,
+    client: string,
+    key: string,
+    ending: Ending,
+  ): Promise<HeldReservation> {
     const abandoned = this.#abandoned.get(key);
     this.#abandoned.delete(key);
     const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
     this.#clients.set(client, state);
     state.active++;
     if (abandoned !== undefined && performance.now() < abandoned.until) return abandoned;
-    let waited = 0;
+    let waitingSince: number | undefined;
+    // Milliseconds of polling since this attempt became the only active one; the delay grows with them.
+    let polled = 0;
     for (;;) {
       if (ending.ended) {
-        void this.#end(client, true);
+        void this.#leave(client, true);
         throw ending.reason;
       }
       const reservation = await reserve(client);
       if (reservation.isAllowed) {
         // Several attempts can have been released since the last try.
-        const others = waited > 0 ? state.waiting.splice(0) : [];
+        const others = polled > 0 ? state.waiting.splice(0) : [];
         state.active += others.length;
         for (const wake of others) wake(true);
         return reservation;
       }
+      waitingSince ??= performance.now();
       if (state.active > 1) {
         state.active--;
-        waited = 0;
+        polled = 0;
         if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
-      } else if (reservation.isPending && waited < LONGEST_WAIT) {
-        const delay = Math.min(Math.max(waited, 50), 250);
+      } else if (reservation.isPending && performance.now() - waitingSince < LONGEST_WAIT) {
+        const delay = Math.min(Math.max(polled, 50), 250);
         await wait(delay);
-        waited += delay;
+        polled += delay;
         continue;
       } else {
         // Without an attempt that can be released, the waiting ones would be refused too.
         if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(false);
-        void this.#end(client, true);
+        void this.#leave(client, true);
       }
       throw new MarketgateError(
         'too_many_attempts',
@@ -166,17 +175,20 @@ class Attempts {
     }
   }
 
-  /** Ends an attempt. If another one can succeed, the next waiting attempt becomes active in its place. */
-  async #end(client: string, canRetry: boolean, end?: () => Promise<void>): Promise<void> {
+  /**
+   * Ends an attempt.
+   * @param wakesNext whether the next waiting attempt tries again. It also does when no other attempt is active.
+   */
+  async #leave(client: string, wakesNext: boolean, finish?: () => Promise<void>): Promise<void> {
     try {
-      await end?.();
+      await finish?.();
     } catch {
       // The attempt then counts as a failed one.
     }
     const state = this.#clients.get(client);
     if (state === undefined) return;
-    // The last one has nobody else to wait for: other clients' attempts can still be released.
-    const next = canRetry || state.active === 1 ? state.waiting.shift() : undefined;
+    // Without another active attempt, the next one must try itself: attempts of other clients can still be released.
+    const next = wakesNext || state.active === 1 ? state.waiting.shift() : undefined;
     if (next !== undefined) next(true);
     else if (--state.active === 0) this.#clients.delete(client);
   }
@@ -198,11 +210,11 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
   const what = '{ limit, windowMs, keyGenerator }, a MemoryGuessLimit or RedisGuessLimit, or false';
   const shaped = (...methods: (keyof GuessLimit)[]) =>
     shapedOption<GuessLimit>(owner, 'guessLimit', given, methods, what);
-  const own = 'reserve' in shaped() ? shaped('keyGenerator', 'reserve') : undefined;
-  if (own !== undefined && !(own.limit > 0 && own.windowMs > 0)) {
+  const ownLimit = 'reserve' in shaped() ? shaped('keyGenerator', 'reserve') : undefined;
+  if (ownLimit !== undefined && !(ownLimit.limit > 0 && ownLimit.windowMs > 0)) {
     throw wrongOption(owner, 'guessLimit', `must be ${what}; "limit" or "windowMs" is missing`);
   }
-  const settings = own ?? new GuessLimitSettings(`${owner}: guessLimit`, given);
+  const settings = ownLimit ?? new GuessLimitSettings(`${owner}: guessLimit`, given);
   const attempts = attemptsOf.get(keyApi) ?? new Attempts();
   attemptsOf.set(keyApi, attempts);
 
@@ -216,23 +228,23 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
       isPending: isPending === true,
     };
   };
-  const reserve: Reserve = async (client) => {
+  const reserveInBoth: Reserve = async (client) => {
     const until = performance.now() + settings.windowMs;
-    const counted = attempts.log.reserve(client, settings);
-    if (!counted.isAllowed) return refusal(counted);
+    const inMemory = attempts.log.reserve(client, settings);
+    if (!inMemory.isAllowed) return refusal(inMemory);
     // A limit that fails refuses no customer, because it protects a quota, not access.
-    const reservation =
-      own && (await call('reserve', () => own.reserve(client)).catch(() => undefined));
+    const inOwnLimit =
+      ownLimit && (await call('reserve', () => ownLimit.reserve(client)).catch(() => undefined));
     const end = (how: 'release' | 'settle') => async (): Promise<void> => {
-      await counted[how]?.();
-      if (reservation?.isAllowed) await call(how, () => reservation[how]?.());
+      await inMemory[how]?.();
+      if (inOwnLimit?.isAllowed) await call(how, () => inOwnLimit[how]?.());
     };
     const [release, settle] = [end('release'), end('settle')];
-    if (reservation?.isAllowed !== false) {
+    if (inOwnLimit?.isAllowed !== false) {
       return { isAllowed: true, release, settle, until, isAsked: false };
     }
     await release();
-    return refusal(reservation);
+    return refusal(inOwnLimit);
   };
   return {
     /** The client key of a request; an app's own limit can give anything. */
@@ -243,6 +255,6 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
      * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
      */
     attempt: <T>(client: string, code: string, validate: Validate<T>, signal?: AbortSignal) =>
-      attempts.attempt(reserve, client, code, validate, signal),
+      attempts.attempt(reserveInBoth, client, code, validate, signal),
   };
 }

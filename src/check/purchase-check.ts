@@ -166,12 +166,13 @@ export type CheckResult = Decision & { readonly isOutage?: boolean };
  * Decides about a code. A cached answer is decided synchronously, because a promise would double the
  * cost of a guard. Throws, or rejects, with the errors of the app's own functions.
  *
- * @param withSignal calls the function that asks the service, with a signal that ends the request.
+ * @param runRequest called only when the cache has no answer, or is not to be used. It calls its argument, which
+ * validates the code, with a signal that aborts the validation.
  */
 export type PurchaseCheck<About> = (
   code: unknown,
   about: About,
-  withSignal: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+  runRequest: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
 ) => MaybePromise<CheckResult>;
 
 /** Whether a value must be awaited: any promise, also of another library. */
@@ -198,29 +199,35 @@ export function makePurchaseCheck<About>(
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const itemsFor = itemsOption(owner, options.item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
-  const hold = 'holder' in options ? holderOption(owner, options.holder) : undefined;
+  const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
   const { fresh } = options;
   const isTrue = (value: unknown): boolean => flagOption(owner, 'fresh', value);
   const isAlwaysFresh = typeof fresh !== 'function' && isTrue(fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
 
   type Items = readonly number[] | undefined;
-  type Ask = Parameters<PurchaseCheck<About>>[2];
+  type RunRequest = Parameters<PurchaseCheck<About>>[2];
 
   const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
-    if (purchase === null) return unknownCode();
+    if (purchase === null) return invalidCode();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
-    if (typeof purchase?.item?.id !== 'number') return unusable(NO_ANSWER);
+    if (typeof purchase?.item?.id !== 'number') return undecided(NO_ANSWER);
     const result = checkConditions(purchase, items, about);
     // Last, so that a refused purchase is held by nobody.
-    return hold ? andThen(result, (checked) => hold(checked, code, about)) : result;
+    return checkHolder ? andThen(result, (checked) => checkHolder(checked, code, about)) : result;
   };
 
   // No closure is made for a cached answer: that is a good part of what a hit costs.
-  const find = (code: string, items: Items, about: About, withSignal: Ask, isFresh: boolean) => {
+  const find = (
+    code: string,
+    items: Items,
+    about: About,
+    runRequest: RunRequest,
+    isFresh: boolean,
+  ) => {
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known, code, items, about);
-    return withSignal(async (signal) => {
+    return runRequest(async (signal) => {
       signal?.throwIfAborted();
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
       const client = gate && clientOf(about, gate);
@@ -244,23 +251,23 @@ export function makePurchaseCheck<About>(
     });
   };
 
-  const check = (given: unknown, items: Items | Denial, about: About, withSignal: Ask) => {
+  const check = (given: unknown, items: Items | Denial, about: About, runRequest: RunRequest) => {
     if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
-    if (typeof given !== 'string') return unknownCode();
+    if (typeof given !== 'string') return invalidCode();
     // Most codes need nothing.
     const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
     if (code === '') return absent();
-    if (!PURCHASE_CODE.test(code)) return unknownCode();
-    if (typeof fresh !== 'function') return find(code, items, about, withSignal, isAlwaysFresh);
-    return andThen(fresh(about), (is) => find(code, items, about, withSignal, isTrue(is)));
+    if (!PURCHASE_CODE.test(code)) return invalidCode();
+    if (typeof fresh !== 'function') return find(code, items, about, runRequest, isAlwaysFresh);
+    return andThen(fresh(about), (is) => find(code, items, about, runRequest, isTrue(is)));
   };
 
-  return (given, about, withSignal) => {
+  return (given, about, runRequest) => {
     if (isAbsent(given)) return absent();
     const items = itemsFor?.(about);
     return isThenable(items)
-      ? Promise.resolve(items).then((ready) => check(given, ready, about, withSignal))
-      : check(given, items, about, withSignal);
+      ? Promise.resolve(items).then((ready) => check(given, ready, about, runRequest))
+      : check(given, items, about, runRequest);
   };
 }
 
@@ -273,7 +280,7 @@ const absent = (): CheckResult => ({
   denial: new MarketgateError('purchase_required', 'no purchase code was sent'),
 });
 
-const unknownCode = (): CheckResult => ({
+const invalidCode = (): CheckResult => ({
   verdict: 'invalid',
   denial: new MarketgateError(
     'purchase_code_invalid',
@@ -351,14 +358,14 @@ export function isSupported({ supported_until: until }: Purchase, now: number): 
 }
 
 /** Neither a denial nor an outage: the answer cannot be used. */
-const unusable = (why: string): CheckResult => ({
+const undecided = (why: string): CheckResult => ({
   verdict: 'unknown',
   error: new MarketgateError('unexpected_response', why),
 });
 
 /** A condition cannot be checked. */
 const unreadable = (field: string): CheckResult =>
-  unusable(
+  undecided(
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
   );
 
@@ -402,7 +409,7 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
 }
 
 /** Gives the function that lets an account hold the code of a valid purchase, or refuses it. */
-function holderOption<About>(
+function makeHolderCheck<About>(
   owner: string,
   option: HolderOptions<HolderId | HolderIdOf<About>> | undefined,
 ): (result: CheckResult, code: string, about: About) => MaybePromise<CheckResult> {

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { type CodesInvalidMessage, driftChannel, reportDrift } from '../diagnostics.js';
 import { purchasesValidation } from './key-endpoints.js';
 
-/** Codes in a row that must become invalid; one or two can be refunds. */
+/** How many valid codes become invalid in a row before the alarm is raised; one or two can be refunds. */
 const WERE_VALID = 3;
-/** Codes in a row that must be invalid when none was ever valid. */
+/** How many codes are invalid before the alarm is raised, when none was ever valid. */
 const NEVER_VALID = 20;
 /** Milliseconds that a negative answer counts, so that refunds over many weeks raise no alarm. */
 const COUNTS_FOR = 24 * 3_600_000;
@@ -45,8 +45,8 @@ export class CodeAlarm {
       return;
     }
     const count = this.#count(this.#unknown, code);
-    const isNever = !this.#anyWasValid && count >= NEVER_VALID;
-    if (isNever) this.#raise('never-valid', count, 'a valid code among the first ones');
+    const isAlarm = !this.#anyWasValid && count >= NEVER_VALID;
+    if (isAlarm) this.#raise('never-valid', count, 'a valid code among the first ones');
   }
 
   /** Notes that the service does not know the key, after a negative answer about a code. */

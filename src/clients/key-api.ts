@@ -8,7 +8,7 @@ import { type Deadline, type Ending, SLEW } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
-import { type CallConditions, HttpClient } from '../http/http-client.js';
+import { type HttpCallOptions, HttpClient } from '../http/http-client.js';
 import { nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
@@ -22,11 +22,12 @@ import {
   type Endpoint,
   itemsAll,
   itemsItem,
+  NO_PARAMETER,
   type ParseOptions,
   parseKeyAnswer,
   purchasesValidation,
 } from './key-endpoints.js';
-import { ListedItems, ONLY } from './listed-items.js';
+import { ListedItems } from './listed-items.js';
 
 /** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
@@ -50,9 +51,10 @@ export interface KeyApiOptions extends ClientOptions {
   cache?: CacheOptions | false | undefined;
 }
 
-/** Conditions of one request, from the cache or, without one, from the caller. */
-type RequestConditions = CallConditions & Partial<Pick<RequestOptions, 'isInvalidating'>>;
+/** Options of one request, from the cache or, without one, from the caller. */
+type AskOptions = HttpCallOptions & Partial<Pick<RequestOptions, 'isInvalidating'>>;
 
+/** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
 interface Caches {
   readonly account: Cache<Account>;
   readonly items: Cache<Item[]>;
@@ -131,16 +133,16 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    const account = await (this.#caches?.account.get(ONLY, options) ??
-      this.#ask(accountDetails, ONLY, options));
+    const account = await (this.#caches?.account.get(NO_PARAMETER, options) ??
+      this.#ask(accountDetails, NO_PARAMETER, options));
     // The negative answer of this endpoint is an exception.
     return account as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    const items = await (this.#caches?.items.get(ONLY, options) ??
-      this.#ask(itemsAll, ONLY, options));
+    const items = await (this.#caches?.items.get(NO_PARAMETER, options) ??
+      this.#ask(itemsAll, NO_PARAMETER, options));
     return items ?? [];
   }
 
@@ -201,14 +203,15 @@ export class KeyApi {
   }
 
   /** Asks the service about a code. */
-  async #purchase(code: string, conditions: RequestConditions): Promise<Purchase | null> {
+  async #purchase(code: string, options: AskOptions): Promise<Purchase | null> {
+    const key = code.toLowerCase();
     try {
-      const purchase = await this.#ask(purchasesValidation, code, conditions);
-      if (purchase !== null) this.#alarm.positive(code);
-      else this.#alarm.negative(code, conditions.isInvalidating ?? false);
+      const purchase = await this.#ask(purchasesValidation, code, options);
+      if (purchase !== null) this.#alarm.positive(key);
+      else this.#alarm.negative(key, options.isInvalidating ?? false);
       return purchase;
     } catch (error) {
-      if (isKeyRejected(error)) this.#alarm.keyRejected(code);
+      if (isKeyRejected(error)) this.#alarm.keyRejected(key);
       throw error;
     }
   }
@@ -218,14 +221,14 @@ export class KeyApi {
    * know the key.
    * @param value of the endpoint's parameter.
    */
-  #ask<T>(endpoint: Endpoint<T>, value: string, conditions: RequestConditions): Promise<T | null> {
-    return this.#http.within(nameOf(endpoint), conditions, async (deadline) => {
+  #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
+    return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const key = typeof current === 'string' ? current : await deadline.race(current);
       const result = this.#send(endpoint, value, key, deadline);
       if (endpoint.what === 'account') await this.#keyCheck.note(key, result);
       else if ((await result) === null) {
-        await this.#keyCheck.confirm(key, deadline, conditions.isInvalidating);
+        await this.#keyCheck.confirm(key, deadline, options.isInvalidating);
       }
       return result;
     });
@@ -235,11 +238,11 @@ export class KeyApi {
   async #checkKey(key: string, signal: Ending): Promise<void> {
     try {
       await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
-        this.#send(accountDetails, ONLY, key, deadline),
+        this.#send(accountDetails, NO_PARAMETER, key, deadline),
       );
     } catch (error) {
       // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
-      if (isKeyRejected(error)) void this.#caches?.account.invalidate(ONLY).catch(() => {});
+      if (isKeyRejected(error)) void this.#caches?.account.invalidate(NO_PARAMETER).catch(() => {});
       throw error;
     }
   }
@@ -280,7 +283,7 @@ export class KeyApi {
         what: endpoint.what,
         limits,
         clock,
-        request: (value, conditions) => this.#ask(endpoint, value, conditions),
+        request: (value, options) => this.#ask(endpoint, value, options),
         freeze: deepFreeze,
         isShape: (value) => isDocumented(endpoint.schema, value),
         shared: this.#shared,
@@ -292,10 +295,10 @@ export class KeyApi {
       items: cacheOf(itemsAll),
       item: cacheOf(itemsItem, { isListed: (id) => this.#listedItems?.has(Number(id)) }),
       purchase: cacheOf(purchasesValidation, {
-        request: (code, conditions) => this.#purchase(code, conditions),
+        request: (code, options) => this.#purchase(code, options),
         freeze: this.#freezePurchase,
         // A positive answer of another process, too, shows that the api_key is right.
-        onShared: (code) => this.#alarm.positive(code),
+        onAdopted: (code) => this.#alarm.positive(code),
       }),
     };
   }

@@ -41,7 +41,7 @@ export class KeyCheck {
   /**
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
    * callers share one request.
-   * @param caller can leave before.
+   * @param caller the deadline of the waiting call; it ends only that call's wait.
    * @param isInvalidating whether the negative answer would invalidate a positive one: then only a recent
    * check counts.
    */
@@ -63,9 +63,14 @@ export class KeyCheck {
 
   /** Remembers the result of a request of account/details. Never rejects. */
   async note(key: string, result: Promise<unknown>): Promise<void> {
-    const error: unknown = await result.then(() => undefined, Object);
-    if (error !== undefined && !isKeyRejected(error)) return;
-    this.#remembered = this.#check(key, result, error ? REJECTED_FOR : ACCEPTED_FOR);
+    let life = ACCEPTED_FOR;
+    try {
+      await result;
+    } catch (error) {
+      if (!isKeyRejected(error)) return;
+      life = REJECTED_FOR;
+    }
+    this.#remembered = this.#check(key, result, life);
   }
 
   #check(key: string, result: Promise<unknown>, length: number, ending = new Ending()): Check {
@@ -74,7 +79,7 @@ export class KeyCheck {
   }
 }
 
-/** Waits for a check. Its request ends when the last caller has left; one whose time is up has not left. */
+/** Waits for a check. Its request ends when the last caller aborts; a caller whose deadline elapses aborts nothing. */
 function join(check: Check, caller: Deadline): Promise<unknown> {
   check.callers++;
   caller.listen((reason) => {

@@ -3,7 +3,7 @@ import type { Deadline } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
-import { isNotNow, type JsonResponse, unusable } from '../http/response.js';
+import { isTransient, type JsonResponse, unusable } from '../http/response.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
@@ -50,6 +50,9 @@ export interface Endpoint<T> {
   /** Whether the payload is about the parameter that was sent. Default: always. */
   isAbout?(value: T, requested: string): boolean;
 }
+
+/** The parameter, and so the cache key, of the endpoints that have none: account/details and items/all. */
+export const NO_PARAMETER = '';
 
 export const accountDetails: Endpoint<Account> = {
   what: 'account',
@@ -158,7 +161,7 @@ export async function parseKeyAnswer<T>(
   const payload = isError ? undefined : await endpoint.payload(body, options);
   const isEmptyList = payload?.ok && Array.isArray(payload.value) && payload.value.length === 0;
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
-  if (payload?.ok && !(isEmptyList && isNotNow(status))) {
+  if (payload?.ok && !(isEmptyList && isTransient(status))) {
     if (endpoint.isAbout?.(payload.value, requested) !== false) return payload.value;
     throw new MarketgateError(
       'unexpected_response',
@@ -166,7 +169,7 @@ export async function parseKeyAnswer<T>(
     );
   }
   const { msg } = body;
-  if (typeof msg === 'string' && !isNotNow(status)) {
+  if (typeof msg === 'string' && !isTransient(status)) {
     const isDocumented = isError && msg.toLowerCase() === negativeMsg.toLowerCase();
     const isNegative = isDocumented || negativeStatuses.includes(status);
     if (isNegative && path !== accountDetails.path) return null;

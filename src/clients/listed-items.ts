@@ -2,9 +2,7 @@ import type { Answer, Cache, Positive } from '../cache/cache.js';
 import type { CallOptions } from '../cache/in-flight.js';
 import { checkSignal } from '../deadline.js';
 import type { Item } from '../model/item.js';
-
-/** The cache key of the item list: an api_key has one. */
-export const ONLY = '';
+import { NO_PARAMETER } from './key-endpoints.js';
 
 /** A cached list by id, without the items that a later answer says are gone. */
 interface Index {
@@ -31,18 +29,19 @@ export class ListedItems {
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
     if (signal !== undefined) checkSignal(signal);
-    const list = fresh ? undefined : this.lists.withinTtl(ONLY);
+    const list = fresh ? undefined : this.lists.withinTtl(NO_PARAMETER);
     const listed = list && (await this.#find(id, list));
     if (listed !== undefined) return this.items.served(listed, options).value;
     try {
       const item = await this.items.get(String(id), options);
       // The negative answer can be evicted before the list.
-      const last = item === null ? this.lists.last(ONLY) : undefined;
+      const last = item === null ? this.lists.last(NO_PARAMETER) : undefined;
       if (last && this.#isRequestedSince(id, last)) this.#indexOf(last).byId.delete(id);
       return item;
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
-      const last = fresh || signal?.aborted ? undefined : this.lists.staleIfError(ONLY, error);
+      const last =
+        fresh || signal?.aborted ? undefined : this.lists.staleIfError(NO_PARAMETER, error);
       const stale = last && (await this.#find(id, last));
       if (stale === undefined) throw error;
       return this.items.served(stale, options, true).value;
@@ -51,13 +50,13 @@ export class ListedItems {
 
   /** Whether an item is in the last list. */
   has(id: number): boolean {
-    const list = this.lists.last(ONLY);
+    const list = this.lists.last(NO_PARAMETER);
     return list !== undefined && this.#indexOf(list).byId.has(id);
   }
 
   /** Another process has invalidated an item. Returns whether it was in the last list. */
   invalidated(id: number): boolean {
-    const list = this.lists.last(ONLY);
+    const list = this.lists.last(NO_PARAMETER);
     return list !== undefined && this.#indexOf(list).byId.delete(id);
   }
 

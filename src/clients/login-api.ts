@@ -3,7 +3,7 @@ import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { isNotNow, type JsonResponse, unusable } from '../http/response.js';
+import { isTransient, type JsonResponse, unusable } from '../http/response.js';
 import { nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isObject, type OnDrift, parse } from '../model/fields.js';
@@ -174,7 +174,7 @@ function parseToken(response: JsonResponse, name: string, secrets: readonly stri
   const body = bodyOf(response);
   const { access_token: token } = body ?? {};
   if (!hasError(body) && typeof token === 'string' && token.trim() !== '') return token;
-  if (body === undefined || isNotNow(response.status)) throw unusable(name, response);
+  if (body === undefined || isTransient(response.status)) throw unusable(name, response);
   const text = reasonIn(body);
   const reason = quoted(text, secrets);
   if (/(?<![a-z])app[_\s-]?(id|secret)(?![a-z])/i.test(text)) {
@@ -199,7 +199,7 @@ function parseUser(
       ? parse(userInfoSchema, user, 'user_info', onDrift)
       : undefined;
   if (parsed?.ok) return parsed.value;
-  const isUsable = body !== undefined && !isNotNow(response.status) && parsed === undefined;
+  const isUsable = body !== undefined && !isTransient(response.status) && parsed === undefined;
   if (isUsable && (hasError(body) || typeof message === 'string')) {
     const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);

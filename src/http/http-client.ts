@@ -3,7 +3,7 @@ import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { isNotNow, type JsonResponse, parseJson } from './response.js';
+import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -13,7 +13,7 @@ export interface HttpRequest<T> extends WireRequest {
   readonly parse: (response: JsonResponse) => T | Promise<T>;
 }
 
-export interface CallConditions {
+export interface HttpCallOptions {
   readonly signal?: AbortSignal | Ending | undefined;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number | undefined;
@@ -46,7 +46,7 @@ export class HttpClient {
    */
   async within<T>(
     name: string,
-    { signal, elapsed = 0 }: CallConditions,
+    { signal, elapsed = 0 }: HttpCallOptions,
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     if (signal !== undefined && !(signal instanceof Ending)) checkSignal(signal);
@@ -150,7 +150,7 @@ export class HttpClient {
   /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
   #backOff(status: number, retryAfter: string | undefined, error: unknown): unknown {
     const seconds = parseRetryAfter(retryAfter, this.settings.clock());
-    const isBackoff = status === 429 || (isNotNow(status) && seconds !== undefined);
+    const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
     if (!isBackoff || !isMarketgateError(error)) return error;
     const { code, message, cause } = error;
     return new MarketgateError(code, message, { cause, retryAfter: this.#gate.close(seconds) });

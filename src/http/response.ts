@@ -53,8 +53,8 @@ function describe(text: string): string {
   return begin > 0 ? 'text ahead of the JSON' : 'text that is not JSON';
 }
 
-/** Whether a status means "not now": too slow, too early, too many requests, or failed. */
-export const isNotNow = (status: number): boolean =>
+/** Whether a later request can succeed: 408 (too slow), 425 (too early), 429 (too many requests) and 5xx (failed). */
+export const isTransient = (status: number): boolean =>
   status >= 500 || status === 408 || status === 425 || status === 429;
 
 /**
@@ -72,11 +72,11 @@ export function unusable(
   const problem =
     status === 429
       ? 'too many requests (HTTP 429); ask less often'
-      : isNotNow(status)
+      : isTransient(status)
         ? `the service failed (HTTP ${status}); try again later`
         : misshape !== undefined
           ? `the answer is not of the documented shape: ${misshape.path}: expected ${misshape.expected}`
           : `expected JSON as documented, got ${found} (HTTP ${status}); check the URL and what stands in front of the service`;
-  const code = isNotNow(status) ? 'service_unavailable' : 'unexpected_response';
+  const code = isTransient(status) ? 'service_unavailable' : 'unexpected_response';
   return new MarketgateError(code, `${name}: ${problem}`);
 }

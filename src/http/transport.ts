@@ -4,7 +4,7 @@ import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import type { ClientSettings, DispatcherLike, FetchLike, FetchLikeInit } from './client-options.js';
 import { networkFailure } from './failure.js';
-import { isNotNow } from './response.js';
+import { isTransient } from './response.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
 
@@ -245,7 +245,7 @@ class ResponseHandler {
    * status and `Retry-After` are all that counts.
    */
   #skipBody(problem: string): void {
-    if (!isNotNow(this.#status)) {
+    if (!isTransient(this.#status)) {
       this.#refuse(problem);
       return;
     }

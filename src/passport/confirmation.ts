@@ -132,8 +132,8 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
     /** For a request whose browser holds the attempt. */
     find: (id: string) => get(nameOf(id)),
 
-    /** Lets the login expire after {@link GRACE}, and makes it available to `findAnswered`. */
-    async answered(id: string, req: Request, login: PendingLogin): Promise<void> {
+    /** Lets the login expire after {@link GRACE}, and makes it available to `findForDoubleClick`. */
+    async keepForDoubleClick(id: string, req: Request, login: PendingLogin): Promise<void> {
       await set(nameOf(id), login, GRACE);
       await set(nameForSameBrowser(id, req), login, GRACE);
     },
@@ -142,7 +142,7 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
      * For a second answer whose browser no longer holds the attempt, because the first one has ended its
      * session. It has the same cookies as the first answer, which no other browser has.
      */
-    findAnswered: async (id: string, req: Request) =>
+    findForDoubleClick: async (id: string, req: Request) =>
       req.headers.cookie ? get(nameForSameBrowser(id, req)) : undefined,
 
     drop: (id: string) => store.delete(nameOf(id)),

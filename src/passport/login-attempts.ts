@@ -23,7 +23,7 @@ export interface LoginAttempt {
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
   readonly foreign?: true | undefined;
   /** Its auth_key has been exchanged, and the login waits for the visitor's "Continue". */
-  readonly waits?: true;
+  readonly isConfirmation?: true;
 }
 
 /** How long a visitor can take at the service, in milliseconds. */
@@ -62,7 +62,7 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
   const isUsable =
     (id: string | undefined) =>
     (attempt: LoginAttempt): boolean =>
-      !attempt.waits && (id === undefined || attempt.id === id);
+      !attempt.isConfirmation && (id === undefined || attempt.id === id);
 
   async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
     const all = current(req);
@@ -87,8 +87,8 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
         .some((attempt) => claims.find(attempt.id) === undefined),
 
     /** Whether this browser holds the attempt, and it waits for "Continue". */
-    isWaiting: (req: Request, id: string) =>
-      current(req).some((attempt) => attempt.waits && attempt.id === id),
+    hasConfirmation: (req: Request, id: string) =>
+      current(req).some((attempt) => attempt.isConfirmation && attempt.id === id),
 
     async begin(
       req: Request,
@@ -115,8 +115,8 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
     },
 
     /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
-    takeWaiting: async (req: Request, id: string) =>
-      (await remove(req, (each) => each.waits === true && each.id === id)) !== undefined,
+    takeConfirmation: async (req: Request, id: string) =>
+      (await remove(req, (each) => each.isConfirmation === true && each.id === id)) !== undefined,
 
     /** Ends all attempts of this browser. */
     endAll: (req: Request) => storage.write(req, []),

@@ -235,14 +235,14 @@ async function handle(
   req.headers ??= {};
   // A form can begin or confirm a login by POST.
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
-    throw notFollowed('a prefetch, HEAD or OPTIONS of a login');
+    throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
   }
   const query = queryOf(req);
   const authKey = readAuthKey(visit, query);
   const confirmation = setup.confirm ? readConfirmation(query) : undefined;
   if (authKey === undefined && confirmation === undefined) return start(visit);
   if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
-    throw notFollowed('a callback that is no navigation (an image, a script, a fetch, a POST)');
+    throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
   }
   if (authKey instanceof Failure) throw authKey;
   if (authKey !== undefined) return callback(visit, authKey);
@@ -250,10 +250,10 @@ async function handle(
 }
 
 /** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
-const notFollowed = (what: string): MarketgateError =>
+const withoutEffect = (what: string): MarketgateError =>
   new MarketgateError(
     'login_failed',
-    `${what} was refused, so that it spends neither an auth_key nor where the visitor wants to go; follow the link instead`,
+    `${what} was refused, because it would use up the auth_key or the saved return path; follow the link instead`,
   );
 
 /** The auth_key of a callback, or what is wrong with it. `undefined` when the query has none. */
@@ -312,19 +312,21 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
 async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   const { setup, req, options } = visit;
   const { attempts, claims } = setup;
-  const open = attempts.listOpen(req);
+  // Listed before `take` removes one, because `mustAsk` needs them all.
+  const openAttempts = attempts.listOpen(req);
   const used = claims.find(authKey);
   if (used !== undefined) return endUsed(visit, used);
   const state = setup.state ? String(queryOf(req).state) : undefined;
-  const use: UsedKey = { returnTo: safeReturnTo(options.returnTo) };
-  if (!attempts.canTake(req, state)) return passOnIfLoggedIn(visit, use.returnTo);
+  const record: UsedKey = { returnTo: safeReturnTo(options.returnTo) };
+  if (!attempts.canTake(req, state)) return endWithoutLogin(visit, record.returnTo);
   // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-  if (!(await claims.claim(authKey, use))) return endUsed(visit, use);
+  if (!(await claims.claim(authKey, record))) return endUsed(visit, record);
   const attempt = await attempts.take(req, state);
   // A concurrent callback has taken it.
-  if (attempt === undefined) return passOnIfLoggedIn(visit, use.returnTo);
-  const { returnTo = use.returnTo } = attempt;
-  use.returnTo = returnTo;
+  if (attempt === undefined) return endWithoutLogin(visit, record.returnTo);
+  const { returnTo = record.returnTo } = attempt;
+  // The claim holds this object, so a reload of the callback goes there too.
+  record.returnTo = returnTo;
 
   let token: AccessToken;
   try {
@@ -333,15 +335,13 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
     // The service accepts only the newest auth_key of a user. When two tabs log in, the other tab's login
     // counts for both.
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    return isRejected && isLoggedIn(req)
-      ? passOnIfLoggedIn(visit, returnTo)
-      : throwAsFailure(error);
+    return isRejected && isLoggedIn(req) ? endWithoutLogin(visit, returnTo) : throwAsFailure(error);
   }
   const profile = await profileOfToken(visit, token);
-  if (!mustAsk(setup.confirm, req, open)) return complete(visit, token, profile, returnTo);
+  if (!mustAsk(setup.confirm, req, openAttempts)) return complete(visit, token, profile, returnTo);
 
   // A second attempt, which binds the "Continue as NAME?" page to this browser.
-  const { id } = await attempts.begin(req, { waits: true });
+  const { id } = await attempts.begin(req, { isConfirmation: true });
   await setup.pendingLogins.keep(id, pendingLogin(token, profile, returnTo));
   return ['redirect', confirmationPath(req, id)];
 }
@@ -353,14 +353,14 @@ async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcom
   const { setup, req } = visit;
   const { attempts, claims, pendingLogins } = setup;
   if (answer === undefined) {
-    const pending = attempts.isWaiting(req, id) ? await pendingLogins.find(id) : undefined;
-    if (pending === undefined) return passOnIfLoggedIn(visit);
+    const pending = attempts.hasConfirmation(req, id) ? await pendingLogins.find(id) : undefined;
+    if (pending === undefined) return endWithoutLogin(visit);
     await sendPage(req, id, pending, setup.renderConfirmation);
     return ['ask'];
   }
-  const holdsAttempt = await attempts.takeWaiting(req, id);
+  const holdsAttempt = await attempts.takeConfirmation(req, id);
   if (answer === 'continue') return completePending(visit, id, holdsAttempt);
-  if (!holdsAttempt) return passOnIfLoggedIn(visit);
+  if (!holdsAttempt) return endWithoutLogin(visit);
   // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
   await pendingLogins.drop(id);
   await claims.claim(id);
@@ -374,10 +374,10 @@ async function completePending(visit: Visit, id: string, holdsAttempt: boolean):
   const isFirst = holdsAttempt && (await claims.claim(id));
   const pending = holdsAttempt
     ? await pendingLogins.find(id)
-    : await pendingLogins.findAnswered(id, req);
-  if (pending === undefined) return passOnIfLoggedIn(visit);
+    : await pendingLogins.findForDoubleClick(id, req);
+  if (pending === undefined) return endWithoutLogin(visit);
   // The second request of a double click logs in too, because the browser shows only its response.
-  if (isFirst) await pendingLogins.answered(id, req, pending);
+  if (isFirst) await pendingLogins.keepForDoubleClick(id, req, pending);
   const { token, userId, returnTo } = pending;
   const profile = await profileOfToken(visit, token);
   // The visitor has agreed to this account only.
@@ -419,8 +419,11 @@ const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<Market
     if (returned instanceof Promise) returned.catch(reject);
   }).catch(throwAsFailure);
 
-/** Ends a callback that exchanges nothing: a logged-in user goes on to the app, anybody else fails. */
-function passOnIfLoggedIn(visit: Visit, returnTo?: string): Outcome {
+/**
+ * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
+ * handler. For anybody else it throws a {@link Failure} with status 403.
+ */
+function endWithoutLogin(visit: Visit, returnTo?: string): Outcome {
   const { req, options } = visit;
   if (!isLoggedIn(req)) throw notStarted(visit);
   attachReturnTo(req, returnTo);
@@ -433,7 +436,7 @@ function endUsed(visit: Visit, { returnTo }: UsedKey): Outcome {
   const { setup, req } = visit;
   // Only a browser with an open attempt learns that the key was used.
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
-    return passOnIfLoggedIn(visit, returnTo);
+    return endWithoutLogin(visit, returnTo);
   }
   const message = 'This login link was already used. Please log in again.';
   throw new Failure('auth_key_rejected', message);
@@ -463,7 +466,7 @@ function notStarted({ setup: { hosts }, req }: Visit): Failure {
 function report(outcome: LoginMessage['outcome'], error?: unknown): void {
   if (!loginChannel.hasSubscribers) return;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // Errors of the app can contain secrets, so only this package's codes and messages are published.
+  // Errors of the app can contain secrets. Published are this package's codes and messages, and what verify says.
   const isCoded = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
   const isOurs = isCoded || String(message).startsWith('MarketplaceStrategy: ');
   loginChannel.publish({

@@ -26,7 +26,7 @@ export type Reservation =
       readonly isAllowed: true;
       /** Gives the attempt back, because the answer was not negative. */
       release(): Promise<void>;
-      /** Tells that the answer was negative, so nobody waits for a release any more. Optional. */
+      /** Marks the attempt as failed: other attempts no longer wait for its release. Optional. */
       settle?(): Promise<void>;
     }
   | {

@@ -47,7 +47,7 @@ function parse(text: string): { value: unknown } | undefined {
 }
 
 /** The statuses that say "not now": no negative answer is believed there. */
-export const isNotNow = (status: number): boolean =>
+export const isTransient = (status: number): boolean =>
   status >= 500 || status === 429 || status === 408 || status === 425;
 
 /** The ends by status and headers alone; `undefined` when the body decides. */
@@ -59,7 +59,7 @@ export function endsByHead(answer: WireAnswer): readonly End[] | undefined {
   const [said] = [headers['content-length']].flat();
   const isTooLarge = bytes.length > MAX_BYTES || Number(said) > MAX_BYTES;
   if (!isEncoded && !isTooLarge) return undefined;
-  if (!isNotNow(status)) return ['unexpected_response'];
+  if (!isTransient(status)) return ['unexpected_response'];
   // "429, 5xx → service_unavailable" and "too large → unexpected_response" can both be true of one.
   return ['service_unavailable', 'unexpected_response'];
 }

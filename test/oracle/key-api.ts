@@ -1,5 +1,5 @@
 import type { WireAnswer } from '../support/service-in-memory.js';
-import { type End, endsByHead, isNotNow, type Judgement, readBody } from './answers.js';
+import { type End, endsByHead, isTransient, type Judgement, readBody } from './answers.js';
 import { KEY_ENDPOINTS, type KeyEndpoint } from './key-api-rows.js';
 import {
   isObject,
@@ -79,7 +79,7 @@ export function judgeKeyApi(
   const read = readBody(answer.bytes);
   const body = read.kind === 'json' && isObject(read.value) ? read.value : undefined;
   const notJson: readonly End[] = [
-    isNotNow(status) ? 'service_unavailable' : 'unexpected_response',
+    isTransient(status) ? 'service_unavailable' : 'unexpected_response',
   ];
   if (read.kind === 'other' || body === undefined) return { ends: notJson };
 
@@ -101,11 +101,11 @@ export function judgeKeyApi(
   else if (isRead && !isOddlyError) ends.push(positive);
   else ends.push(positive, ...without);
   // "No answer" at a status that says "not now": either may be said.
-  if (isOther && isNotNow(status)) ends.push('service_unavailable');
+  if (isOther && isTransient(status)) ends.push('service_unavailable');
   if (!read.isSure) ends.push(...notJson);
   // An empty list says what the negative answer says, but not at a status that says "not now".
   if (endpoint === 'items' && isEmpty(own(body, 'items'))) {
-    const end = isNotNow(status) ? 'service_unavailable' : 'negative';
+    const end = isTransient(status) ? 'service_unavailable' : 'negative';
     return { ends: ends.map((each) => (each === 'positive' ? end : each)) };
   }
   return { ends, ...(isRead && { value: payload.value }) };
@@ -119,7 +119,7 @@ function withoutPayload(
   body: Record<string, unknown>,
   { isError, hasPayload }: { isError: boolean; hasPayload: boolean },
 ): readonly End[] {
-  if (isNotNow(status)) return ['service_unavailable'];
+  if (isTransient(status)) return ['service_unavailable'];
   const msg = own(body, 'msg');
   const negative: End = endpoint === 'account' ? 'api_key_rejected' : 'negative';
   if (typeof msg !== 'string') return ['unexpected_response'];

@@ -2,7 +2,7 @@ import type { WireAnswer } from '../support/service-in-memory.js';
 import {
   type End,
   endsByHead,
-  isNotNow,
+  isTransient,
   type Judgement,
   NEVER_NEGATIVE,
   readBody,
@@ -34,7 +34,7 @@ function withoutBody(
   if (read.kind === 'json' && isObject(read.value)) {
     return { body: read.value, isSure: read.isSure };
   }
-  if (isNotNow(answer.status)) return { ends: ['service_unavailable'] };
+  if (isTransient(answer.status)) return { ends: ['service_unavailable'] };
   // PHP's empty map: an object with nothing in it.
   const isEmpty = read.kind === 'json' && Array.isArray(read.value) && read.value.length === 0;
   return { ends: [isEmpty ? 'login_failed' : 'unexpected_response'] };
@@ -64,7 +64,7 @@ function judgeExchange(answer: WireAnswer): Judgement {
 }
 
 function rejection(status: number, body: Body): readonly End[] {
-  if (isNotNow(status)) return ['service_unavailable'];
+  if (isTransient(status)) return ['service_unavailable'];
   const message = own(body, 'message');
   const error = own(body, 'error');
   const [said] = [message, error].filter((text) => typeof text === 'string');
@@ -85,7 +85,7 @@ function judgeUser(answer: WireAnswer): Judgement {
   const user = own(body, 'user_info');
   const error = saysError(body);
   const without: End[] = [];
-  if (isNotNow(answer.status)) without.push('service_unavailable');
+  if (isTransient(answer.status)) without.push('service_unavailable');
   else {
     const isRefused = error !== false || typeof own(body, 'message') === 'string';
     const isGone = Array.isArray(user) && user.length === 0;

@@ -28,28 +28,28 @@ async function lookUpAt(age: number, says: Says, first: Says, cache: CacheOption
   return { gets, isServedAtOnce: peeked !== undefined, requests: service.asked() };
 }
 
-describe('onShared', () => {
+describe('onCached', () => {
   it.each(KINDS)('%s: is called for a cached answer, not for a request', async (_kind, ask) => {
     const { service, keyApi } = alone();
-    const onShared = vi.fn();
-    await ask(keyApi, { onShared });
-    await ask(keyApi, { onShared, fresh: true });
-    expect(onShared).not.toHaveBeenCalled();
-    await ask(keyApi, { onShared });
-    expect(onShared).toHaveBeenCalledTimes(1);
+    const onCached = vi.fn();
+    await ask(keyApi, { onCached });
+    await ask(keyApi, { onCached, fresh: true });
+    expect(onCached).not.toHaveBeenCalled();
+    await ask(keyApi, { onCached });
+    expect(onCached).toHaveBeenCalledTimes(1);
     service.later(2 * HOUR, 'outage');
-    await ask(keyApi, { onShared });
-    expect(onShared).toHaveBeenCalledTimes(2);
+    await ask(keyApi, { onCached });
+    expect(onCached).toHaveBeenCalledTimes(2);
   });
 
   it('is called for an item of the cached list', async () => {
     const { service, keyApi } = alone();
-    const onShared = vi.fn();
+    const onCached = vi.fn();
     await keyApi.listItems();
-    await keyApi.getItem(1043, { onShared });
+    await keyApi.getItem(1043, { onCached });
     service.later(2 * HOUR, 'outage');
-    await keyApi.getItem(1043, { onShared });
-    expect(onShared).toHaveBeenCalledTimes(2);
+    await keyApi.getItem(1043, { onCached });
+    expect(onCached).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -433,13 +433,13 @@ describe('a process that receives no messages', () => {
   it('says of a cached repeat that it cost no request, while the shared cache cannot be asked', async () => {
     const { service, shared, deaf } = fleetWithDeaf(retrying);
     service.says = 'negative';
-    const onShared = vi.fn();
-    expect(await deaf.validatePurchase(CODE, { onShared })).toBeNull();
-    expect(onShared).not.toHaveBeenCalled();
+    const onCached = vi.fn();
+    expect(await deaf.validatePurchase(CODE, { onCached })).toBeNull();
+    expect(onCached).not.toHaveBeenCalled();
     shared.broken.add('read');
-    expect(await deaf.validatePurchase(CODE, { onShared })).toBeNull();
+    expect(await deaf.validatePurchase(CODE, { onCached })).toBeNull();
     expect(service.asked()).toBe(1);
-    expect(onShared).toHaveBeenCalledTimes(1);
+    expect(onCached).toHaveBeenCalledTimes(1);
   });
 
   it('serves them again without a look once messages arrive', async () => {

@@ -27,15 +27,15 @@ const cachedBy = (processes: KeyApi[], code = CODE) =>
 describe('an answer of another process', () => {
   it.each(KINDS)('%s: is served without a request, and reported as shared', async (what, ask) => {
     const { service, join } = fleet();
-    const onShared = vi.fn();
-    const found = await ask(join(), { onShared });
-    expect(onShared).not.toHaveBeenCalled();
+    const onCached = vi.fn();
+    const found = await ask(join(), { onCached });
+    expect(onCached).not.toHaveBeenCalled();
     await settle();
     const lookups = hear('lookup');
-    expect(await ask(join(), { onShared })).toEqual(found);
+    expect(await ask(join(), { onCached })).toEqual(found);
     expect(service.asked('all')).toBe(1);
     expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
-    expect(onShared).toHaveBeenCalledTimes(1);
+    expect(onCached).toHaveBeenCalledTimes(1);
   });
 
   // How old it is when another process looks, and what that process makes of it.

@@ -71,6 +71,15 @@ describe('the alarm that all codes are suddenly invalid', () => {
     expect(alarms).toEqual([wereValid(3)]);
   });
 
+  it('is raised also where customers write their codes in another letter case', async () => {
+    const { ask, customers, key, alarms } = shop(UNCACHED);
+    const codes = customers(3);
+    await ask(codes);
+    key.now = KEY_OF_ANOTHER;
+    await ask(codes.map((code) => code.toUpperCase()));
+    expect(alarms).toEqual([wereValid(3)]);
+  });
+
   it('is raised where answers are cached: by what refreshes erase', async () => {
     const { ask, customers, key, service } = shop({}, []);
     const codes = customers(4);

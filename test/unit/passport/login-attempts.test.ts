@@ -169,7 +169,7 @@ describe('in a session', () => {
     ['no id', { startedAt: 0 }],
     ['text for the start', { id: 'a', startedAt: '0' }],
     ['no start', { id: 'a' }],
-    ['one that waits for a "Continue"', { id: 'a', startedAt: 0, waits: true }],
+    ['one that waits for a "Continue"', { id: 'a', startedAt: 0, isConfirmation: true }],
   ])('%s is no attempt for a callback, and nothing is saved', async (_name, held) => {
     const { comeBack, session, exchanged } = openLogin();
     const save = vi.fn((done: () => void) => done());

@@ -218,7 +218,7 @@ describe('a used auth_key', () => {
   it.each<[string, object[]]>([
     ['none', []],
     ['one that is too old', [{ id: 'a', startedAt: -600_000 }]],
-    ['one that waits for a "Continue"', [{ id: 'a', startedAt: 0, waits: true }]],
+    ['one that waits for a "Continue"', [{ id: 'a', startedAt: 0, isConfirmation: true }]],
   ])('is not called used in a browser whose attempts are: %s', async (_name, attempts) => {
     const { comeBack, session } = await used();
     session[ATTEMPTS_KEY] = attempts;
