@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 export function explain(code: string | undefined, io: Io): string {
   if (code === undefined) {
     const rows = Object.entries(KINDS).map(([name, kind]) => [name, kind, summaryOf(pageOf(name))]);
-    return `${table(rows)}\n\nnpx marketgate explain CODE tells more about one.`;
+    return `${table(rows)}\n\nnpx marketgate explain CODE prints the page of one.`;
   }
   if (!Object.hasOwn(KINDS, code)) {
     const codes = Object.keys(KINDS).join('\n  ');

@@ -358,9 +358,8 @@ async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcom
     await sendPage(req, id, pending, setup.renderConfirmation);
     return ['ask'];
   }
-  const holdsAttempt = await attempts.takeConfirmation(req, id);
-  if (answer === 'continue') return completePending(visit, id, holdsAttempt);
-  if (!holdsAttempt) return endWithoutLogin(visit);
+  if (answer === 'continue') return completePending(visit, id);
+  if (!(await attempts.takeConfirmation(req, id))) return endWithoutLogin(visit);
   // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
   await pendingLogins.drop(id);
   await claims.claim(id);
@@ -368,9 +367,11 @@ async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcom
 }
 
 /** Completes a login that the visitor has confirmed. */
-async function completePending(visit: Visit, id: string, holdsAttempt: boolean): Promise<Outcome> {
+async function completePending(visit: Visit, id: string): Promise<Outcome> {
   const { setup, req } = visit;
-  const { claims, pendingLogins } = setup;
+  const { attempts, claims, pendingLogins } = setup;
+  // Not taken, but claimed: it ends with the login, so a double click or a visit after a failure finds it too.
+  const holdsAttempt = attempts.hasConfirmation(req, id);
   const isFirst = holdsAttempt && (await claims.claim(id));
   const pending = holdsAttempt
     ? await pendingLogins.find(id)

@@ -56,7 +56,7 @@ export interface GuessLimit {
 /**
  * The limit of all clients together is so many times the limit of one. Beyond it, only clients without a
  * failed attempt are admitted: a service limits the requests of one address per minute, and customers whose
- * code is not cached need some of them. High enough that a handful of guessers refuses nobody else.
+ * code is not cached need some of them. High enough that a handful of clients that guess refuses nobody else.
  */
 export const TOTAL_FACTOR = 10;
 

@@ -26,7 +26,7 @@ const REMEMBERED = 5000;
 /** The most codes whose holders are remembered. */
 const MOST_REMEMBERED = 10_000;
 
-/** The holders that this process has heard of, by code. Forgotten together, so that a hit needs no clock. */
+/** The holders that this process knows, by code. Forgotten together, so that a hit needs no clock. */
 class KnownHolders {
   /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
   current = new Map<string, Set<string>>();

@@ -1,5 +1,6 @@
 import { MarketgateError, MemoryTokenStore } from 'marketgate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
 import { ATTEMPTS_KEY, logIn, openLogin, type Recorded } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
@@ -221,6 +222,20 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       now = 30_000;
       expect(await press(cookie)).toEqual(refused);
       expect(exchanged).toEqual(['k1']);
+    });
+
+    it('"Continue" counts also after one that failed, and while another one is answered', async () => {
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const { answer, upToThePage } = open({ tokenStore });
+      const confirm = await upToThePage();
+      const claimed = deferred<boolean>();
+      const claim = vi.spyOn(tokenStore, 'claim').mockRejectedValueOnce(new Error('down'));
+      expect((await answer(confirm)).outcome).toMatchObject(['error', { status: 503 }]);
+      claim.mockReturnValueOnce(claimed.promise);
+      const presses = [answer(confirm), new Promise(setImmediate).then(() => answer(confirm))];
+      await new Promise(setImmediate);
+      claimed.resolve(true);
+      for (const press of presses) expect((await press).outcome).toEqual(success);
     });
 
     it('an answer from another browser, or to a made-up attempt, is refused', async () => {
