@@ -1,10 +1,11 @@
-import { createServer as createHttpServer, globalAgent, type ServerResponse } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { globalAgent, type ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
 import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
+import { forwardProxy } from '../../support/forward-proxy.js';
 import { portOf, refusing } from '../../support/listen.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
@@ -280,16 +281,9 @@ describe('without a dispatcher', () => {
 
   it('the proxies of the environment are used where Node.js itself uses them', async () => {
     const upstream = await startUpstream(answered);
-    const tunnels: string[] = [];
-    const proxy = createHttpServer().on('connect', ({ url = '' }, socket) => {
-      tunnels.push(url);
-      const { hostname, port } = new URL(`http://${url}`);
-      const through = connect(Number(port), hostname, () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        through.pipe(socket).pipe(through);
-      });
-    });
-    vi.stubEnv('http_proxy', `http://127.0.0.1:${await portOf(proxy)}`);
+    const { url, tunnels, close } = await forwardProxy();
+    onTestFinished(close);
+    vi.stubEnv('http_proxy', url);
     vi.stubEnv('no_proxy', '');
 
     await client(upstream.url).getAccount();

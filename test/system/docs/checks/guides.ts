@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { createClient } from 'redis';
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
+import { forwardProxy } from '../../../support/forward-proxy.js';
 import { anyRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
-import { type Check, type Checks, expectGuard, forwardProxy, WRONG } from './check.js';
+import { type Check, type Checks, expectGuard, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
