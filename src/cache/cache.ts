@@ -307,8 +307,8 @@ export class Cache<T extends object> {
       lookup.source = 'shared';
       return adopted;
     }
-    // The shared tier cannot be asked, so an answer that `peek` withheld is served. Not a stale one, because this lookup
-    // can be its refresh.
+    // The shared tier cannot be asked, so an answer that `peek` withheld is served. Not a stale one, because this
+    // lookup can be its refresh.
     const own =
       order === undefined && !lookup.isFresh
         ? this.#servable(lookup.key, lookup.variant)

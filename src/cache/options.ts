@@ -140,7 +140,7 @@ export interface SharedTierOptions {
    * {@link clock}; it counts where orders cannot be compared. Returns what this process had of it.
    */
   onInvalidated(kind: string, key: string, upTo: number, until: number): LocalState | undefined;
-  /** Another process has invalidated all answers up to an order, and all that were requested until a time of {@link clock}. */
+  /** Another process has invalidated all answers up to an order, and all requested until a time of {@link clock}. */
   onAllInvalidated(upTo: number, until: number): void;
   /** Messages were missed. */
   onMissed(): void;

@@ -60,7 +60,7 @@ export class SharedTier {
   #hasCached = false;
   readonly #orders = new Orders();
   readonly #generations: Generations;
-  /** Essential invalidations that can wait to be sent, as many as answers are cached. With more, everything is invalidated. */
+  /** The most essential invalidations that can wait to be sent. With more, everything is invalidated. */
   readonly #mostUnsent: number;
   readonly #unsent: BySubject<Invalidation>;
   readonly #tombstones: Tombstones;

@@ -34,7 +34,7 @@ interface HeldReservation extends Allowed {
 
 type Reserve = (client: string) => Promise<HeldReservation | Refused>;
 
-/** The longest `Retry-After`: a week. `String` writes a very large number as in `1e+21`, which the header does not allow. */
+/** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
 const MOST_SECONDS = 604_800;
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
@@ -109,7 +109,7 @@ class Attempts {
       isCounted = answer === null && !isCached;
       return answer;
     } catch (error) {
-      // The visitor left after the service was asked: it stays counted, and the next attempt with this code takes it over.
+      // The visitor has left. The next attempt with this code takes the reservation over.
       isCounted = ending.ended && reserved.isAsked;
       if (isCounted) this.#abandoned.set(key, reserved);
       throw error;
