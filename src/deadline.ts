@@ -116,6 +116,9 @@ export class Deadline extends Ending {
   }
 }
 
+/** The longest delay of a timer, in milliseconds. With a longer one, it fires at once. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** A call ended without an answer, or was not sent. The message says why and reveals no secret. */
 export class NoAnswer extends Error {}
 

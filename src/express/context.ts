@@ -102,9 +102,10 @@ function found<K extends keyof MarketplaceContext>(
   const value = marketplace?.[key];
   if (value !== undefined) return value;
   const verdict = key === 'purchase' && marketplace?.verdict;
-  throw new Error(
-    `${key}Of: this request has no ${key}${verdict ? ` (verdict "${verdict}")` : ''}; put ${middleware} before this handler`,
-  );
+  const advice = verdict
+    ? ` (verdict "${verdict}"); check req.marketplace.verdict first, or let only valid codes in: ${middleware} without onUnknown`
+    : `; put ${middleware} before this handler`;
+  throw new Error(`${key}Of: this request has no ${key}${advice}`);
 }
 
 /** The purchase of a request behind `requirePurchase`. @throws Error when there is none. */

@@ -88,6 +88,8 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     given.log === false
       ? () => {}
       : (functionOption(owner, 'log', given.log) ?? ((error) => console.error(error)));
+  const report = (reason: unknown): void =>
+    void (async () => log(reason as MarketgateError))().catch(() => console.error(reason));
   const render = functionOption(owner, 'render', given.render);
 
   return (error, req, res, next) => {
@@ -96,11 +98,14 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     contextOf(req, res);
     // Not after the visitor has left, which aborts requests to the service.
     if (problem.status >= 500 && !res.closed) {
-      (async () => log(error as MarketgateError))().catch(() => console.error(error));
+      report(error);
     }
-    const respond = (): void => {
+    const respond = (reason: unknown): void => {
       // The app can have responded while the session was saved.
       if (res.headersSent) return;
+      // The session could not be saved for the way back from the login.
+      if (reason !== error) report(reason);
+      for (const name of OF_THE_BODY) res.removeHeader(name);
       noStore(res);
       res.statusCode = problem.status;
       res.setHeader('X-Content-Type-Options', 'nosniff');
@@ -122,9 +127,15 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
     if (NEED_LOGIN.includes(problem.code))
       sendToLogin(error as MarketgateError, loginPath, req, res, respond);
-    else respond();
+    else respond(error);
   };
 }
+
+/** What a route can have said about the body that it then did not send. */
+const OF_THE_BODY = [
+  ...['Content-Length', 'Content-Encoding', 'Content-Disposition'],
+  ...['ETag', 'Last-Modified'],
+];
 
 const NEED_LOGIN = ['login_required', 'access_token_expired'];
 const ABOUT_LOGIN = [...NEED_LOGIN, 'login_failed', 'auth_key_rejected'];

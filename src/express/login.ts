@@ -101,7 +101,8 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
       const { tokenName } = await userOfRequest(req);
       const token = await tokens.get(tokenName);
       const isLive = token !== undefined && clock() < token.expiresAt;
-      if (token !== undefined && !isLive) await tokens.forget(tokenName, token);
+      // The user must log in again even if the token cannot be deleted.
+      if (token !== undefined && !isLive) await tokens.forget(tokenName, token).catch(() => {});
       if (!isLive) throw loginError('access_token_expired');
       keepPrivate(res, ['Cookie']);
     },
@@ -142,9 +143,9 @@ export function loadUser(
         // The store could give another user's token.
         if (user.user_id !== id) throw loginError('access_token_expired');
         context.user = user;
+        keepPrivate(res, ['Cookie']);
       } catch (error) {
         if (isMarketgateError(error) && error.status === 401) {
-          // The user must log in again even if the token cannot be deleted.
           await tokens.forget(tokenName, token).catch(() => {});
         }
         throw error;

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { LONGEST_TIMER } from '../deadline.js';
 import {
   countOption,
   flagOption,
@@ -77,8 +78,6 @@ export interface ClientOptions {
   clock?: (() => number) | undefined;
 }
 
-// A Node.js timer with a longer delay fires at once.
-const LONGEST_TIMER = 2 ** 31 - 1;
 const DEFAULT_BYTES = 16 * 1024 * 1024;
 
 /**

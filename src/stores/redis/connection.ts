@@ -1,4 +1,4 @@
-import { type Deadline, NoAnswer, timeLimit } from '../../deadline.js';
+import { type Deadline, LONGEST_TIMER, NoAnswer, timeLimit } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
 import { storeCall } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
@@ -48,7 +48,8 @@ export class RedisConnection {
 
   constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
     const { waits, timeout: standard } = KINDS[kind];
-    this.timeout = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
+    const given = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
+    this.timeout = Math.min(given, LONGEST_TIMER);
     this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
     this.commands = redisCommands(owner, options.client, this.timeout);
     this.#owner = owner;
@@ -68,6 +69,7 @@ export class RedisConnection {
     const run = async (deadline: Deadline): Promise<T> => {
       if (this.commands.state !== 'ready') await this.#ready(deadline);
       this.#wasReady = true;
+      this.#isDown = false;
       return work(this.commands, deadline);
     };
     return storeCall(`${this.#owner}.${method}`, () => this.#run(run));

@@ -171,6 +171,32 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     },
   );
 
+  it('logs why the page of a visitor who must log in could not be saved', async () => {
+    const log = vi.fn();
+    const full = new Error('full');
+    const session = { save: async () => Promise.reject(full) };
+    const app = express();
+    app.use((req, _res, next) => next(void Object.assign(req, { session })));
+    app.use(appThat(new MarketgateError('login_required', 'x'), { log, loginPath: '/login' }));
+    await request(app).get('/').set('accept', BROWSER).expect(401);
+    expect(log.mock.calls).toEqual([[full]]);
+  });
+
+  it('sends its own body, whatever the route has said of the one that failed', async () => {
+    const app = express();
+    const file = {
+      'Content-Length': '9',
+      'Content-Encoding': 'gzip',
+      'Content-Disposition': 'attachment',
+    };
+    app.use((_req, res, next) => next(void res.set({ ...file, ETag: '"1"' })));
+    app.use(appThat(new MarketgateError('item_not_found', 'x')));
+    const answer = await request(app).get('/').expect(404);
+    expect(answer.body.code).toBe('item_not_found');
+    for (const name of ['content-disposition', 'etag'])
+      expect(answer.headers[name]).toBeUndefined();
+  });
+
   it('leaves other errors to the app', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const own = Object.assign(new Error('mine'), { status: 418, code: 'purchase_required' });

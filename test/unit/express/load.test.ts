@@ -163,7 +163,9 @@ describe('what a handler asks for', () => {
   it('purchaseOf says what loadPurchase found instead', async () => {
     const req = { headers: {} };
     await run(req, loadPurchase(keyApi));
-    expect(() => purchaseOf(req)).toThrow('(verdict "absent")');
+    expect(() => purchaseOf(req)).toThrow(
+      '(verdict "absent"); check req.marketplace.verdict first',
+    );
     expect(() => itemOf(req)).not.toThrow('verdict');
   });
 });

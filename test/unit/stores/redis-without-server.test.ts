@@ -328,6 +328,15 @@ describe('a client that is away', () => {
     expect(client.set).toHaveBeenCalledOnce();
   });
 
+  it('is waited for as long as a timer can, where the timeout is longer', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 1e12 });
+    const found = store.get('anna');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    client.comeBack();
+    expect(await found).toBeUndefined();
+  });
+
   it('is waited for again only after it was back, once somebody has waited in vain', async () => {
     const client = new FakeNodeRedis();
     const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 20 });
@@ -341,6 +350,25 @@ describe('a client that is away', () => {
     client.comeBack();
     client.isReady = false;
     await settle();
+    const found = store.get('anna');
+    await settle();
+    client.comeBack();
+    expect(await found).toBeUndefined();
+  });
+
+  it('is waited for again after a call that was sent and lost with its connection', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 20 });
+    client.get.mockReturnValueOnce(new Promise(() => {}));
+    const lost = rejection(store.get('anna'));
+    await settle();
+    client.comeBack();
+    await settle();
+    client.isReady = false;
+    expect((await lost).message).toContain('did not answer within 20 ms');
+    client.comeBack();
+    await store.get('anna');
+    client.isReady = false;
     const found = store.get('anna');
     await settle();
     client.comeBack();
