@@ -169,8 +169,11 @@ export const within = <T>(
   work: (deadline: Deadline) => T | Promise<T>,
 ): Promise<T> => timeLimit(milliseconds)(work);
 
-/** The stores that limit the time of their calls themselves, in milliseconds; their users add no second limit. */
-export const SELF_LIMITED = new WeakMap<object, number>();
+/**
+ * The timeout of each store that enforces one itself, in milliseconds. Callers add a second one only where it is longer
+ * than they can wait.
+ */
+export const STORE_TIMEOUTS = new WeakMap<object, number>();
 
 /**
  * Makes the function that runs the calls to a store, each within the limit.
@@ -181,7 +184,7 @@ export function limited(
   milliseconds: number,
   longest = Number.POSITIVE_INFINITY,
 ): <T>(work: () => T | Promise<T>) => Promise<T> {
-  const own = SELF_LIMITED.get(store);
+  const own = STORE_TIMEOUTS.get(store);
   if (own === undefined || own > longest) return timeLimit(own ? longest : milliseconds);
   return async (work) => work();
 }

@@ -194,14 +194,14 @@ export const WARNINGS = {
 export type WarningCode = keyof typeof WARNINGS;
 
 // A process can load several copies of the package; they share this set.
-const GIVEN = Symbol.for('marketgate.warnings');
+const EMITTED = Symbol.for('marketgate.warnings');
 
 /** Emits a process warning, unless it was emitted before. */
 export function warnOnce(code: WarningCode): void {
-  const shared = globalThis as { [GIVEN]?: Set<string> };
-  shared[GIVEN] ??= new Set();
-  if (shared[GIVEN].has(code)) return;
-  shared[GIVEN].add(code);
+  const shared = globalThis as { [EMITTED]?: Set<string> };
+  shared[EMITTED] ??= new Set();
+  if (shared[EMITTED].has(code)) return;
+  shared[EMITTED].add(code);
   process.emitWarning(`${WARNINGS[code]} (npx marketgate explain ${code})`, {
     type: 'MarketgateWarning',
     code,

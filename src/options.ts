@@ -1,6 +1,8 @@
 /**
  * The error of every check in this file: a `TypeError` that names the option. Options are checked when a
  * client or a middleware is created, so that a mistake shows at startup.
+ *
+ * @param owner the function or class whose option it is, as in "requirePurchase"; begins the message.
  */
 export function wrongOption(owner: string, name: string, expected: string): TypeError {
   return new TypeError(`${owner}: option "${name}" ${expected}`);
@@ -19,7 +21,7 @@ export function knownOptions<T extends object>(
   options: T | undefined,
   names: readonly (keyof T & string)[],
 ): T {
-  // The check of the first required option then names it.
+  // The check of a required option then reports that it is missing.
   if (options === undefined) return {} as T;
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);

@@ -96,7 +96,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     const problem = problemOf(error);
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
-    // Not after the visitor has left, which aborts requests to the service.
+    // Not after the visitor has left, because the error is then usually only the aborted request.
     if (problem.status >= 500 && !res.closed) {
       report(error);
     }

@@ -29,11 +29,11 @@ export function responseOf(req: Request): Response | undefined {
     socket?: { _httpMessage?: Response & { req?: object } };
   };
   if (res !== undefined) return res;
-  const waiting = socket?._httpMessage;
-  const answered = waiting?.req;
-  // With pipelining, the socket can have the response to an earlier request.
-  const isOurs = answered !== undefined && (answered === req || answered === raw);
-  return isOurs ? waiting : undefined;
+  const assigned = socket?._httpMessage;
+  const assignedReq = assigned?.req;
+  // With pipelining, the socket can be assigned to the response of an earlier request.
+  const isOurs = assignedReq !== undefined && (assignedReq === req || assignedReq === raw);
+  return isOurs ? assigned : undefined;
 }
 
 /** @throws Error that says what the app can do. */

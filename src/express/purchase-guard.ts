@@ -82,7 +82,7 @@ export function requirePurchase(
 
   return (req, res, next) => {
     const context = contextOf(req, res);
-    const decided = (result: CheckResult): void => {
+    const onResult = (result: CheckResult): void => {
       const reason = storeResult(context, result);
       const allowed = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
       if (guardChannel.hasSubscribers) {
@@ -100,11 +100,11 @@ export function requirePurchase(
         next(reason);
         return;
       }
-      // `onDenied` can call `next` and fail afterwards.
-      let isPassedOn = false;
+      // If `onDenied` fails after calling `next`, the failure is dropped.
+      let hasCalledNext = false;
       const nextOnce = (error?: unknown): void => {
-        if (isPassedOn) return;
-        isPassedOn = true;
+        if (hasCalledNext) return;
+        hasCalledNext = true;
         try {
           next(error);
         } catch (thrown) {
@@ -115,19 +115,19 @@ export function requirePurchase(
         (error: unknown) => nextOnce(asError(error)),
       );
     };
-    const failed = (error: unknown): void => next(asError(error));
+    const onError = (error: unknown): void => next(asError(error));
     let result: CheckResult | Promise<CheckResult>;
     try {
       result = checkRequest(req as Request, res);
     } catch (error) {
-      failed(error);
+      onError(error);
       return;
     }
     // A cached answer is handled synchronously, because a promise would double the cost of the guard.
-    if (!isThenable(result)) decided(result);
+    if (!isThenable(result)) onResult(result);
     else {
-      const thrown = (error: unknown): void => handleThrown(req, res, error);
-      Promise.resolve(result).then(decided, failed).catch(thrown);
+      const onThrown = (error: unknown): void => handleThrown(req, res, error);
+      Promise.resolve(result).then(onResult, onError).catch(onThrown);
     }
   };
 }

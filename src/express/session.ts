@@ -37,7 +37,7 @@ export async function callSession(session: Session, method: 'save' | 'regenerate
           const returned = session[method]?.((error) => (error ? reject(error) : resolve())) as
             | { then?: unknown }
             | undefined;
-          // Also the promise of a library.
+          // Any thenable, because some libraries have their own promises.
           if (typeof returned?.then === 'function')
             Promise.resolve(returned).then(() => resolve(), reject);
         }),

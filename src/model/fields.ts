@@ -14,7 +14,8 @@ import type { DriftMessage } from '../diagnostics.js';
  * | digits in a string | a number | the number; of an id only digits |
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | a boolean | the boolean |
  * | `"a,b,c"`, `{"0": a, "1": b}` | a list | its elements |
- * | `null`, `[]` or nothing | an object | an object with nothing in it (PHP's empty map is `[]`) |
+ * | `[]`, as PHP writes an empty map | an object | an empty object |
+ * | `null` or nothing | a {@link part} | an empty object |
  *
  * An optional field or a list element that cannot be coerced is left out. A {@link part} that cannot be
  * coerced becomes an empty object. A required field that cannot be coerced makes the answer unusable.
@@ -164,11 +165,11 @@ function withoutCoercion(schema: z.ZodType): z.ZodType {
   return z.looseObject(Object.fromEntries(fields));
 }
 
-/** The documented type of each schema, and whether the last value had nothing to coerce. */
-const documented = new WeakMap<z.ZodType, { readonly type: z.ZodType; isLikely: boolean }>();
+/** The documented type of each schema, and whether the last value matched it exactly. */
+const documented = new WeakMap<z.ZodType, { readonly type: z.ZodType; wasExact: boolean }>();
 
 function documentedBy(schema: z.ZodType) {
-  const known = documented.get(schema) ?? { type: documentedType(schema), isLikely: true };
+  const known = documented.get(schema) ?? { type: documentedType(schema), wasExact: true };
   documented.set(schema, known);
   return known;
 }
@@ -192,13 +193,13 @@ export function parse<T>(
   onDrift: OnDrift,
 ): Parsed<T> {
   const known = documentedBy(schema);
-  // Cheaper where it succeeds, and in vain where it does not: a deployment that drifts does so again.
-  if (known.isLikely && known.type.safeParse(sent).success) return { ok: true, value: sent as T };
+  // Validating first is cheaper, but wasted on a deployment whose last answer drifted.
+  if (known.wasExact && known.type.safeParse(sent).success) return { ok: true, value: sent as T };
   const parsed = schema.safeParse(sent);
   if (parsed.success) {
-    known.isLikely = true;
+    known.wasExact = true;
     replaceDrifts(parsed.data, at, (drift) => {
-      known.isLikely = false;
+      known.wasExact = false;
       onDrift(drift);
     });
     return { ok: true, value: parsed.data };

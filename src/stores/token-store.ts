@@ -50,7 +50,7 @@ export const tokenNameFor =
  * A token store as the rest of the package uses it, each call through {@link guardedCalls}. A value that is no token counts
  * as none.
  *
- * Expiry is not checked here, because that takes the clock of the caller, which checks it.
+ * Does not check expiry: each caller does, by its own clock.
  */
 export class GuardedTokenStore {
   readonly #call: ReturnType<typeof guardedCalls>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
-import { SELF_LIMITED, within } from '../../deadline.js';
+import { STORE_TIMEOUTS, within } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import type { RedisCommands } from './clients.js';
@@ -20,7 +20,7 @@ if order and order >= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[1] .. ':' .. ARGV[2], 'PX', ARGV[3])
 return 1`;
 
-/** Compares and deletes in one step, or another holder could take the lock in between and lose it. */
+/** Compares and deletes in one step, because another process could take the lock in between. */
 const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
@@ -40,7 +40,7 @@ export class RedisCache implements SharedCache {
   constructor(options: RedisStoreOptions) {
     const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
     this.#redis = new RedisConnection(OWNER, 'cache', given);
-    SELF_LIMITED.set(this, this.#redis.timeout);
+    STORE_TIMEOUTS.set(this, this.#redis.timeout);
   }
 
   async get(key: string): Promise<string | undefined> {
@@ -80,7 +80,7 @@ export class RedisCache implements SharedCache {
   /**
    * Stores a row, unless one of the same or a later order is there.
    *
-   * @throws TypeError when `value` is no string, or `ttl` or `order` no finite number.
+   * @throws TypeError unless `value` is a string, `ttl` a finite number, and `order` a safe integer, 0 or more.
    */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
     checkValue('write', value);
@@ -95,8 +95,8 @@ export class RedisCache implements SharedCache {
   }
 
   /**
-   * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when its holder
-   * dies. Releasing it later has no effect. Releasing it rejects when Redis cannot be asked.
+   * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when the
+   * process dies. Releasing it after that has no effect. Releasing it rejects when Redis cannot be asked.
    *
    * @throws TypeError when `ttl` is no positive number.
    */
@@ -104,10 +104,10 @@ export class RedisCache implements SharedCache {
     const life = lifeOf('lock', ttl);
     if (life <= 0) throw new TypeError(`${OWNER}.lock: "ttl" must be above 0`);
     const name = this.#key('lock', key);
-    const holder = randomUUID();
-    const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [holder]);
+    const lockId = randomUUID();
+    const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [lockId]);
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
-      const taken = await redis.set(name, holder, life, true);
+      const taken = await redis.set(name, lockId, life, true);
       // The caller has left, and would never release it.
       if (taken === 'OK' && deadline.ended) await unlock(redis);
       return taken;

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { later, SELF_LIMITED } from '../../deadline.js';
+import { later, STORE_TIMEOUTS } from '../../deadline.js';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import {
@@ -76,7 +76,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     const { client, prefix, timeout, ...rest } = knownOptions(OWNER, options, known);
     super(OWNER, rest);
     this.#redis = new RedisConnection(OWNER, 'guess', { client, prefix, timeout });
-    SELF_LIMITED.set(this, this.#redis.timeout);
+    STORE_TIMEOUTS.set(this, this.#redis.timeout);
   }
 
   /** Takes one attempt of a client, if there is one left in the fleet. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { SELF_LIMITED } from '../../deadline.js';
+import { STORE_TIMEOUTS } from '../../deadline.js';
 import { knownOptions, secretOption } from '../../options.js';
 import {
   checkHolder,
@@ -49,7 +49,7 @@ export class RedisHolderStore implements HolderStore {
     const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
     this.#redis = new RedisConnection(OWNER, 'holder', given);
-    SELF_LIMITED.set(this, this.#redis.timeout);
+    STORE_TIMEOUTS.set(this, this.#redis.timeout);
   }
 
   /**
@@ -63,7 +63,7 @@ export class RedisHolderStore implements HolderStore {
   }
 
   /**
-   * Other processes let an account that was released in for up to 5 seconds more.
+   * Other processes can still admit a released account for up to 5 seconds.
    *
    * @throws TypeError for a blank `code` or an empty `holder`.
    */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SELF_LIMITED } from '../../deadline.js';
+import { STORE_TIMEOUTS } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
 import { checkClaim, type TokenStore } from '../token-store.js';
@@ -35,7 +35,7 @@ export class RedisTokenStore extends RowTokenStore implements TokenStore {
       delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
     });
     this.#redis = redis;
-    SELF_LIMITED.set(this, redis.timeout);
+    STORE_TIMEOUTS.set(this, redis.timeout);
   }
 
   /**

@@ -11,7 +11,7 @@ const TIMES = {
    */
   heartbeat: 1000,
   answer: 1000,
-  /** The first wait after a failure; doubles up to the longest. */
+  /** The wait after a lost connection. Each failed attempt to connect doubles it, up to the longest. */
   firstWait: 50,
   longestWait: 2000,
 };

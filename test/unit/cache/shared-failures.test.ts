@@ -1,6 +1,6 @@
 import type { CacheOptions, KeyApiOptions, SharedCache } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { SELF_LIMITED } from '../../../src/deadline.js';
+import { STORE_TIMEOUTS } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
@@ -91,7 +91,7 @@ describe('a shared cache that hangs', () => {
 
   it('by its own deadline, if it has one, delays a request that long', async () => {
     const { service, shared, fail, join } = fleet();
-    SELF_LIMITED.set(shared, 300);
+    STORE_TIMEOUTS.set(shared, 300);
     await join().getItem(1);
     fail('read', () => new Promise((_resolve, reject) => setTimeout(reject, 300)));
     const found = join().validatePurchase(CODE);
@@ -102,7 +102,7 @@ describe('a shared cache that hangs', () => {
 
   it('by its own deadline leaves the service three quarters of the time', async () => {
     const { service, shared, fail, join } = fleet();
-    SELF_LIMITED.set(shared, 1000);
+    STORE_TIMEOUTS.set(shared, 1000);
     fail('read', never);
     const found = join({ timeout: 1000 }).validatePurchase(CODE);
     expect(await until(() => service.asked() === 1)).toBeLessThanOrEqual(260);
