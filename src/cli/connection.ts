@@ -51,8 +51,7 @@ export const ask = (url: string, timeout: number): Promise<Answer> =>
     });
     asked.on('error', (error: NodeJS.ErrnoException) => {
       const { code = '' } = error;
-      const isPlain = code === 'EPROTO' || code.startsWith('ERR_SSL_');
-      const words = isPlain ? 'it does not speak TLS on this port' : describeNetworkFailure(error);
+      const words = describeNetworkFailure(error);
       if (DISTRUST.test(code)) resolve({ status: 0, headers: {}, distrust: words });
       else reject(new Problem(signal.aborted ? noAnswer(timeout) : words));
     });

@@ -141,7 +141,7 @@ export function loadUser(
       try {
         const user = await loginApi.getUser(token, { signal });
         // The store could give another user's token.
-        if (user.user_id !== id) throw loginError('access_token_expired');
+        if (user.user_id !== id) throw othersToken();
         context.user = user;
         keepPrivate(res, ['Cookie']);
       } catch (error) {
@@ -187,6 +187,12 @@ const MESSAGES = {
 
 const loginError = (code: MarketgateErrorCode & keyof typeof MESSAGES): MarketgateError =>
   new MarketgateError(code, MESSAGES[code]);
+
+const othersToken = (): MarketgateError =>
+  new MarketgateError(
+    'access_token_expired',
+    'the stored access_token belongs to another user; check the option "userId" and the token store',
+  );
 
 /** @throws TypeError that names the option, unless it is a path on this site. */
 export function loginPathOption(owner: string, value: string | undefined): string | undefined {

@@ -164,7 +164,7 @@ describe('each check', () => {
       plain,
       { reachable: 'wrong' },
       'reachable',
-      /not speak TLS on this port/,
+      /the port does not speak TLS/,
     ],
     ['an unknown authority', unknown, UNTRUSTED, 'certificate', /certificate cannot be verified/],
   ])('%s', async (_name, serve, expected, check, sentence, ...flags) => {
