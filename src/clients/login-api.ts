@@ -192,14 +192,14 @@ function parseUser(
   secrets: readonly string[],
   onDrift: OnDrift,
 ): UserInfo {
-  const body = bodyOf(response);
-  const { user_info: user, message } = body ?? {};
+  const body = bodyOf(response) ?? {};
+  const { user_info: user, message } = body;
   const parsed =
     !hasError(body) && isObject(user)
       ? parse(userInfoSchema, user, 'user_info', onDrift)
       : undefined;
   if (parsed?.ok) return parsed.value;
-  const isUsable = body !== undefined && !isTransient(response.status) && parsed === undefined;
+  const isUsable = !isTransient(response.status) && parsed === undefined;
   if (isUsable && (hasError(body) || typeof message === 'string')) {
     const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
