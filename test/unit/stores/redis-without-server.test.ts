@@ -329,10 +329,11 @@ describe('a client that is away', () => {
   });
 
   it('is waited for as long as a timer can, where the timeout is longer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const client = Object.assign(new FakeNodeRedis(), { isReady: false });
     const store = new RedisTokenStore({ client: client.asClient, clock, timeout: 1e12 });
     const found = store.get('anna');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await vi.advanceTimersByTimeAsync(5000);
     client.comeBack();
     expect(await found).toBeUndefined();
   });
