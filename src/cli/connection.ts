@@ -2,7 +2,8 @@ import { type IncomingHttpHeaders, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { isLoopback } from '../http/client-options.js';
-import { networkFailure } from '../http/failure.js';
+import { NetworkFailure } from '../http/failure.js';
+import { CommandError } from './io.js';
 
 /** `warning`: it works, but needs attention. `skipped`: it is not set up, or an earlier check failed. */
 export type Status = 'ok' | 'warning' | 'wrong' | 'skipped';
@@ -11,11 +12,6 @@ export type Status = 'ok' | 'warning' | 'wrong' | 'skipped';
 export type Checks = Record<string, () => Finding | Promise<Finding>>;
 export type Finding = readonly [Status, detail: string];
 
-/** A check failed. The message holds no secret and no part of an address. */
-export class Problem extends Error {
-  override readonly name = 'Problem';
-}
-
 /** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
 const LARGEST_SKEW = 60_000;
 const DAY = 86_400_000;
@@ -23,61 +19,55 @@ const DAY = 86_400_000;
 const RENEWAL_PERIOD = 14 * DAY;
 
 /** The codes of Node.js for a certificate that is not trusted. */
-const DISTRUST = /^CERT_|SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|ALTNAME/;
+const UNTRUSTED = /^CERT_|SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|ALTNAME/;
 
 /** The head of a response, and the server's certificate. */
-interface Answer {
+interface ResponseHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly certificate?: PeerCertificate | undefined;
   /** Why the certificate is not trusted. Nothing was sent then. */
-  readonly distrust?: string;
+  readonly certificateProblem?: string;
 }
 
 /**
  * Requests a page. Follows no redirect, and reads only the head, because a body can be endless.
- * @throws Problem
+ * @throws CommandError
  */
-export const ask = (url: string, timeout: number): Promise<Answer> =>
+export const requestHead = (url: string, timeout: number): Promise<ResponseHead> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeout);
     const request = url.startsWith('https:') ? requestHttps : requestHttp;
     const options = { signal, agent: false, rejectUnauthorized: true };
-    const asked = request(url, options, (response) => {
+    const sent = request(url, options, (response) => {
       const { socket, statusCode: status = 0, headers } = response;
       const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : undefined;
       response.destroy();
       resolve({ status, headers, certificate });
     });
-    asked.on('error', (error: NodeJS.ErrnoException) => {
+    sent.on('error', (error: NodeJS.ErrnoException) => {
       const { code = '' } = error;
-      const words = describeNetworkFailure(error);
-      if (DISTRUST.test(code)) resolve({ status: 0, headers: {}, distrust: words });
-      else reject(new Problem(signal.aborted ? noAnswer(timeout) : words));
+      const { message } = new NetworkFailure(error);
+      if (UNTRUSTED.test(code)) resolve({ status: 0, headers: {}, certificateProblem: message });
+      else reject(new CommandError(signal.aborted ? noAnswer(timeout) : message));
     });
-    asked.end();
+    sent.end();
   });
 
 export const noAnswer = (timeout: number): string => `no answer within ${timeout} ms`;
-
-/** Describes a network failure without its message, which can contain the address and so a secret. */
-export function describeNetworkFailure(error: unknown): string {
-  const { cause } = networkFailure('', '', error);
-  return cause instanceof Error ? cause.message : 'no connection';
-}
 
 /**
  * Checks the connection to a service: that it answers, https, the certificate, and the clock.
  * @param prefix goes before the names of the checks.
  */
 export function connectionChecks(url: string, timeout: number, prefix = ''): Checks {
-  let answer: Answer;
+  let head: ResponseHead;
   return {
     [`${prefix}reachable`]: async () => {
-      answer = await ask(url, timeout).catch((error: Error) => {
-        throw new Problem(`${error.message}; check the address, the network and the firewall`);
+      head = await requestHead(url, timeout).catch((error: Error) => {
+        throw new CommandError(`${error.message}; check the address, the network and the firewall`);
       });
-      return ['ok', answer.status ? `answers (HTTP ${answer.status})` : 'accepts connections'];
+      return ['ok', head.status ? `answers (HTTP ${head.status})` : 'accepts connections'];
     },
     [`${prefix}https`]: () => {
       if (url.startsWith('https:')) return ['ok', 'requests are encrypted'];
@@ -86,9 +76,9 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
         : ['warning', 'plain http: the secrets can be read on the way'];
     },
     [`${prefix}certificate`]: () => {
-      const { certificate, distrust } = answer;
+      const { certificate, certificateProblem } = head;
       const advice = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
-      if (distrust) throw new Problem(`${distrust}; ${advice}`);
+      if (certificateProblem) throw new CommandError(`${certificateProblem}; ${advice}`);
       if (!certificate) return ['skipped', 'there is none without https'];
       const validTo = Date.parse(certificate.valid_to);
       const issuer = certificate.issuer.O ?? certificate.issuer.CN;
@@ -99,7 +89,7 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
       return ['warning', `${until}; it must be renewed soon`];
     },
     [`${prefix}clock`]: () => {
-      const skew = Date.parse(answer.headers.date ?? '') - Date.now();
+      const skew = Date.parse(head.headers.date ?? '') - Date.now();
       if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
       if (Math.abs(skew) < LARGEST_SKEW) return ['ok', 'agrees with the service'];
       const seconds = Math.round(Math.abs(skew) / 1000);

@@ -2,18 +2,17 @@ import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
+import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import {
-  ask,
   type Checks,
   connectionChecks,
-  describeNetworkFailure,
   type Finding,
   noAnswer,
-  Problem,
+  requestHead,
   type Status,
 } from './connection.js';
-import { type Io, printable, printableJson, UsageError } from './io.js';
+import { CommandError, type Io, printable, printableJson } from './io.js';
 import { required, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
@@ -45,8 +44,8 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
         else report(name, ...(await check()));
       } catch (error) {
         // The TypeErrors of the clients name an option. None of these messages holds a secret.
-        const isProblem = error instanceof Problem || error instanceof UsageError;
-        if (!(isProblem || error instanceof TypeError || isMarketgateError(error))) throw error;
+        const isExpected = error instanceof CommandError || error instanceof TypeError;
+        if (!(isExpected || isMarketgateError(error))) throw error;
         report(name, 'wrong', error.message);
         isStopped = true;
       }
@@ -87,10 +86,10 @@ async function addressOf(url: string, settings: Settings): Promise<Finding> {
   if (!settings.isProduction) return ['ok', host];
   const page = `${url.replace(/\/+$/, '')}/sandbox/console`;
   // Later checks report what is wrong with the address.
-  const answer = await ask(page, settings.timeout).catch(() => undefined);
+  const answer = await requestHead(page, settings.timeout).catch(() => undefined);
   if (answer?.headers[SANDBOX_HEADER] === undefined) return ['ok', host];
   const advice = 'its keys and codes are public; set the address of the real service';
-  throw new Problem(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
+  throw new CommandError(`${host}: a marketgate sandbox, and NODE_ENV is production: ${advice}`);
 }
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
@@ -115,15 +114,15 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
     },
     ...(isElsewhere && connectionChecks(url, timeout, 'login ')),
     'login page': async () => {
-      const page = await ask(loginApi.loginUrl(), timeout);
-      if (page.distrust) throw new Problem(page.distrust);
+      const page = await requestHead(loginApi.loginUrl(), timeout);
+      if (page.certificateProblem) throw new CommandError(page.certificateProblem);
       const said = `answers (HTTP ${page.status})`;
-      if (page.status >= 500) throw new Problem(`${said}; the service is in trouble`);
+      if (page.status >= 500) throw new CommandError(`${said}; the service is in trouble`);
       // A redirect leads to the page where the visitor logs in.
       if (page.status >= 300 && page.status < 400) return ['ok', said];
       const type = page.headers['content-type']?.split(';')[0] ?? 'nothing';
       if (!type.includes('html')) {
-        throw new Problem(`${said}; not a page, but ${type}: check the address`);
+        throw new CommandError(`${said}; not a page, but ${type}: check the address`);
       }
       if (page.status < 400) return ['ok', said];
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
@@ -138,7 +137,7 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
           return ['warning', "known only by GET: give LoginApi the option authorizeMethod: 'get'"];
         }
       }
-      throw error ?? new Problem('the service accepts a made-up auth_key; check the address');
+      throw error ?? new CommandError('the service accepts a made-up auth_key; check the address');
     },
   };
 }
@@ -156,7 +155,7 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
     if (redisUrl === undefined) return ['skipped', 'not set up: fine for one process'];
     const url = URL.canParse(redisUrl) ? new URL(redisUrl) : undefined;
     if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
-      throw new Problem('REDIS_URL must be a redis: or rediss: URL');
+      throw new CommandError('REDIS_URL must be a redis: or rediss: URL');
     }
     const redis = await import('redis').catch(() => undefined);
     if (redis === undefined) {
@@ -176,7 +175,7 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
       });
       return ['ok', `${url.host} answers`];
     } catch (error) {
-      throw new Problem(`${url.host}: ${redisProblem(error)}`);
+      throw new CommandError(`${url.host}: ${redisProblem(error)}`);
     } finally {
       // node-redis 4 has only `disconnect`.
       if (client.isOpen) await (client.destroy ? client.destroy() : client.disconnect());
@@ -194,7 +193,7 @@ const REDIS_REFUSALS: Readonly<Record<string, string>> = {
 /** Describes a refusal by its first word only, because the rest can contain the password. */
 function redisProblem(error: unknown): string {
   const { message = '', code } = Object(error) as Partial<NodeJS.ErrnoException>;
-  if (code !== undefined) return describeNetworkFailure(error);
+  if (code !== undefined) return new NetworkFailure(error).message;
   if (message.startsWith('no answer')) return `it accepts connections, but sends ${message}`;
   return REDIS_REFUSALS[message.split(' ', 1)[0] ?? ''] ?? 'its answer is not that of Redis';
 }

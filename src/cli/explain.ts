@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { type Io, table, UsageError } from './io.js';
+import { CommandError, type Io, table } from './io.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 
 /**
  * `marketgate explain [CODE]`: shows the page that the `help` of an error or a warning names.
- * @throws UsageError that lists the codes, when the given one does not exist.
+ * @throws CommandError that lists the codes, when the given one does not exist.
  */
 export function explain(code: string | undefined, io: Io): string {
   if (code === undefined) {
@@ -25,7 +25,7 @@ export function explain(code: string | undefined, io: Io): string {
   }
   if (!Object.hasOwn(KINDS, code)) {
     const codes = Object.keys(KINDS).join('\n  ');
-    throw new UsageError(`explain: there is no code of this name. The codes are\n  ${codes}`);
+    throw new CommandError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
   return wrapped(pageOf(code).trimEnd(), io.columns)
     .replace(/^#+ .*$/gm, (heading) => styleText('bold', heading))

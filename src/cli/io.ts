@@ -30,14 +30,15 @@ export const processIo: Io = {
   columns: process.stdout.columns,
 };
 
-/** The command cannot do what was asked, mostly because an argument is wrong or a setting is missing. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-  readonly exitCode: number;
+/** A command cannot do what was asked, or a check failed. The message is for the user, and holds no secret. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
 
-  constructor(message: string, exitCode = 2) {
+  constructor(
+    message: string,
+    readonly exitCode = 2,
+  ) {
     super(message);
-    this.exitCode = exitCode;
   }
 }
 
@@ -52,13 +53,13 @@ export function readFile<T>(flag: string, path: string, parse: (text: string) =>
 
 export function fileError(flag: string, path: string, what: 'read' | 'written', error: unknown) {
   const { code, name } = error as NodeJS.ErrnoException;
-  return new UsageError(`${flag}: ${path} cannot be ${what} (${code ?? name})`);
+  return new CommandError(`${flag}: ${path} cannot be ${what} (${code ?? name})`);
 }
 
-/** Aligns the columns of some rows of plain text; the last column is not padded. */
+/** Aligns the columns of some rows of plain text. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number): number =>
-    Math.max(...rows.map((row) => (column < row.length - 1 ? (row[column]?.length ?? 0) : 0)));
+    Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const lines = rows.map((row) =>
     row.map((cell, column) => printable(cell).padEnd(widthOf(column))),
   );

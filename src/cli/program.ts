@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
-import { type RunOptions, UsageError } from './io.js';
+import { CommandError, type RunOptions } from './io.js';
 import { addSandboxCommand } from './sandbox.js';
 import { readSettings, type SettingFlags, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
@@ -70,8 +70,8 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof UsageError) && !(error instanceof TypeError)) throw error;
+    if (!(error instanceof CommandError) && !(error instanceof TypeError)) throw error;
     io.err(error.message);
-    return error instanceof UsageError ? error.exitCode : 2;
+    return error instanceof CommandError ? error.exitCode : 2;
   }
 }

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import type { Command } from 'commander';
+import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
 import type { SwitchState } from '../sandbox/switches.js';
-import { describeNetworkFailure, noAnswer } from './connection.js';
+import { noAnswer } from './connection.js';
 import {
+  CommandError,
   fileError,
   type Io,
   printable,
@@ -14,7 +16,6 @@ import {
   type RunOptions,
   readFile,
   table,
-  UsageError,
 } from './io.js';
 import { VARIABLES } from './settings.js';
 
@@ -28,7 +29,7 @@ Examples:
   marketgate sandbox --dialect nulls,localised=de --fault latency=300
   marketgate sandbox --fault 'rateLimit={"retryAfter":5,"form":"http-date"}'
   marketgate sandbox set errorRate=1 only=key-api      while it runs, in another terminal
-  marketgate sandbox set faults.rateLimit=5            both boards have a switch of this name`;
+  marketgate sandbox set faults.rateLimit=5            both groups have a switch of this name`;
 
 type Flags = Record<'port' | 'host', string> &
   Partial<Record<'redirectUrl' | 'saveEnv' | 'state' | 'seed', string>> &
@@ -126,21 +127,21 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
     if (redirect_url) continue;
     sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
   }
-  setSwitches(sandbox.dialect, 'dialect.', flags.dialect);
-  setSwitches(sandbox.faults, 'faults.', flags.fault);
+  Object.assign(sandbox.dialect, readSwitches(flags.dialect, 'dialect.'));
+  Object.assign(sandbox.faults, readSwitches(flags.fault, 'faults.'));
   return sandbox;
 }
 
-/** Lets a sandbox listen. @throws UsageError that names the wrong flag. */
+/** Lets a sandbox listen. @throws CommandError that names the wrong flag. */
 const listenOn = (sandbox: Sandbox, { port, host }: Flags) =>
   sandbox.listen(Number(port || Number.NaN), host).catch(({ code }) => {
     if (['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL'].includes(code)) {
       const advice = 'name an address of this machine';
-      throw new UsageError(`--host ${host} cannot be used (${code}); ${advice}`);
+      throw new CommandError(`--host ${host} cannot be used (${code}); ${advice}`);
     }
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`;
     const advice = 'choose another with --port, or 0 for any';
-    throw new UsageError(`Port ${port} of ${host} ${problem}; ${advice}`);
+    throw new CommandError(`Port ${port} of ${host} ${problem}; ${advice}`);
   });
 
 /** Lets a sandbox listen, and prints its settings and codes. The caller closes it, also after an error. */
@@ -210,13 +211,16 @@ function saveEnv(path: string, values: Variables, io: Io): void {
 /** Separates switches in one argument, but not the parts of a JSON value. */
 const BETWEEN_SWITCHES = /,(?=[A-Za-z][\w.]*(?:[=,]|$))/;
 
-/** Reads `name`, `name=value` and `board.name=value`. A name alone turns the switch on. */
-function readSwitches(given: readonly string[] = []): Record<string, unknown> {
+/**
+ * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on.
+ * @param prefix is removed from the names.
+ */
+function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
   const switches = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
   return Object.fromEntries(
     switches.map((text) => {
       const [name = '', ...rest] = text.split('=');
-      return [name, rest.length === 0 ? true : parseValue(rest.join('='))];
+      return [name.replace(prefix, ''), rest.length === 0 ? true : parseValue(rest.join('='))];
     }),
   );
 }
@@ -231,16 +235,10 @@ function parseValue(text: string): unknown {
   }
 }
 
-function setSwitches(board: object, prefix: string, given?: readonly string[]): void {
-  for (const [name, value] of Object.entries(readSwitches(given))) {
-    Object.assign(board, { [name.replace(prefix, '')]: value });
-  }
-}
-
 /** Changes switches of a running sandbox, then prints those that are on. Exit code 1 where none answers. */
 async function changeRunning({ url, json }: Control, changes: object, io: Io): Promise<void> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw new UsageError('--url must be the http address of a sandbox');
+    throw new CommandError('--url must be the http address of a sandbox');
   }
   const { origin } = new URL(url);
   const signal = AbortSignal.timeout(5000);
@@ -250,14 +248,16 @@ async function changeRunning({ url, json }: Control, changes: object, io: Io): P
     body: JSON.stringify(changes),
     redirect: 'manual',
     signal,
-  }).catch((error: unknown) => (signal.aborted ? noAnswer(5000) : describeNetworkFailure(error)));
+  }).catch((error: unknown) =>
+    signal.aborted ? noAnswer(5000) : new NetworkFailure(error).message,
+  );
   if (typeof response === 'string' || !response.headers.has(SANDBOX_HEADER)) {
     const problem = typeof response === 'string' ? response : 'something else answers';
     const advice = 'start one with "marketgate sandbox"';
-    throw new UsageError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
+    throw new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
   }
   const answer = (await response.json()) as Record<string, SwitchState>;
-  if (!response.ok) throw new UsageError(printable(String(answer.message)));
+  if (!response.ok) throw new CommandError(printable(String(answer.message)));
   const states = Object.entries(answer);
   const text = (value: unknown): string => JSON.stringify(value);
   const on = states.filter(([, { value, initial }]) => text(value) !== text(initial));

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { type RunOptions, readFile, UsageError } from './io.js';
+import { CommandError, type RunOptions, readFile } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
 export const VARIABLES = {
@@ -34,12 +34,12 @@ export type SettingFlags = { readonly allowInsecure?: boolean } & {
 /**
  * Reads each setting from the flags, else from the environment, else from the file. A blank variable counts
  * as absent.
- * @throws UsageError that names the flag.
+ * @throws CommandError that names the flag.
  */
 export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
   const { timeout = 10_000, allowInsecure = false, envFile, ...given } = flags;
   if (!Number.isInteger(Number(timeout)) || Number(timeout) < 1) {
-    throw new UsageError('--timeout must be a whole number of milliseconds');
+    throw new CommandError('--timeout must be a whole number of milliseconds');
   }
   const dotEnv = join(cwd, '.env');
   const file = envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
@@ -59,11 +59,11 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptio
 
 /**
  * The settings with these names, which must be there.
- * @throws UsageError that says which are missing and how to set them.
+ * @throws CommandError that says which are missing and how to set them.
  */
 export function required<N extends Name>(settings: Settings, ...names: N[]): Record<N, string> {
   const missing = names.filter((name) => settings[name] === undefined);
   if (missing.length === 0) return settings as Settings & Record<N, string>;
   const variables = missing.map((name) => VARIABLES[name]).join(' and ');
-  throw new UsageError(`set ${variables}, or name a file that does with --env-file`);
+  throw new CommandError(`set ${variables}, or name a file that does with --env-file`);
 }

@@ -4,7 +4,7 @@ import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
-import { type Io, printable, printableJson, table, UsageError } from './io.js';
+import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { required, type Settings } from './settings.js';
 
 /**
@@ -22,7 +22,7 @@ export async function verify(
   const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
   const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
   if (!PURCHASE_CODE.test(code)) {
-    throw new UsageError(
+    throw new CommandError(
       'verify: this cannot be a purchase code: a code has 8 to 128 letters, digits and dashes',
     );
   }
@@ -32,7 +32,8 @@ export async function verify(
     // Without the code, because output is often logged.
     const shown = purchase && { ...purchase, purchase_code: undefined };
     if (json) io.out(printableJson({ valid: purchase !== null, purchase: shown }));
-    else io.out(purchase === null ? refusal() : facts(purchase));
+    else
+      io.out(purchase === null ? `${styleText('red', 'Not valid.')} ${REFUSED}` : facts(purchase));
     return purchase === null ? 1 : 0;
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
@@ -44,8 +45,8 @@ export async function verify(
   }
 }
 
-const refusal = (): string =>
-  `${styleText('red', 'Not valid.')} The service does not know this code, or the purchase was refunded, or the code belongs to another author.`;
+const REFUSED =
+  'The service does not know this code, or the purchase was refunded, or the code belongs to another author.';
 
 function facts(purchase: Purchase): string {
   const { item, license_type, price, currency, date, downloaded } = purchase;

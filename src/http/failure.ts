@@ -25,12 +25,20 @@ const IN_WORDS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-/** The cause of a network error, reduced to its code: the rest can contain secrets. */
-class NetworkFailure extends Error {
+/**
+ * A network error reduced to its code and what that means. The original can contain bytes of the response, or the URL
+ * with secrets in its query.
+ */
+export class NetworkFailure extends Error {
   override readonly name = 'NetworkFailure';
+  readonly code: string;
 
-  constructor(readonly code: string) {
+  constructor(error: unknown) {
+    // undici's parser errors have no code.
+    const isParser = Object(error).name === 'HTTPParserError';
+    const code = isParser ? 'HTTP_PARSER_ERROR' : codeOf(error);
     super(IN_WORDS[code] ?? code);
+    this.code = code;
   }
 }
 
@@ -42,15 +50,12 @@ function codeOf(error: unknown, depth = 0): string {
   return cause === undefined || depth === 5 ? 'UNKNOWN' : codeOf(cause, depth + 1);
 }
 
-/**
- * The error of a request that failed below HTTP. The original is not its `cause`, because such errors can
- * contain bytes of the response, or the URL with secrets in its query.
- */
+/** The error of a request that failed below HTTP. */
 export function networkFailure(what: string, origin: string, error: unknown): MarketgateError {
-  const { name, message = '' }: Partial<Error> = Object(error);
-  // undici's parser errors have no code, but the reason in their message is one of a fixed list.
-  const isParser = name === 'HTTPParserError';
-  const cause = new NetworkFailure(isParser ? 'HTTP_PARSER_ERROR' : codeOf(error));
+  const cause = new NetworkFailure(error);
+  const isParser = cause.code === 'HTTP_PARSER_ERROR';
+  const { message = '' }: Partial<Error> = Object(error);
+  // The reason in the message of a parser error is one of a fixed list.
   const parserReason = /\(([A-Za-z0-9 ,/'-]{1,80})\)$/.exec(message)?.[1] ?? 'unknown reason';
   const isTooLarge = cause.code === 'UND_ERR_HEADERS_OVERFLOW';
   const hint = isParser

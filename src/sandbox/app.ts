@@ -6,7 +6,7 @@ import { faultsBeforeAnswer } from './faults.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
 import { mediaRouter, picture } from './media.js';
-import { homePage, itemPage, sendPage, troublePage } from './pages.js';
+import { errorPage, homePage, itemPage, sendPage } from './pages.js';
 import { interfaceOf, Refused } from './request.js';
 
 const SENTENCES: Readonly<Record<number, string>> = {
@@ -32,7 +32,7 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
     if (part === 'login-api') return sendLoginError(res, dialect, status, message);
-    if (req.accepts('html')) sendPage(res, troublePage(message, status));
+    if (req.accepts('html')) sendPage(res, errorPage(message, status));
     else res.status(status).json({ message });
   };
 
@@ -42,7 +42,7 @@ export function createApp(context: SandboxContext): Express {
   app.disable('x-powered-by');
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
-  app.use(context.record.arrivals);
+  app.use(context.record.recordRequest);
   // One handler, because errorRate counts the requests of both interfaces.
   const faults = faultsBeforeAnswer(context);
   app.use(keyApiRouter(context, faults));
@@ -57,7 +57,7 @@ export function createApp(context: SandboxContext): Express {
   });
   app.use((req, res) => {
     if (/-api$/.test(interfaceOf(req.path))) throw new Refused(404, 'There is no such endpoint.');
-    sendPage(res, troublePage('There is no such page.', 404));
+    sendPage(res, errorPage('There is no such page.', 404));
   });
   app.use(errors(context));
   return app;

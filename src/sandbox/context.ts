@@ -68,9 +68,9 @@ export function createContext(options: SandboxOptions) {
   };
   const clock = createClock(options.clock ?? Date.now, live.changed);
   /** What was counted for `faults.errorRate` and for `dialect.rateLimit`. Setting the switch starts it again. */
-  const counted = { owed: 0, requests: new Map<string, number>() };
+  const counted = { pendingErrors: 0, requests: new Map<string, number>() };
   const onSet = (name: string, isChange: boolean) => {
-    if (name === 'faults.errorRate') counted.owed = 0;
+    if (name === 'faults.errorRate') counted.pendingErrors = 0;
     if (name === 'dialect.rateLimit') counted.requests.clear();
     if (isChange) changed();
   };

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import type { NextFunction, RequestHandler, Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { html } from '../html.js';
 import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
@@ -17,44 +17,13 @@ const SLOW_INTERVAL = 50;
 const BLANKS = Buffer.alloc(64 * 1024, ' ');
 
 /** The faults as they stood when the request of a response came in. */
-const active = new WeakMap<Response, Readonly<FaultSettings>>();
+const faultsOf = new WeakMap<Response, Readonly<FaultSettings>>();
 
 /**
  * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
  * redirect, rateLimit, errorRate, html. {@link sendAnswer} carries out the others.
  */
 export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): RequestHandler {
-  const failsNow = (rate: number): boolean => {
-    counted.owed += rate;
-    if (counted.owed < 1 - 1e-9) return false;
-    counted.owed -= 1;
-    return true;
-  };
-
-  const proceed = (
-    settings: Readonly<FaultSettings>,
-    isFailing: boolean,
-    res: Response,
-    next: NextFunction,
-  ): void => {
-    const { redirect, rateLimit } = settings;
-    if (settings.hang) {
-      // No answer, and no timer either: only the caller or close() ends this.
-    } else if (redirect !== false) {
-      const { location = 'https://elsewhere.example/', status = 302 } =
-        redirect === true ? {} : typeof redirect === 'string' ? { location: redirect } : redirect;
-      res.writeHead(status, { Location: location }).end();
-    } else if (rateLimit !== false) {
-      refuseForNow(res, rateLimit, clock.now());
-    } else if (isFailing) {
-      sendOutage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
-    } else if (settings.html) {
-      sendOutage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
-    } else {
-      next();
-    }
-  };
-
   return (req, res, next) => {
     const settings: Readonly<FaultSettings> = { ...faults };
     const { only, times, ...each } = settings;
@@ -64,12 +33,32 @@ export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): 
     const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
     if (!isAnyOn || !isHit) return next();
     // Before clear(), which starts the count again.
-    const isFailing = failsNow(settings.errorRate);
+    counted.pendingErrors += settings.errorRate;
+    const isFailing = counted.pendingErrors >= 1 - 1e-9;
+    if (isFailing) counted.pendingErrors -= 1;
     if (times === 1) faults.clear();
     else if (times !== undefined) faults.times = times - 1;
-    active.set(res, settings);
-    if (settings.latency === 0) return proceed(settings, isFailing, res, next);
-    const timer = setTimeout(() => proceed(settings, isFailing, res, next), settings.latency);
+    faultsOf.set(res, settings);
+    const proceed = (): void => {
+      const { redirect, rateLimit } = settings;
+      if (settings.hang) {
+        // No answer, and no timer either: only the caller or close() ends this.
+      } else if (redirect !== false) {
+        const { location = 'https://elsewhere.example/', status = 302 } =
+          redirect === true ? {} : typeof redirect === 'string' ? { location: redirect } : redirect;
+        res.writeHead(status, { Location: location }).end();
+      } else if (rateLimit !== false) {
+        refuseForNow(res, rateLimit, clock.now());
+      } else if (isFailing) {
+        sendErrorPage(res, 500, 'Internal Server Error', 'Whoops, something went wrong.');
+      } else if (settings.html) {
+        sendErrorPage(res, 200, 'Down for maintenance', 'We will be back in a few minutes.');
+      } else {
+        next();
+      }
+    };
+    if (settings.latency === 0) return proceed();
+    const timer = setTimeout(proceed, settings.latency);
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };
@@ -82,24 +71,24 @@ function refuseForNow(res: Response, fault: FaultSettings['rateLimit'], now: num
   res.setHeader('Date', new Date(now).toUTCString());
   const until = new Date(now + retryAfter * 1000).toUTCString();
   res.setHeader('Retry-After', form === 'seconds' ? retryAfter : until);
-  sendOutage(res, 429, '429 Too Many Requests', 'Please slow down.');
+  sendErrorPage(res, 429, '429 Too Many Requests', 'Please slow down.');
 }
 
 /** The bare HTML page that web servers and frameworks answer with when they have nothing better. */
-export function sendOutage(res: Response, status: number, title: string, text: string): void {
+export function sendErrorPage(res: Response, status: number, title: string, text: string): void {
   const head = html`<head><meta charset="utf-8"><title>${title}</title></head>`;
   const page = html`<!doctype html>\n<html lang="en">${head}<body><h1>${title}</h1><p>${text}</p></body></html>`;
   sendAnswer(res, status, page.toString(), HTML);
 }
 
-/** Sends what an API endpoint answers, spoilt by the faults that hit this request. */
+/** Sends what an API endpoint answers, changed by the faults of its request. */
 export function sendAnswer(
   res: Response,
   status: number,
   body: string,
   contentType = 'application/json',
 ): void {
-  const faults = active.get(res);
+  const faults = faultsOf.get(res);
   const type = faults?.contentType || contentType;
   res.statusCode = status;
   res.setHeader('Content-Type', type === true ? HTML : type);

@@ -26,20 +26,15 @@ export function sendHtml(res: Response, text: string, policy: string, status = 2
   res.end(text);
 }
 
-/**
- * What a policy calls the place that a redirect URL leads to. Browsers hold a form's redirects to
- * `form-action` too, so without it the consent form could not reach the app.
- */
-const sourceOf = (url: string): string => new URL(url).origin;
-
 export function sendPage(res: Response, { title, content, status, formTarget }: Page): void {
   const text = page(`${title} · marketgate sandbox`, html`<h1>${title}</h1>${content}`);
-  const forms = formTarget === undefined ? '' : ` ${sourceOf(formTarget)}`;
+  // Browsers apply `form-action` to the redirect of a form too.
+  const forms = formTarget === undefined ? '' : ` ${new URL(formTarget).origin}`;
   sendHtml(res, text, `media-src 'self'; form-action 'self'${forms}`, status);
 }
 
 /** The sandbox has no such page, was sent something that it cannot read, or failed. */
-export const troublePage = (text: string, status: number): Page => ({
+export const errorPage = (text: string, status: number): Page => ({
   status,
   title: 'That did not work',
   content: html`<p>${text}</p><p><a href="/">To the start</a></p>`,

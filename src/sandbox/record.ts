@@ -1,12 +1,6 @@
-import express, { type Request, type RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import type { SandboxClock } from './clock.js';
-import {
-  bodyParameters,
-  interfaceOf,
-  type Parameters,
-  queryParameters,
-  type SandboxInterface,
-} from './request.js';
+import { bodyParameters, interfaceOf, queryParameters, type SandboxInterface } from './request.js';
 
 const MAX_RECORDS = 1000;
 
@@ -28,7 +22,7 @@ export interface SandboxRequest {
    * Query and body parameters: their values, or `[redacted]` where one is or looks like a secret. A purchase
    * code shows its last four characters.
    */
-  params: Record<string, string>;
+  readonly params: Readonly<Record<string, string>>;
   /** Real milliseconds until the answer ended, or so far. */
   readonly durationMs: number;
 }
@@ -52,10 +46,16 @@ function redactedValue(name: string, value: unknown): string {
   return isSecret ? REDACTED : redacted(String(value));
 }
 
-const copyOf = (request: SandboxRequest): SandboxRequest => ({
-  ...request,
-  params: { ...request.params },
-});
+const parametersOf = (req: Request): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({ ...queryParameters(req), ...bodyParameters(req) }).map(([name, value]) => [
+      redacted(name),
+      redactedValue(name, value),
+    ]),
+  );
+
+/** Reads all getters, so that the copy does not change any more. */
+const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
 
 export type RequestRecord = ReturnType<typeof createRecord>;
 
@@ -70,15 +70,9 @@ export function createRecord(
   onRequest: (request: SandboxRequest) => void = () => {},
 ) {
   const requests: SandboxRequest[] = [];
-  const byRequest = new WeakMap<Request, SandboxRequest>();
-  const note = ({ params }: SandboxRequest, parameters: Parameters): void => {
-    for (const [name, value] of Object.entries(parameters))
-      params[redacted(name)] = redactedValue(name, value);
-    onChange();
-  };
 
-  /** Notes every request as it comes in, except those of the console. */
-  const arrivals: RequestHandler = (req, res, next) => {
+  /** Records every request as it comes in, except those of the console. */
+  const recordRequest: RequestHandler = (req, res, next) => {
     // The console shows the record, and its forms carry secrets.
     if (/^\/sandbox\/console(\/|$)/i.test(req.path)) return next();
     const startedAt = performance.now();
@@ -88,19 +82,20 @@ export function createRecord(
       method: req.method,
       path: req.path.split('/').map(redacted).join('/'),
       interface: interfaceOf(req.path),
-      // Read when asked for: a client can see an answer before it has ended here.
+      // The rest is read when asked for: a client can see an answer before it has ended here.
       get status() {
         return res.headersSent ? res.statusCode : 0;
       },
       get msg() {
         return res.locals?.msg as string | undefined;
       },
-      params: {},
+      get params() {
+        return parametersOf(req);
+      },
       get durationMs() {
         return Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10;
       },
     };
-    byRequest.set(req, request);
     requests.push(request);
     if (requests.length > MAX_RECORDS) requests.shift();
     res.once('close', () => {
@@ -108,21 +103,13 @@ export function createRecord(
       onChange();
       onRequest(copyOf(request));
     });
-    note(request, queryParameters(req));
+    onChange();
     next();
   };
-
-  const noteBody: RequestHandler = (req, _res, next) => {
-    const request = byRequest.get(req);
-    if (request) note(request, bodyParameters(req));
-    next();
-  };
-  /** Reads the body of a form, and notes what any body holds that was read. */
-  const form = [express.urlencoded({ extended: false }), noteBody];
 
   const clear = (): void => {
     requests.length = 0;
     onChange();
   };
-  return { arrivals, form, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
+  return { recordRequest, clear, list: (): SandboxRequest[] => requests.map(copyOf) };
 }

@@ -1,14 +1,15 @@
 import { parse } from 'node:querystring';
-import type { Request } from 'express';
+import express, { type Request } from 'express';
 
 /** A request that is refused with this status. The message is the answer, so it quotes nothing that was sent. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  readonly status: number;
 
-  constructor(status: number, message: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
     super(message);
-    this.status = status;
   }
 }
 
@@ -21,6 +22,9 @@ export type Parameters = Readonly<Record<string, unknown>>;
  */
 export const queryParameters = (req: Request): Parameters =>
   parse(/\?(.*)/.exec(req.originalUrl)?.[1] ?? '');
+
+/** Parses the body of a form. */
+export const form = express.urlencoded({ extended: false });
 
 export function bodyParameters({ body }: Request): Parameters {
   return typeof body === 'object' && !Array.isArray(body) ? (body ?? {}) : {};

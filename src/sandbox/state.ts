@@ -43,16 +43,13 @@ export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapsh
  */
 export function keepState(context: SandboxContext, file: string): void {
   if (existsSync(file)) {
-    let snapshot: SandboxSnapshot;
     try {
-      snapshot = JSON.parse(readFileSync(file, 'utf8'));
+      restoreSnapshot(context, JSON.parse(readFileSync(file, 'utf8')));
     } catch (error) {
-      throw new TypeError(`state: ${file} cannot be read as JSON (${(error as Error).name})`);
-    }
-    try {
-      restoreSnapshot(context, snapshot);
-    } catch (error) {
-      throw new TypeError(`state: ${file}: ${(error as Error).message}`);
+      const { name, message } = error as Error;
+      // The message of a parser quotes what it read, which can be a secret.
+      const problem = name === 'TypeError' ? `: ${message}` : ` cannot be read as JSON (${name})`;
+      throw new TypeError(`state: ${file}${problem}`);
     }
   }
   context.state.save = () => {

@@ -118,8 +118,8 @@ export const DIALECT = {
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
   /** Key API. 500: an HTML page, `{message}`, or (`true`) whichever the Accept header asks for. */
   crash: oneOf('500 on every path of the key API', false, true, 'html', 'json'),
-  /** Key API. On by default: blanks around parameters do not count. Off: they are taken literally. */
-  trimming: onOff('Blanks around parameters do not count', true),
+  /** Key API. On by default: spaces around parameters are ignored. Off: they are part of the value. */
+  trimming: onOff('Spaces around parameters are ignored', true),
   /**
    * Login API. `'ok'` (default): errors are HTTP 200 with `{error: true, message}`. `'http'`: the same body
    * with 400, or 401 for an access_token. `'localised'`: HTTP 200 with a translated sentence.
@@ -281,8 +281,8 @@ type OnSet = (name: string, isChange: boolean) => void;
  *
  * @param methods - What the object can do besides; not among its keys.
  */
-function boardOf<T extends Switches, M extends object>(
-  board: string,
+function switchObject<T extends Switches, M extends object>(
+  group: string,
   switches: T,
   onSet: OnSet,
   methods: M,
@@ -295,14 +295,14 @@ function boardOf<T extends Switches, M extends object>(
       if (!entry) {
         const names = Object.keys(switches).join(', ');
         throw new TypeError(
-          `${board}.${String(name)}: there is no such switch; there are ${names}`,
+          `${group}.${String(name)}: there is no such switch; there are ${names}`,
         );
       }
-      checkSwitch(`${board}.${String(name)}`, entry, value);
+      checkSwitch(`${group}.${String(name)}`, entry, value);
       const next = value === undefined ? entry.initial : value;
       const isChange = next !== values[name];
       values[name] = next;
-      onSet(`${board}.${String(name)}`, isChange);
+      onSet(`${group}.${String(name)}`, isChange);
       return true;
     },
   });
@@ -318,21 +318,21 @@ function checkSwitch(name: string, { schema, expected }: Switch, value: unknown)
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
   onSet: OnSet,
-): SandboxDialect => Object.assign(boardOf('dialect', DIALECT, onSet, {}), given);
+): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, onSet, {}), given);
 
 export function createFaults(onSet: OnSet): SandboxFaults {
   const clear = () => {
     for (const name of Object.keys(FAULTS)) Object.assign(faults, { [name]: undefined });
   };
-  const faults: SandboxFaults = boardOf('faults', FAULTS, onSet, { clear });
+  const faults: SandboxFaults = switchObject('faults', FAULTS, onSet, { clear });
   return faults;
 }
 
 /** The faults and the dialect of one sandbox. */
-type Boards = Readonly<Record<'faults' | 'dialect', object>>;
+type SwitchGroups = Readonly<Record<'faults' | 'dialect', object>>;
 
-const switchesOf = (board: keyof Boards, switches: Readonly<Record<string, Switch>>) =>
-  Object.entries(switches).map(([key, entry]) => ({ name: `${board}.${key}`, board, key, entry }));
+const switchesOf = (group: keyof SwitchGroups, switches: Readonly<Record<string, Switch>>) =>
+  Object.entries(switches).map(([key, entry]) => ({ name: `${group}.${key}`, group, key, entry }));
 
 /** Every switch that a sandbox has, with its full name, such as `faults.latency`. */
 export const SWITCHES = [...switchesOf('faults', FAULTS), ...switchesOf('dialect', DIALECT)];
@@ -341,10 +341,10 @@ export const SWITCHES = [...switchesOf('faults', FAULTS), ...switchesOf('dialect
 export type SwitchState = Pick<Switch, 'about' | 'expected' | 'initial'> & { value: unknown };
 
 /** The state of every switch by its full name. */
-export const describeSwitches = (boards: Boards): Record<string, SwitchState> =>
+export const describeSwitches = (groups: SwitchGroups): Record<string, SwitchState> =>
   Object.fromEntries(
-    SWITCHES.map(({ name, board, key, entry: { about, expected, initial = null } }) => {
-      const value: unknown = Reflect.get(boards[board], key) ?? null;
+    SWITCHES.map(({ name, group, key, entry: { about, expected, initial = null } }) => {
+      const value: unknown = Reflect.get(groups[group], key) ?? null;
       return [name, { value, initial, about, expected }];
     }),
   );
@@ -355,20 +355,20 @@ export const describeSwitches = (boards: Boards): Record<string, SwitchState> =>
  *
  * @throws TypeError that names what is wrong.
  */
-export function changeSwitches(boards: Boards, changes: unknown): void {
+export function changeSwitches(groups: SwitchGroups, changes: unknown): void {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
     throw new TypeError('expected an object of switches');
   }
   const sets = Object.entries(changes).map(([given, change]) => {
-    const { name, board, key, entry } = locate(given);
+    const { name, group, key, entry } = locate(given);
     const value: unknown = change ?? undefined;
     checkSwitch(name, entry, value);
-    return () => Object.assign(boards[board], { [key]: value });
+    return () => Object.assign(groups[group], { [key]: value });
   });
   for (const set of sets) set();
 }
 
-/** The switch of a name; one that both boards have must be given with its board. */
+/** The switch of a name; one that both groups have must be given with its group. */
 function locate(given: string) {
   const [found, other] = SWITCHES.filter(({ name, key }) => given === name || given === key);
   if (!found) {

@@ -2,17 +2,17 @@ import { isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import { originOf, Refused } from '../request.js';
 
-/** On every answer of the console, so that `marketgate doctor` knows a sandbox. In small letters. */
+/** On every answer of the console, so that `marketgate doctor` knows a sandbox. In lower case. */
 export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
-/** The host of a `Host` header, or of an address to listen on: no port, no brackets, small letters. */
+/** The host of a `Host` header, or of an address to listen on: no port, no brackets, lower case. */
 export function hostnameOf(host: string): string {
   const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
 }
 
 /**
- * Whether the console answers under a name. Another website can point a name of its own at this machine
+ * Whether the console answers under a name. Another website can point its own host name at this machine
  * (DNS rebinding), and then its pages and the console share an origin: neither CORS nor Sec-Fetch-Site can
  * tell them apart, only the Host header can. Nobody can do that with an address, with localhost, or with a
  * name without a dot, which no public DNS resolves.

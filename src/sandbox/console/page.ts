@@ -230,12 +230,12 @@ function control(name: string, { positions, unit }: Switch, value: unknown): Htm
   )}</select>`;
 }
 
-/** All switches of a board. They act at once, through the script. */
-function switchesSection(board: 'faults' | 'dialect', text: string, context: SandboxContext): Html {
+/** All switches of a group. They act at once, through the script. */
+function switchesSection(group: 'faults' | 'dialect', text: string, context: SandboxContext): Html {
   let on = 0;
-  const switches = SWITCHES.filter((each) => each.board === board);
+  const switches = SWITCHES.filter((each) => each.group === group);
   const rows = switches.map(({ name, key, entry }) => {
-    const value: unknown = Reflect.get(context[board], key);
+    const value: unknown = Reflect.get(context[group], key);
     const isOn = value !== entry.initial;
     if (isOn) on++;
     return html`<li class="switch${isOn && ' on'}">
@@ -243,8 +243,8 @@ function switchesSection(board: 'faults' | 'dialect', text: string, context: San
 <div class="control">${control(name, entry, value)}</div></li>`;
   });
   return section(
-    board === 'faults' ? 'Faults' : 'Dialect',
-    html`${on > 0 && html`<span class="badge warn">${on} on</span>`}${action('reset', 'board', board, 'Reset', ` the ${board}`)}`,
+    group === 'faults' ? 'Faults' : 'Dialect',
+    html`${on > 0 && html`<span class="badge warn">${on} on</span>`}${action('reset', 'group', group, 'Reset', ` the ${group}`)}`,
     html`<p class="muted">${text}</p>
 <ul class="switches">${rows}</ul>`,
   );

@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
-import { bodyParameters, type Field, fieldOf, originOf, Refused } from '../request.js';
+import { bodyParameters, type Field, fieldOf, form, originOf, Refused } from '../request.js';
 import { changeSwitches, describeSwitches, SWITCHES } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
@@ -33,7 +33,7 @@ const actionsOf = (context: SandboxContext): Record<string, (field: Field) => un
       data.setRedirectUrl(field('app_id'), field('redirect_url').trim() || undefined),
     clock: (field) => (field('reset') ? clock.reset() : clock.advance(Number(field('advance')))),
     reset(field) {
-      const names = SWITCHES.filter(({ board }) => board === field('board'));
+      const names = SWITCHES.filter(({ group }) => group === field('group'));
       changeSwitches(context, Object.fromEntries(names.map(({ name }) => [name, null])));
     },
   };
@@ -62,7 +62,7 @@ export function consoleRouter(context: SandboxContext): Router {
     res.json(describeSwitches(context));
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
-    router.post(`/${name}`, ...context.record.form, (req, res) => {
+    router.post(`/${name}`, form, (req, res) => {
       act(fieldOf(bodyParameters(req)));
       // So that a reload does not send the form again.
       res.redirect(303, CONSOLE);

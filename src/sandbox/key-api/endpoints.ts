@@ -1,11 +1,18 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
-import type { SeedItem, SeedWorkspace } from '../data/schema.js';
+import type { SeedItem } from '../data/schema.js';
 import { recordsOf } from '../data/seed.js';
-import { sendAnswer, sendOutage } from '../faults.js';
+import { sendAnswer, sendErrorPage } from '../faults.js';
 import { mediaOf } from '../media.js';
-import { bodyParameters, originOf, type Parameters, queryParameters, Refused } from '../request.js';
+import {
+  bodyParameters,
+  form,
+  originOf,
+  type Parameters,
+  queryParameters,
+  Refused,
+} from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 
 /** Each endpoint with its documented `msg` (spec, "Errors") and the HTTP status that was seen with it. */
@@ -22,10 +29,10 @@ const ENDPOINTS = [
  * @param faults of both interfaces, before the answer.
  */
 export function keyApiRouter(context: SandboxContext, faults: RequestHandler): Router {
-  const { dialect, record } = context;
+  const { dialect } = context;
   const router = express.Router();
   const front: RequestHandler[] = [faults, deployment(context)];
-  const bodies: RequestHandler[] = [express.json(), ...record.form];
+  const bodies: RequestHandler[] = [express.json(), form];
   for (const [method, path, answer, status, msg] of ENDPOINTS) {
     router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
       const payload = answer(callOf(context, req));
@@ -102,27 +109,19 @@ function sendFrameworkError(
 ): void {
   const isJson = form === true ? req.headers.accept?.includes('/json') : form === 'json';
   if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
-  else sendOutage(res, status, `${status}`, message);
+  else sendErrorPage(res, status, `${status}`, message);
 }
 
 /** A request for an endpoint of the key API. */
-interface Call extends Pick<SandboxContext, 'data' | 'dialect' | 'clock'> {
-  /** Whose api_key it carries; `undefined` for a key that nobody has. */
-  readonly workspace: Readonly<SeedWorkspace> | undefined;
-  /** What belongs to that account, deleted items too. No operation reads others. */
-  readonly items: readonly Readonly<SeedItem>[];
-  /** Where the caller knows the sandbox. */
-  readonly origin: string;
-  /** Reads a required parameter. @throws Refused with the service's validation sentence. */
-  readonly required: (name: string) => string;
-}
+type Call = ReturnType<typeof callOf>;
 
 /**
- * Reads a request. Parameters come in the query, a form or a JSON object; blanks around one do not count, and
+ * Reads a request. Parameters come in the query, a form or a JSON object; spaces around one are ignored, and
  * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
  */
-function callOf({ data, dialect, clock }: SandboxContext, req: Request): Call {
+function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
   const parameters: Parameters = { ...queryParameters(req), ...bodyParameters(req) };
+  /** Reads a required parameter. @throws Refused with the service's validation sentence. */
   const required = (name: string): string => {
     const label = name.replaceAll('_', ' ');
     const given = parameters[name] ?? '';
@@ -132,7 +131,9 @@ function callOf({ data, dialect, clock }: SandboxContext, req: Request): Call {
     return value;
   };
   const key = required('api_key');
+  /** Whose api_key it carries; `undefined` for a key that nobody has. */
   const workspace = data.workspaces.find(({ api_key }) => api_key === key);
+  /** What belongs to that account, deleted items too. No operation reads others. */
   const items = data.items.filter((item) => item.workspace === workspace?.id);
   return { data, dialect, clock, workspace, items, origin: originOf(req), required };
 }

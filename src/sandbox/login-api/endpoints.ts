@@ -2,8 +2,15 @@ import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import { BOM, sendAnswer, sendOutage, WARNING_TEXT } from '../faults.js';
-import { bodyParameters, type Field, fieldOf, originOf, queryParameters } from '../request.js';
+import { BOM, sendAnswer, sendErrorPage, WARNING_TEXT } from '../faults.js';
+import {
+  bodyParameters,
+  type Field,
+  fieldOf,
+  form,
+  originOf,
+  queryParameters,
+} from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 import { oauthRouter } from './oauth.js';
 
@@ -18,11 +25,11 @@ type Problem =
  * @param faults of both interfaces, before the answer.
  */
 export function loginApiRouter(context: SandboxContext, faults: RequestHandler): Router {
-  const { dialect, record } = context;
+  const { dialect } = context;
   const router = express.Router();
   const outage: RequestHandler = (_req, res, next) => {
     if (!dialect.htmlOutage) return next();
-    sendOutage(res, 200, 'Maintenance', 'Error establishing a database connection.');
+    sendErrorPage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
   const front: RequestHandler[] = [faults, outage];
   const sendNotAllowed = (res: Response, allowed: string): void => {
@@ -30,7 +37,7 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
     sendLoginError(res, dialect, 405, 'Method Not Allowed');
   };
 
-  router.all('/api/authorize', ...front, ...record.form, (req, res) => {
+  router.all('/api/authorize', ...front, form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
     if (req.method !== 'POST' && !isGet) return sendNotAllowed(res, 'POST');
     const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
 import type { SeedApp, SeedUser } from '../data/schema.js';
 import { sendPage } from '../pages.js';
-import { bodyParameters, type Field, fieldOf, queryParameters } from '../request.js';
+import { bodyParameters, type Field, fieldOf, form, queryParameters } from '../request.js';
 import {
   cancelledPage,
   consentPage,
@@ -75,7 +75,7 @@ const showNext = (res: Response, { id }: LoginAttempt): void =>
 
 /** GET /api/oauth, opened in the user's browser (spec, "Interface B"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
-  const { data, clock, record } = context;
+  const { data, clock } = context;
   /** The browsers that log in. The oldest are forgotten first. */
   const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
   const sessionOf = (req: Request): BrowserSession | undefined =>
@@ -154,8 +154,8 @@ export function oauthRouter(context: SandboxContext): Router {
     else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt.id));
     else showNext(res, attempt);
   });
-  router.post('/sandbox/login', ...record.form, logIn);
-  router.post('/sandbox/consent', ...record.form, decide);
+  router.post('/sandbox/login', form, logIn);
+  router.post('/sandbox/consent', form, decide);
   // Goes on to choose another user if a login is in progress.
   router.get('/sandbox/logout', (req, res) => {
     const session = sessionOf(req);

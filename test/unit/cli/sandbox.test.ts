@@ -197,9 +197,9 @@ describe('marketgate sandbox', () => {
     const { code, out } = await cli(['sandbox', 'switches']);
     expect(code).toBe(0);
     const { faults, dialect } = createSandbox();
-    for (const [board, switches] of Object.entries({ faults, dialect })) {
+    for (const [group, switches] of Object.entries({ faults, dialect })) {
       for (const name of Object.keys(switches)) {
-        expect(out).toMatch(new RegExp(`^${board}\\.${name} `, 'm'));
+        expect(out).toMatch(new RegExp(`^${group}\\.${name} `, 'm'));
       }
     }
   });

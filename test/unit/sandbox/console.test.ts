@@ -79,7 +79,7 @@ describe('the console', () => {
     expect(clock()).toBe(0);
   });
 
-  it('shows where the switches stand, also what no form offers, and resets a board', async () => {
+  it('shows where the switches stand, also what no form offers, and resets a group', async () => {
     const running = await start({ dialect: { localised: 'de' } });
     const { faults, dialect } = running.sandbox;
     const before = { ...faults };
@@ -89,7 +89,7 @@ describe('the console', () => {
     expect(text).toContain('name="faults.bom" data-switch checked');
     expect(unescaped(text)).toContain('value=""https://other.example/\\"x\\""" selected');
     expect(unescaped(text)).toContain('value=""de"" selected');
-    await post(running, 'reset', { board: 'faults' });
+    await post(running, 'reset', { group: 'faults' });
     expect([{ ...faults }, dialect.localised]).toEqual([before, 'de']);
   });
 

@@ -89,7 +89,7 @@ export async function start(options: SandboxOptions = {}, create = createSandbox
 export function arrive(record: RequestRecord, path: string, query = ''): void {
   const req = { method: 'GET', path, originalUrl: `${path}?${query}` };
   const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200 });
-  record.arrivals(req as express.Request, res as unknown as express.Response, () => {});
+  record.recordRequest(req as express.Request, res as unknown as express.Response, () => {});
 }
 
 /** A browser as curl is one: redirects are followed by hand. */
