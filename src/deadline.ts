@@ -1,37 +1,34 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
-type EndListener = (reason: unknown) => void;
+type AbortListener = (reason: unknown) => void;
 
-/**
- * Something that ends once, for a reason. It does for this package's own calls what an `AbortSignal` does, which
- * costs as much as the rest of a lookup.
- */
-export class Ending {
-  ended = false;
-  /** Why it ended. */
+/** An `AbortSignal` with its controller, for this package's own calls: a real one costs as much as the rest of a lookup. */
+export class LightSignal {
+  aborted = false;
+  /** Why it was aborted. */
   reason: unknown;
-  readonly #listeners = new Set<EndListener>();
+  readonly #listeners = new Set<AbortListener>();
 
-  /** Calls `listener` when it ends; at once if it has ended. */
-  listen(listener: EndListener): void {
-    if (this.ended) listener(this.reason);
+  /** Calls `listener` when it is aborted; at once if it has been. */
+  addListener(listener: AbortListener): void {
+    if (this.aborted) listener(this.reason);
     else this.#listeners.add(listener);
   }
 
-  unlisten(listener: EndListener): void {
+  removeListener(listener: AbortListener): void {
     this.#listeners.delete(listener);
   }
 
   /** The same for a function of the public API. */
-  toSignal(): AbortSignal {
+  toAbortSignal(): AbortSignal {
     const controller = new AbortController();
-    this.listen((reason) => controller.abort(reason));
+    this.addListener((reason) => controller.abort(reason));
     return controller.signal;
   }
 
-  end(reason: unknown): void {
-    if (this.ended) return;
-    this.ended = true;
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
     this.reason = reason;
     const listeners = [...this.#listeners];
     this.dispose();
@@ -49,9 +46,9 @@ export class Ending {
  *
  * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
  */
-export class Deadline extends Ending {
-  /** Whether the caller ended it, which says nothing about the service. */
-  isAborted = false;
+export class Deadline extends LightSignal {
+  /** Such an end says nothing about the service. */
+  isAbortedByCaller = false;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
   readonly #stopListening: (() => void) | undefined;
@@ -64,7 +61,7 @@ export class Deadline extends Ending {
   constructor(
     milliseconds: number,
     exceeded: () => unknown,
-    caller?: AbortSignal | Ending,
+    caller?: AbortSignal | LightSignal,
     private readonly open?: Set<Deadline>,
   ) {
     super();
@@ -72,24 +69,24 @@ export class Deadline extends Ending {
     this.#endsAt = performance.now() + milliseconds;
     // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
     // a response that arrived in time is read before the call ends.
-    this.#timer = setTimeout(setImmediate, milliseconds, () => this.end(exceeded()));
+    this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
     if (caller === undefined) return;
     const abort = (): void => {
-      this.isAborted = !this.ended;
-      this.end(caller.reason);
+      this.isAbortedByCaller = !this.aborted;
+      this.abort(caller.reason);
     };
     this.#stopListening = onAbort(caller, abort);
   }
 
   get remaining(): number {
-    return this.ended ? 0 : Math.max(0, this.#endsAt - performance.now());
+    return this.aborted ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
   /** Waits for `promise` until the deadline ends. The promise itself goes on. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.listen(reject);
-      void promise.then(resolve, reject).then(() => this.unlisten(reject));
+      this.addListener(reject);
+      void promise.then(resolve, reject).then(() => this.removeListener(reject));
     });
   }
 
@@ -101,10 +98,10 @@ export class Deadline extends Ending {
     return this.race(elapsed).finally(() => clearTimeout(timer));
   }
 
-  /** Lets other work run between slices of long work. Rejects if the deadline has ended. */
-  async turn(): Promise<void> {
+  /** Lets other work run between slices of long work, as `scheduler.yield` does. Rejects if the deadline has ended. */
+  async yield(): Promise<void> {
     await new Promise(setImmediate);
-    if (this.ended) throw this.reason;
+    if (this.aborted) throw this.reason;
   }
 
   /** Must be called when the call has ended; otherwise the timer keeps the process alive. */
@@ -125,7 +122,7 @@ export class NoAnswer extends Error {}
 /** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
 const MOST_UNANSWERED = 10_000;
 
-/** Runs a call within a limit. `work` can check `deadline.ended`: then its result is not needed any more. */
+/** Runs a call within a limit. `work` can check `deadline.aborted`: then its result is not needed any more. */
 type Run = <T>(work: (deadline: Deadline) => T | Promise<T>) => Promise<T>;
 
 /**
@@ -144,7 +141,7 @@ export function timeLimit(milliseconds: number): Run {
     const deadline = new Deadline(milliseconds, exceeded);
     // Not by `deadline.race`, which would make two more promises: a login makes seven such calls.
     return new Promise<T>((resolve, reject) => {
-      deadline.listen(reject);
+      deadline.addListener(reject);
       const end = (): void => {
         unanswered--;
         deadline.dispose();
@@ -190,15 +187,15 @@ export function limited(
 }
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
-export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  sleep(milliseconds, undefined, { signal, ref: false }).catch(() => {});
+export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal, ref: false }).catch(() => {});
 
 /** Waits, and keeps the process alive: a caller is waiting too. */
 export const wait = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** Runs `task` later, unless the returned function cancels it. Does not keep the process alive. */
-export function later(milliseconds: number, task: () => void): () => void {
+export function schedule(milliseconds: number, task: () => void): () => void {
   const timer = setTimeout(task, milliseconds).unref();
   return () => clearTimeout(timer);
 }
@@ -219,10 +216,10 @@ const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => 
  * event listener, because Node.js warns about more than ten. It is removed with the last of them.
  * @returns a function that stops listening.
  */
-export function onAbort(signal: AbortSignal | Ending, listener: () => void): () => void {
-  if (signal instanceof Ending) {
-    signal.listen(listener);
-    return () => signal.unlisten(listener);
+export function onAbort(signal: AbortSignal | LightSignal, listener: () => void): () => void {
+  if (signal instanceof LightSignal) {
+    signal.addListener(listener);
+    return () => signal.removeListener(listener);
   }
   if (signal.aborted) {
     listener();
@@ -269,12 +266,12 @@ export class Period {
   }
 
   /** The milliseconds that are left. */
-  get left(): number {
+  get remaining(): number {
     const elapsed = this.#hasEnded ? this.length : this.clock() - this.#begun;
     const elapsedReal = performance.now() - this.#begunReal;
-    const left = this.length - Math.max(elapsed, elapsedReal, 0);
-    if (left <= 0 || elapsed <= -SLEW) this.#hasEnded = true;
-    return this.#hasEnded ? 0 : left;
+    const remaining = this.length - Math.max(elapsed, elapsedReal, 0);
+    if (remaining <= 0 || elapsed <= -SLEW) this.#hasEnded = true;
+    return this.#hasEnded ? 0 : remaining;
   }
 }
 

@@ -210,7 +210,7 @@ export class Cache<T extends object> {
     this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
     for (const lookups of [...this.#lookups.values()]) {
-      for (const lookup of [...lookups]) lookup.ending.end(closed);
+      for (const lookup of [...lookups]) lookup.signal.abort(closed);
     }
   }
 
@@ -234,8 +234,8 @@ export class Cache<T extends object> {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.variant === variant) newest = lookup;
     }
-    const { ending, isOutdated, isSuperseded } = newest ?? {};
-    return ending?.ended || isOutdated || isSuperseded ? undefined : newest;
+    const { signal, isOutdated, isSuperseded } = newest ?? {};
+    return signal?.aborted || isOutdated || isSuperseded ? undefined : newest;
   }
 
   #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
@@ -299,7 +299,7 @@ export class Cache<T extends object> {
     // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
     const found = lookup.isFresh
       ? await shared.read(subject)
-      : await shared.find(subject, tryServe, () => !lookup.ending.ended);
+      : await shared.find(subject, tryServe, () => !lookup.signal.aborted);
     const { answer, order, release } = found;
     // A negative answer to this lookup invalidates it, so the key is checked first.
     if (lookup.isFresh && answer) this.#adopt(lookup, answer);
@@ -318,7 +318,7 @@ export class Cache<T extends object> {
       return own;
     }
     try {
-      if (lookup.ending.ended) throw lookup.ending.reason;
+      if (lookup.signal.aborted) throw lookup.signal.reason;
       return await this.#askService(lookup, found, begun);
     } finally {
       release();
@@ -345,7 +345,7 @@ export class Cache<T extends object> {
     const variant = known?.variant ?? lookup.variant;
     let refusal: unknown;
     const elapsed = performance.now() - begun;
-    const how = { signal: lookup.ending, isInvalidating: known !== undefined, elapsed };
+    const how = { signal: lookup.signal, isInvalidating: known !== undefined, elapsed };
     const value = await request(variant, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
       refusal = error;

@@ -67,10 +67,9 @@ export class Generations {
     return seal.name(NAME);
   }
 
-  /** The rows are read again: messages were missed, or another process has published this generation. */
-  forget(generation?: number): void {
-    if (generation === undefined) this.#resets++;
-    else this.#latestPublished = Math.max(this.#latestPublished, generation);
+  /** The rows are read again, because messages were missed. */
+  forget(): void {
+    this.#resets++;
     this.#numbers = new WeakMap();
   }
 
@@ -108,7 +107,9 @@ export class Generations {
     const isNew = isPending || allUpTo > this.#allInvalidUpTo;
     const isKnown = generation === undefined || generation === this.#numbers.get(seal);
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
-    this.forget(generation);
+    if (generation === undefined) this.#resets++;
+    else this.#latestPublished = Math.max(this.#latestPublished, generation);
+    this.#numbers = new WeakMap();
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
     if (isNew) this.options.onInvalidatedAgo(allUpTo, 0);
     // Its sender can also have missed what this process knows.

@@ -1,4 +1,4 @@
-import { Ending, onAbort } from '../deadline.js';
+import { LightSignal, onAbort } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 
 /**
@@ -7,7 +7,7 @@ import type { LookupMessage } from '../diagnostics.js';
  */
 export class InFlight<T> {
   /** Ends the request for all its callers; by itself when the last one has left. */
-  readonly ending = new Ending();
+  readonly signal = new LightSignal();
   readonly #answer: Promise<T>;
   #callers = 0;
   /** Whether a caller without a signal waits: it cannot leave. */
@@ -31,7 +31,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0 && !this.#isPinned) this.ending.end(signal.reason);
+        if (this.#callers === 0 && !this.#isPinned) this.signal.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });
@@ -62,7 +62,7 @@ export class Lookup<T> extends InFlight<T> {
 
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: Ending;
+  readonly signal: LightSignal;
   /** Whether a negative answer would invalidate a positive one. */
   readonly isInvalidating: boolean;
   /** Milliseconds of the call that have elapsed. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { later, wait } from '../deadline.js';
+import { schedule, wait } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
@@ -371,7 +371,7 @@ export class SharedTier {
 
   #scheduleRetry(): void {
     if (this.#isClosed || this.#cancelRetry !== undefined) return;
-    this.#cancelRetry = later(this.#retryDelay, () => {
+    this.#cancelRetry = schedule(this.#retryDelay, () => {
       this.#cancelRetry = undefined;
       void this.#retryUnsent();
     });

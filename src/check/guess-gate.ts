@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { type CallOptions, InFlight } from '../cache/in-flight.js';
-import { type Ending, wait } from '../deadline.js';
+import { type LightSignal, wait } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
@@ -76,9 +76,9 @@ class Attempts {
   ): Promise<T | null> {
     const key = `${client}\n${code}`;
     const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
-    if (current !== undefined && !current.ending.ended) return current.join(signal);
+    if (current !== undefined && !current.signal.aborted) return current.join(signal);
     const attempt: InFlight<T | null> = new InFlight(
-      ({ ending }) => this.#run(reserve, client, key, validate, ending),
+      ({ signal }) => this.#run(reserve, client, key, validate, signal),
       () => {
         if (this.#inFlight.get(key) === attempt) this.#inFlight.delete(key);
       },
@@ -87,30 +87,30 @@ class Attempts {
     return attempt.join(signal);
   }
 
-  /** @param ending ends when the last caller has left. */
+  /** @param signal aborts when the last caller has left. */
   async #run<T>(
     reserve: Reserve,
     client: string,
     key: string,
     validate: Validate<T>,
-    ending: Ending,
+    signal: LightSignal,
   ): Promise<T | null> {
-    const reserved = await this.#waitForReservation(reserve, client, key, ending);
+    const reserved = await this.#waitForReservation(reserve, client, key, signal);
     let isCounted = false;
     let isCached = false;
     try {
-      if (ending.ended) throw ending.reason;
+      if (signal.aborted) throw signal.reason;
       const onCached = (): void => {
         isCached = true;
       };
       reserved.isAsked = true;
-      const answer = await validate({ signal: ending.toSignal(), onCached });
+      const answer = await validate({ signal: signal.toAbortSignal(), onCached });
       // A cached answer was counted when it was requested.
       isCounted = answer === null && !isCached;
       return answer;
     } catch (error) {
       // The visitor has left. The next attempt with this code takes the reservation over.
-      isCounted = ending.ended && reserved.isAsked;
+      isCounted = signal.aborted && reserved.isAsked;
       if (isCounted) this.#abandoned.set(key, reserved);
       throw error;
     } finally {
@@ -128,7 +128,7 @@ class Attempts {
     reserve: Reserve,
     client: string,
     key: string,
-    ending: Ending,
+    signal: LightSignal,
   ): Promise<HeldReservation> {
     const abandoned = this.#abandoned.get(key);
     this.#abandoned.delete(key);
@@ -140,9 +140,9 @@ class Attempts {
     // Milliseconds of polling since this attempt became the only active one; the delay grows with them.
     let polled = 0;
     for (;;) {
-      if (ending.ended) {
+      if (signal.aborted) {
         void this.#leave(client, true);
-        throw ending.reason;
+        throw signal.reason;
       }
       const reservation = await reserve(client);
       if (reservation.isAllowed) {

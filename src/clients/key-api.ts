@@ -4,7 +4,7 @@ import { Cache, type CacheParts } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, type Ending, SLEW } from '../deadline.js';
+import { type Deadline, type LightSignal, SLEW } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -227,15 +227,14 @@ export class KeyApi {
       const key = typeof current === 'string' ? current : await deadline.race(current);
       const result = this.#send(endpoint, value, key, deadline);
       if (endpoint.what === 'account') await this.#keyCheck.note(key, result);
-      else if ((await result) === null) {
-        await this.#keyCheck.confirm(key, deadline, options.isInvalidating);
-      }
-      return result;
+      const answer = await result;
+      if (answer === null) await this.#keyCheck.confirm(key, deadline, options.isInvalidating);
+      return answer;
     });
   }
 
   /** Asks for the account, to see whether the service knows the key. */
-  async #checkKey(key: string, signal: Ending): Promise<void> {
+  async #checkKey(key: string, signal: LightSignal): Promise<void> {
     try {
       await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
         this.#send(accountDetails, NO_PARAMETER, key, deadline),

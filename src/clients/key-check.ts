@@ -1,4 +1,4 @@
-import { type Deadline, Ending, Period } from '../deadline.js';
+import { type Deadline, LightSignal, Period } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** Milliseconds that a positive check of a key is remembered. */
@@ -15,7 +15,7 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 interface Check {
   readonly key: string;
   /** Ends the request, when its last caller has left. */
-  readonly ending: Ending;
+  readonly signal: LightSignal;
   callers: number;
   readonly result: Promise<unknown>;
   /** How long it counts. */
@@ -35,7 +35,7 @@ export class KeyCheck {
   /** @param getAccount requests account/details: only a known key gets an answer. */
   constructor(
     private readonly clock: () => number,
-    private readonly getAccount: (key: string, ending: Ending) => Promise<unknown>,
+    private readonly getAccount: (key: string, signal: LightSignal) => Promise<unknown>,
   ) {}
 
   /**
@@ -48,12 +48,12 @@ export class KeyCheck {
   confirm(key: string, caller: Deadline, isInvalidating = false): Promise<unknown> {
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     for (const check of [this.#remembered, this.#inFlight]) {
-      if (check?.key !== key || check.life.left === 0 || check.ending.ended) continue;
-      if (!isInvalidating || check.recent.left > 0) return join(check, caller);
+      if (check?.key !== key || check.life.remaining === 0 || check.signal.aborted) continue;
+      if (!isInvalidating || check.recent.remaining > 0) return join(check, caller);
     }
-    const ending = new Ending();
-    const result = this.getAccount(key, ending);
-    const check = this.#check(key, result, Number.POSITIVE_INFINITY, ending);
+    const signal = new LightSignal();
+    const result = this.getAccount(key, signal);
+    const check = this.#check(key, result, Number.POSITIVE_INFINITY, signal);
     this.#inFlight = check;
     void this.note(key, result).then(() => {
       if (this.#inFlight === check) this.#inFlight = undefined;
@@ -73,18 +73,18 @@ export class KeyCheck {
     this.#remembered = this.#check(key, result, life);
   }
 
-  #check(key: string, result: Promise<unknown>, length: number, ending = new Ending()): Check {
+  #check(key: string, result: Promise<unknown>, length: number, signal = new LightSignal()): Check {
     const life = new Period(this.clock, length);
-    return { key, ending, callers: 0, result, life, recent: new Period(this.clock, RECENT) };
+    return { key, signal, callers: 0, result, life, recent: new Period(this.clock, RECENT) };
   }
 }
 
 /** Waits for a check. Its request ends when the last caller aborts; a caller whose deadline elapses aborts nothing. */
 function join(check: Check, caller: Deadline): Promise<unknown> {
   check.callers++;
-  caller.listen((reason) => {
+  caller.addListener((reason) => {
     check.callers--;
-    if (caller.isAborted && check.callers === 0) check.ending.end(reason);
+    if (caller.isAbortedByCaller && check.callers === 0) check.signal.abort(reason);
   });
   return caller.race(check.result);
 }

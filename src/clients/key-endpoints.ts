@@ -25,7 +25,7 @@ export interface ParseOptions {
   /** Whether each item of a list is frozen once it is parsed, for the cache. */
   readonly freezes: boolean;
   /** Lets other work run between two slices of a long list, and stops parsing when the call has ended. */
-  readonly deadline: Pick<Deadline, 'turn'>;
+  readonly deadline: Pick<Deadline, 'yield'>;
 }
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
@@ -128,7 +128,7 @@ async function parseItems(
   let firstProblem: Parsed<Item[]> | undefined;
   const elements = Object.values(sent);
   for (const [i, element] of elements.entries()) {
-    if (i % SLICE === 0 && elements.length > SLICE) await deadline.turn();
+    if (i % SLICE === 0 && elements.length > SLICE) await deadline.yield();
     const item = parse(itemSchema, element, `items[${i}]`, onDrift);
     if (item.ok) items.push(freezes ? deepFreeze(item.value) : item.value);
     else {

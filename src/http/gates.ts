@@ -39,9 +39,9 @@ export class Breaker {
    */
   enter(what: string): boolean {
     if (this.#open === undefined) return false;
-    const { left } = this.#open;
-    if (left > 0 || this.#isProbing) {
-      const retryAfter = left > 0 ? Math.ceil(left / 1000) : 1;
+    const { remaining } = this.#open;
+    if (remaining > 0 || this.#isProbing) {
+      const retryAfter = remaining > 0 ? Math.ceil(remaining / 1000) : 1;
       throw new MarketgateError(
         'service_unavailable',
         `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
@@ -90,7 +90,7 @@ export class RetryAfterGate {
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MOST_SECONDS);
-    if ((this.#closed?.left ?? 0) < length * 1000) {
+    if ((this.#closed?.remaining ?? 0) < length * 1000) {
       this.#closed = new Period(this.clock, length * 1000);
     }
     return length;
@@ -98,9 +98,9 @@ export class RetryAfterGate {
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
   check(what: string): void {
-    const left = this.#closed?.left ?? 0;
-    if (left === 0) return;
-    const retryAfter = Math.ceil(left / 1000);
+    const remaining = this.#closed?.remaining ?? 0;
+    if (remaining === 0) return;
+    const retryAfter = Math.ceil(remaining / 1000);
     throw new MarketgateError(
       'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,

@@ -1,9 +1,9 @@
-import { checkSignal, Deadline, Ending } from '../deadline.js';
+import { checkSignal, Deadline, LightSignal } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { isTransient, type JsonResponse, parseJson } from './response.js';
+import { decode, isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -14,11 +14,13 @@ export interface HttpRequest<T> extends WireRequest {
 }
 
 export interface HttpCallOptions {
-  readonly signal?: AbortSignal | Ending | undefined;
+  readonly signal?: AbortSignal | LightSignal | undefined;
   /** Milliseconds of the timeout that have elapsed. */
   readonly elapsed?: number | undefined;
 }
 
+/** Characters of a body above which it is decoded in one turn of the event loop and parsed in another. */
+const LARGE = 1_000_000;
 /** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 2000;
@@ -49,7 +51,7 @@ export class HttpClient {
     { signal, elapsed = 0 }: HttpCallOptions,
     call: (deadline: Deadline) => Promise<T>,
   ): Promise<T> {
-    if (signal !== undefined && !(signal instanceof Ending)) checkSignal(signal);
+    if (signal !== undefined && !(signal instanceof LightSignal)) checkSignal(signal);
     const { timeout } = this.settings;
     const exceeded = (): MarketgateError =>
       new MarketgateError(
@@ -57,8 +59,8 @@ export class HttpClient {
         `${name}: no answer within ${Math.round(timeout)} ms; the service is slow or down, or "timeout" is too short`,
       );
     const deadline = new Deadline(timeout - elapsed, exceeded, signal, this.#calls);
-    if (this.#isClosed) deadline.end(closedError());
-    else if (elapsed >= timeout) deadline.end(exceeded());
+    if (this.#isClosed) deadline.abort(closedError());
+    else if (elapsed >= timeout) deadline.abort(exceeded());
     try {
       return await call(deadline);
     } finally {
@@ -71,39 +73,17 @@ export class HttpClient {
    * @throws MarketgateError, or the reason of the caller's aborted signal.
    */
   async send<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
-    if (deadline.ended) throw deadline.reason;
+    if (deadline.aborted) throw deadline.reason;
     const name = nameOf(request);
     this.#gate.check(name);
     const isProbe = this.#breaker.enter(name);
-    let end: CallEnd = 'answered';
-    try {
-      return await this.#sendWithRetries(request, deadline);
-    } catch (error) {
-      if (deadline.isAborted || !isMarketgateError(error)) end = 'unknown';
-      else if (error.code === 'service_unavailable') end = 'failed';
-      throw error;
-    } finally {
-      this.#breaker.leave(isProbe, end);
-    }
-  }
-
-  close(): Promise<void> {
-    this.#isClosed = true;
-    const closed = this.#transport.close();
-    for (const call of [...this.#calls]) call.end(closedError());
-    return closed;
-  }
-
-  async #sendWithRetries<T>(request: HttpRequest<T>, deadline: Deadline): Promise<T> {
     const retries = request.repeatable ? this.settings.retries : 0;
-    let isAnswered = false;
+    let end: CallEnd = 'answered';
     let hasSlot = false;
     try {
       for (let attempt = 0; ; attempt++) {
         try {
-          const result = await this.#sendOnce(request, attempt, deadline);
-          isAnswered = true;
-          return result;
+          return await this.#sendOnce(request, attempt, deadline);
         } catch (error) {
           const wait = waitBefore(attempt);
           const canRetry = isRetryable(error) && attempt < retries && !this.#breaker.isOpen;
@@ -112,13 +92,25 @@ export class HttpClient {
           if (!hasSlot) await this.#retries.acquire(deadline);
           hasSlot = true;
           // Other calls can have closed the gate or opened the breaker meanwhile.
-          this.#gate.check(nameOf(request));
+          this.#gate.check(name);
           if (this.#breaker.isOpen) throw error;
         }
       }
+    } catch (error) {
+      if (deadline.isAbortedByCaller || !isMarketgateError(error)) end = 'unknown';
+      else if (error.code === 'service_unavailable') end = 'failed';
+      throw error;
     } finally {
-      if (hasSlot) this.#retries.release(isAnswered);
+      if (hasSlot) this.#retries.release(end === 'answered');
+      this.#breaker.leave(isProbe, end);
     }
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true;
+    const closed = this.#transport.close();
+    for (const call of [...this.#calls]) call.abort(closedError());
+    return closed;
   }
 
   async #sendOnce<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
@@ -129,7 +121,9 @@ export class HttpClient {
     try {
       const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
-        return await request.parse({ status, body: await parseJson(body, deadline) });
+        const text = decode(body);
+        if (text.length > LARGE) await deadline.yield();
+        return await request.parse({ status, body: parseJson(text) });
       } catch (error) {
         throw this.#backOff(status, retryAfter, error);
       }
@@ -141,7 +135,7 @@ export class HttpClient {
         const { method, path: endpoint } = request;
         const durationMs = performance.now() - startedAt;
         const code = isMarketgateError(failure) && { code: failure.code };
-        const aborted = failure !== undefined && deadline.isAborted && { aborted: true };
+        const aborted = failure !== undefined && deadline.isAbortedByCaller && { aborted: true };
         requestChannel.publish({ method, endpoint, attempt, ...code, ...aborted, durationMs });
       }
     }
@@ -192,7 +186,7 @@ class RetryLimit {
     await new Promise<void>((resolve, reject) => {
       const go = (): void => {
         this.#waiting.delete(go);
-        deadline.unlisten(leave);
+        deadline.removeListener(leave);
         this.#taken++;
         resolve();
       };
@@ -201,7 +195,7 @@ class RetryLimit {
         reject(reason);
       };
       this.#waiting.add(go);
-      deadline.listen(leave);
+      deadline.addListener(leave);
     });
   }
 

@@ -1,5 +1,4 @@
 import { isAscii } from 'node:buffer';
-import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** A response whose body was parsed as JSON. */
@@ -22,20 +21,14 @@ const canHaveProto = (text: string): boolean =>
   (text.includes('__') && text.includes('__proto__')) ||
   (text.includes('\\u00') && /\\u00[567]/.test(text));
 
-/** Characters of a body above which it is decoded in one turn of the event loop and parsed in another. */
-const LARGE = 1_000_000;
+/** Decodes a body, without a byte order mark, which `trimStart` removes too. */
+export const decode = (body: Buffer): string =>
+  body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
 
-/**
- * Parses a body as JSON, after a byte order mark and blanks. Other text before the JSON is not skipped:
- * what follows a PHP warning can be cut or altered.
- */
-export async function parseJson(body: Buffer, deadline: Pick<Deadline, 'turn'>): Promise<JsonBody> {
-  // `trimStart` also removes the byte order mark.
-  const text = body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
-  const reviver = canHaveProto(text) ? withoutProto : undefined;
-  if (text.length > LARGE) await deadline.turn();
+/** Parses a body as JSON. Text before the JSON is not skipped: what follows a PHP warning can be cut or altered. */
+export function parseJson(text: string): JsonBody {
   try {
-    return { value: JSON.parse(text, reviver) };
+    return { value: JSON.parse(text, canHaveProto(text) ? withoutProto : undefined) };
   } catch {
     return { found: describe(text) };
   }

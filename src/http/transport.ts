@@ -74,7 +74,7 @@ export class Transport {
     return new Promise((resolve, reject) => {
       const name = nameOf(request);
       const handler = new ResponseHandler(name, settings, deadline, check, isOwn, resolve, reject);
-      if (deadline.ended) return;
+      if (deadline.aborted) return;
       try {
         if (typeof sender === 'function') void fetchInto(handler, sender, options);
         else sender.dispatch(options, handler);
@@ -141,7 +141,7 @@ class ResponseHandler {
     private readonly resolve: (response: WireResponse) => void,
     private readonly reject: (error: unknown) => void,
   ) {
-    deadline.listen(this.#onEnd);
+    deadline.addListener(this.#onEnd);
   }
 
   /** Ends the request without a response, also when the deadline of the call ends. */
@@ -262,7 +262,7 @@ class ResponseHandler {
   #finish(): boolean {
     if (this.#isDone) return false;
     this.#isDone = true;
-    this.deadline.unlisten(this.#onEnd);
+    this.deadline.removeListener(this.#onEnd);
     return true;
   }
 }

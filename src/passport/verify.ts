@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { later } from '../deadline.js';
+import { schedule } from '../deadline.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
 
@@ -220,7 +220,7 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
       if (verify.length === 0) {
         // NestJS passes `async (...args)`, which calls `done` before it ends, or returns the user.
         if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
-        else later(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
+        else schedule(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
       } else if (returned instanceof Promise) {
         // An async function that fails before it calls `done` would hang the login. Not for all thenables,
         // because a database query can be one and would run a second time.

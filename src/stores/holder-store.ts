@@ -1,4 +1,4 @@
-import { later, NoAnswer } from '../deadline.js';
+import { NoAnswer, schedule } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { normalizePurchaseCode } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
@@ -38,7 +38,7 @@ class KnownHolders {
   /** @param to - what was current before the store was asked. */
   add(to: Map<string, Set<string>>, code: string, holder: string, max: number): void {
     if (to.size >= MOST_REMEMBERED) return;
-    if (to.size === 0) later(REMEMBERED, () => this.forget());
+    if (to.size === 0) schedule(REMEMBERED, () => this.forget());
     const holders = (to.get(code) ?? new Set()).add(holder);
     to.set(code, holders);
     // More than can hold the code: one of them was released elsewhere.

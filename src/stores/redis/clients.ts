@@ -25,14 +25,14 @@ export interface RedisCommands {
   run(script: string, key: string, args: readonly string[]): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
   /** A separate connection, not yet open, because one that subscribes can do nothing else. */
-  listener(onMessage: (message: string) => void, onLost: () => void): Promise<RedisListener>;
+  subscriber(onMessage: (message: string) => void, onLost: () => void): Promise<RedisSubscriber>;
 }
 
 /**
  * One connection to one server. It does not reconnect by itself, because its owner must know that messages
  * can have been missed.
  */
-export interface RedisListener {
+export interface RedisSubscriber {
   /** Connects and subscribes. */
   open(channel: string): Promise<unknown>;
   /** Settles when the server has answered. */
@@ -150,13 +150,13 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
     delete: (key) => sender.del(key),
     run: (script, key, args) => sender.eval(script, { keys: [key], arguments: [...args] }),
     publish: (channel, message) => sender.publish(channel, message),
-    async listener(onMessage, onLost) {
+    async subscriber(onMessage, onLost) {
       const base = await server();
       const connection = base.duplicate({
         socket: { ...base.options?.socket, reconnectStrategy: false },
         clientSideCache: undefined,
       });
-      return listenerOn(connection, onLost, {
+      return subscriberOn(connection, onLost, {
         async open(channel) {
           await connection.connect();
           await connection.subscribe(channel, onMessage);
@@ -189,7 +189,7 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
     delete: (key) => client.del(key),
     run: (script, key, args) => client.eval(script, 1, key, ...args),
     publish: (channel, message) => client.publish(channel, message),
-    async listener(onMessage, onLost) {
+    async subscriber(onMessage, onLost) {
       wake();
       const node = anyOf(client.nodes?.('master') ?? [client]);
       if (node === undefined) throw new Error('no node of the cluster is known');
@@ -200,7 +200,7 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
         autoResubscribe: false,
       });
       connection.on('message', (_channel, message) => onMessage(message ?? ''));
-      return listenerOn(connection, onLost, {
+      return subscriberOn(connection, onLost, {
         async open(channel) {
           await connection.connect();
           await connection.subscribe(channel);
@@ -213,11 +213,11 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
 }
 
 /** @param own - what differs. Only the app's own client keeps the process alive, so `open` unrefs the connection. */
-function listenerOn(
+function subscriberOn(
   connection: Client,
   onLost: () => void,
-  { open, close }: { open: RedisListener['open']; close(): Promise<unknown> },
-): RedisListener {
+  { open, close }: { open: RedisSubscriber['open']; close(): Promise<unknown> },
+): RedisSubscriber {
   // Without a listener for `error`, Node ends the process.
   connection.on('error', onLost);
   connection.on('end', onLost);

@@ -59,7 +59,7 @@ export class RedisConnection {
 
   /**
    * @param method - for the error, as in "get".
-   * @param work - the commands; when `deadline.ended`, their caller has left.
+   * @param work - the commands; when `deadline.aborted`, their caller has left.
    * @throws MarketgateError `store_unavailable`.
    */
   call<T>(
@@ -81,11 +81,11 @@ export class RedisConnection {
     if (this.#wasReady && (!this.#waits || this.#isDown)) {
       throw notSent('the connection is lost');
     }
-    deadline.listen(() => {
+    deadline.addListener(() => {
       this.#isDown = this.commands.state === 'waiting';
     });
-    while (!deadline.ended && this.commands.state === 'waiting') await this.#nextReady();
-    if (deadline.ended || this.commands.state !== 'ready') {
+    while (!deadline.aborted && this.commands.state === 'waiting') await this.#nextReady();
+    if (deadline.aborted || this.commands.state !== 'ready') {
       throw notSent('the client is not connected');
     }
   }

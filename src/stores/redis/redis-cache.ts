@@ -109,7 +109,7 @@ export class RedisCache implements SharedCache {
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
       const taken = await redis.set(name, lockId, life, true);
       // The caller has left, and would never release it.
-      if (taken === 'OK' && deadline.ended) await unlock(redis);
+      if (taken === 'OK' && deadline.aborted) await unlock(redis);
       return taken;
     });
     if (reply !== 'OK') return undefined;

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { later, STORE_TIMEOUTS } from '../../deadline.js';
+import { STORE_TIMEOUTS, schedule } from '../../deadline.js';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
 import {
@@ -150,7 +150,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     } catch {
       if (this.#retries >= MAX_RETRIES || performance.now() + delay > endsAt) return;
       this.#retries++;
-      later(delay, () => {
+      schedule(delay, () => {
         this.#retries--;
         void this.#release(taken, endsAt, delay * 2);
       });

@@ -1,16 +1,16 @@
-import { pause, within } from '../../deadline.js';
+import { sleep, within } from '../../deadline.js';
 import type { RedisCommands } from './clients.js';
 
 /** Times in milliseconds. */
 const TIMES = {
   /** The deadline of connecting. */
-  patience: 5000,
+  connectTimeout: 5000,
   /**
    * Between two pings, and the deadline of one. In a cluster, a server that was frozen for some seconds has
    * missed messages, and its connections live on.
    */
-  heartbeat: 1000,
-  answer: 1000,
+  pingInterval: 1000,
+  pingTimeout: 1000,
   /** The wait after a lost connection. Each failed attempt to connect doubles it, up to the longest. */
   firstWait: 50,
   longestWait: 2000,
@@ -61,18 +61,18 @@ export class Subscription {
       this.#canHaveMissed = true;
       wait = hasListened ? firstWait : Math.min(wait * 2, longestWait);
       // With jitter, so that not all processes reconnect at the same moment.
-      await pause(wait * (0.5 + Math.random() / 2), signal);
+      await sleep(wait * (0.5 + Math.random() / 2), signal);
     }
   }
 
   /** Listens on one connection until it ends. Rejects when it could not begin to. */
   async #listen(onceListening: () => void): Promise<true> {
-    const { patience, heartbeat, answer } = this.#times;
+    const { connectTimeout, pingInterval, pingTimeout } = this.#times;
     const closing = this.#closing.signal;
     const lost = new AbortController();
     const onLost = (): void => lost.abort();
-    const connection = await within(patience, () =>
-      this.commands.listener(this.#onMessage, onLost),
+    const connection = await within(connectTimeout, () =>
+      this.commands.subscriber(this.#onMessage, onLost),
     );
     const close = (): void => {
       onLost();
@@ -81,14 +81,14 @@ export class Subscription {
     closing.addEventListener('abort', close, { once: true });
     try {
       if (closing.aborted) return true;
-      await within(patience, () => connection.open(this.channel));
+      await within(connectTimeout, () => connection.open(this.channel));
       if (this.#canHaveMissed) this.#invalidate(undefined);
       this.onListening(true);
       onceListening();
       while (!lost.signal.aborted) {
-        await pause(heartbeat, lost.signal);
+        await sleep(pingInterval, lost.signal);
         // Without pings, a connection that a firewall has dropped looks like a quiet one.
-        if (!lost.signal.aborted) await within(answer, () => connection.ping()).catch(onLost);
+        if (!lost.signal.aborted) await within(pingTimeout, () => connection.ping()).catch(onLost);
       }
       return true;
     } finally {

@@ -35,7 +35,7 @@ answer and freezes it.`,
 code (one deadline, the gates, retries, the cap, judging; no function has more than 1), 4 promises between these, 3 zod,
 3 garbage, and 3 what undici does with the headers and the handler. The cache adds 12: 5 of its own code, 3 for the
 comparison of the item with the one that other purchases have (which they then share: see the memory of a cached
-purchase), 3 in lru-cache, 3 garbage. Before a lookup had an ending of its own instead of an \`AbortSignal\`, that was
+purchase), 3 in lru-cache, 3 garbage. Before a lookup had a light signal instead of an \`AbortSignal\`, that was
 11 µs more.`,
   metrics: [CPU],
   goals: [

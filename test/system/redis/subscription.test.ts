@@ -102,13 +102,13 @@ describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', (
   });
 
   it('notices a connection on which nothing is answered any more', async () => {
-    const times = { heartbeat: 20 };
+    const times = { pingInterval: 20 };
     const all = await clients.each(async ({ client }, kind) => {
       const heard: unknown[] = [];
       const commands = redisCommands('test', client, timeout);
-      const connect = commands.listener.bind(commands);
+      const connect = commands.subscriber.bind(commands);
       const seen = { connections: 0, pings: 0 };
-      commands.listener = async (...args) => {
+      commands.subscriber = async (...args) => {
         seen.connections++;
         const listener = await connect(...args);
         const ping = () => {
@@ -123,7 +123,7 @@ describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', (
       await subscription.listening;
       return { subscription, seen, heard };
     });
-    // One that lives is kept, over many heartbeats.
+    // One that lives is kept, over many pings.
     for (const { seen } of all) {
       await vi.waitFor(() => expect(seen.pings).toBeGreaterThan(5), SOON);
       expect(seen.connections).toBe(1);

@@ -78,11 +78,11 @@ describe('a list of 2,000 items', () => {
 
   /** Runs something of the test between two slices. */
   function betweenSlices(run: (n: number) => unknown = () => {}): { count: () => number } {
-    const { turn } = Deadline.prototype;
+    const { yield: next } = Deadline.prototype;
     let n = 0;
-    vi.spyOn(Deadline.prototype, 'turn').mockImplementation(async function (this: Deadline) {
+    vi.spyOn(Deadline.prototype, 'yield').mockImplementation(async function (this: Deadline) {
       await run(n++);
-      await turn.call(this);
+      await next.call(this);
     });
     return { count: () => n };
   }
@@ -98,6 +98,13 @@ describe('a list of 2,000 items', () => {
     expect(drift).toEqual([expect.objectContaining({ kind: 'dropped', path: 'items[1000].id' })]);
     expect(await keyApi.getItem(1999)).toBe(list.at(-1));
     expect(await keyApi.listItems()).toBe(list);
+  });
+
+  it('whose body is large is also decoded in one turn of the event loop and parsed in the next', async () => {
+    const large = items.map((each) => ({ ...each, description: 'x'.repeat(500) }));
+    const turns = betweenSlices();
+    expect(await listed(json({ items: large }))).toHaveLength(COUNT - 1);
+    expect(turns.count()).toBe(5);
   });
 
   it('of which every one drifts is read in slices too', async () => {

@@ -2,9 +2,9 @@ import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   Deadline,
-  later,
   limited,
   NoAnswer,
+  schedule,
   timeLimit,
   wait,
   within,
@@ -13,7 +13,7 @@ import { deferred } from '../../support/deferred.js';
 
 it('a wait keeps the process alive, and what is to happen later does not', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
-  later(1, () => {});
+  schedule(1, () => {});
   await wait(1);
   const [task, waiting] = timers.mock.results.map(({ value }) => value as NodeJS.Timeout);
   expect([task?.hasRef(), waiting?.hasRef()]).toEqual([false, true]);
@@ -40,7 +40,7 @@ describe('with a fake clock', () => {
       expect(deadline.remaining).toBe(20);
       await vi.advanceTimersByTimeAsync(21);
       expect(await Promise.all(waits)).toEqual(['late', 'late']);
-      expect(deadline).toMatchObject({ ended: true, isAborted: false, remaining: 0 });
+      expect(deadline).toMatchObject({ aborted: true, isAbortedByCaller: false, remaining: 0 });
       await expect(deadline.race(never())).rejects.toThrow('late');
       expect(vi.getTimerCount()).toBe(0);
     });
@@ -51,8 +51,8 @@ describe('with a fake clock', () => {
       const wait = expect(deadline.wait(10)).rejects.toThrow('left');
       leaving.abort(new Error('left'));
       await wait;
-      expect(deadline.isAborted).toBe(true);
-      expect(open(leaving.signal)).toMatchObject({ ended: true, isAborted: true });
+      expect(deadline.isAbortedByCaller).toBe(true);
+      expect(open(leaving.signal)).toMatchObject({ aborted: true, isAbortedByCaller: true });
       expect(vi.getTimerCount()).toBe(0);
     });
 
@@ -102,10 +102,10 @@ describe('with a fake clock', () => {
           return work.promise;
         }),
       ).rejects.toBeInstanceOf(NoAnswer);
-      expect(call?.ended).toBe(false);
+      expect(call?.aborted).toBe(false);
       await vi.advanceTimersByTimeAsync(60);
       await outcome;
-      expect(call?.ended).toBe(true);
+      expect(call?.aborted).toBe(true);
       // Vitest fails the run for a rejection that nobody listens to.
       work.reject(new Error('too late to matter'));
     });
@@ -113,8 +113,8 @@ describe('with a fake clock', () => {
 
   it('a task for later runs once, or not at all when it is cancelled', async () => {
     const [task, cancelled] = [vi.fn(), vi.fn()];
-    later(50, task);
-    later(50, cancelled)();
+    schedule(50, task);
+    schedule(50, cancelled)();
     await vi.advanceTimersByTimeAsync(100);
     expect(task).toHaveBeenCalledTimes(1);
     expect(cancelled).not.toHaveBeenCalled();

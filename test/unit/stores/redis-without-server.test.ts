@@ -181,8 +181,8 @@ describe('commands of node-redis', () => {
 describe('a connection to listen with', () => {
   const listenTo = async (client: FakeNodeRedis | FakeIoRedis) => {
     const [onMessage, onLost] = [vi.fn(), vi.fn()];
-    const listener = await redisCommands('test', client, 5).listener(onMessage, onLost);
-    return { listener, onMessage, onLost };
+    const subscriber = await redisCommands('test', client, 5).subscriber(onMessage, onLost);
+    return { subscriber, onMessage, onLost };
   };
 
   it.each([
@@ -238,8 +238,8 @@ describe('a connection to listen with', () => {
   ])('of node-redis is %s', async (_name, prepare) => {
     const client = new FakeNodeRedis();
     const ended = prepare(client.double);
-    const { listener } = await listenTo(client);
-    listener.close();
+    const { subscriber } = await listenTo(client);
+    subscriber.close();
     await settle();
     expect(ended).toHaveBeenCalledOnce();
   });
