@@ -71,11 +71,10 @@ export class Deadline extends LightSignal {
     // a response that arrived in time is read before the call ends.
     this.#timer = setTimeout(setImmediate, milliseconds, () => this.abort(exceeded()));
     if (caller === undefined) return;
-    const abort = (): void => {
+    this.#stopListening = onAbort(caller, () => {
       this.isAbortedByCaller = !this.aborted;
       this.abort(caller.reason);
-    };
-    this.#stopListening = onAbort(caller, abort);
+    });
   }
 
   get remaining(): number {
@@ -259,8 +258,8 @@ export class Period {
 
   /** @param length milliseconds, as of `clock`. */
   constructor(
-    readonly clock: () => number,
-    readonly length: number,
+    private readonly clock: () => number,
+    private readonly length: number,
   ) {
     this.#begun = clock();
   }
@@ -276,6 +275,6 @@ export class Period {
 }
 
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
-export function dropPromise(value: unknown): void {
+export function ignoreRejection(value: unknown): void {
   Promise.resolve(value).catch(() => {});
 }

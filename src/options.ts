@@ -76,7 +76,7 @@ export function positiveOption(
 }
 
 /** The most entries of a `Map`. With a higher option, the failure would come during some request. */
-export const MOST_ENTRIES = 2 ** 24;
+const MOST_ENTRIES = 2 ** 24;
 
 /** A whole number, zero included. */
 export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
@@ -85,6 +85,19 @@ export function countOption(owner: string, name: string, value: unknown, fallbac
     throw wrongOption(owner, name, 'must be a whole number, 0 or more');
   }
   return value;
+}
+
+/** How many entries something in memory can have. */
+export function sizeOption(
+  owner: string,
+  name: string,
+  value: unknown,
+  fallback: number,
+  hint = '',
+): number {
+  const size = countOption(owner, name, value, fallback);
+  if (size > 0 && size <= MOST_ENTRIES) return size;
+  throw wrongOption(owner, name, `must be from 1 to ${MOST_ENTRIES}${hint}`);
 }
 
 /** A boolean, false by default; `"false"` from an environment variable is refused. */

@@ -5,7 +5,12 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import { type Found, isPositive, type LocalState, type SharedAnswer } from './shared-cache.js';
+import {
+  isPositive,
+  type LocalState,
+  type SharedAnswer,
+  type SharedResult,
+} from './shared-cache.js';
 import type { SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
@@ -24,7 +29,7 @@ export interface Answer<T> {
 export interface Positive<T> extends Answer<T> {
   readonly value: T;
   /** The spelling that was requested; in lower case it is the key. */
-  readonly variant: string;
+  readonly spelling: string;
   /** Its place in the order of the shared tier; minus infinity where that is not known. */
   readonly order: number;
   /** The epoch it was cached in. Missed messages begin a new one, in which it needs a lookup to be served. */
@@ -36,7 +41,7 @@ export interface Positive<T> extends Answer<T> {
 /** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
 interface Negative extends Answer<never> {
   readonly value: null;
-  readonly variant: string;
+  readonly spelling: string;
 }
 
 export interface CacheParts<T> {
@@ -45,11 +50,11 @@ export interface CacheParts<T> {
   readonly limits: CacheLimits;
   /** Never goes back. */
   readonly clock: () => number;
-  readonly request: (variant: string, options: RequestOptions) => Promise<T | null>;
+  readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
   /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
   readonly isNegative?: (error: unknown) => boolean;
   /** Freezes an answer, so that all callers can share it. */
-  readonly freeze: (value: T, key: string) => T;
+  readonly freeze: (value: T) => T;
   /** Whether a value from the shared tier has the documented shape. */
   readonly isShape: (value: unknown) => boolean;
   /** Whether another cache has a positive answer about a key. */
@@ -100,10 +105,10 @@ export class Cache<T extends object> {
    * A cached answer that can be served at once; `undefined`: a lookup is needed. Starts a refresh where one
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    */
-  peek(variant: string): Answer<T> | undefined {
+  peek(spelling: string): Answer<T> | undefined {
     // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
     const isMissingMessages = this.#parts.shared?.isMissingMessages;
-    const found = isMissingMessages ? undefined : this.#servable(variant.toLowerCase(), variant);
+    const found = isMissingMessages ? undefined : this.#servable(spelling.toLowerCase(), spelling);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
@@ -142,18 +147,18 @@ export class Cache<T extends object> {
     return answer;
   }
 
-  async get(variant: string, options: CallOptions): Promise<T | null> {
+  async get(spelling: string, options: CallOptions): Promise<T | null> {
     const { signal, fresh = false } = options;
     if (signal !== undefined) checkSignal(signal);
-    const key = variant.toLowerCase();
-    const cached = fresh ? undefined : this.peek(variant);
+    const key = spelling.toLowerCase();
+    const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
       options.onCached?.();
       return cached.value;
     }
     // A caller that passes `fresh` must not get an answer that was requested earlier.
-    const joined = fresh ? undefined : this.#joinable(key, variant);
-    const lookup = joined ?? this.#start(key, variant, fresh);
+    const joined = fresh ? undefined : this.#joinable(key, spelling);
+    const lookup = joined ?? this.#start(key, spelling, fresh);
     try {
       const { value } = await lookup.join(signal);
       if (lookup.source !== 'service') options.onCached?.();
@@ -174,8 +179,8 @@ export class Cache<T extends object> {
   }
 
   /** Invalidates a key, in any spelling, in every process. Rejects with `store_unavailable` when that cannot be sent. */
-  async invalidate(variant: string): Promise<void> {
-    const key = variant.toLowerCase();
+  async invalidate(spelling: string): Promise<void> {
+    const key = spelling.toLowerCase();
     this.#forget(key);
     await this.#parts.shared?.invalidate(this.#subject(key));
   }
@@ -214,37 +219,37 @@ export class Cache<T extends object> {
     }
   }
 
-  #servable(key: string, variant: string): Answer<T> | undefined {
+  #servable(key: string, spelling: string): Answer<T> | undefined {
     const { limits } = this.#parts;
     const positive = this.#positive.get(key);
     if (positive !== undefined) {
       const age = this.#ageOf(positive);
       if (positive.epoch !== this.#epoch || age >= limits.ttl + this.#staleFor) return undefined;
-      if (age >= limits.ttl) this.#refresh(key, variant);
+      if (age >= limits.ttl) this.#refresh(key, spelling);
       return positive;
     }
     const negative = this.#negative.get(key);
-    if (negative === undefined || negative.variant !== variant) return undefined;
+    if (negative === undefined || negative.spelling !== spelling) return undefined;
     return this.#ageOf(negative) < limits.invalidTtl ? negative : undefined;
   }
 
   /** The newest lookup of this spelling that can be joined. */
-  #joinable(key: string, variant: string): Lookup<Answer<T>> | undefined {
+  #joinable(key: string, spelling: string): Lookup<Answer<T>> | undefined {
     let newest: Lookup<Answer<T>> | undefined;
     for (const lookup of this.#lookups.get(key) ?? []) {
-      if (lookup.variant === variant) newest = lookup;
+      if (lookup.spelling === spelling) newest = lookup;
     }
     const { signal, isOutdated, isSuperseded } = newest ?? {};
     return signal?.aborted || isOutdated || isSuperseded ? undefined : newest;
   }
 
-  #start(key: string, variant: string, isFresh: boolean): Lookup<Answer<T>> {
+  #start(key: string, spelling: string, isFresh: boolean): Lookup<Answer<T>> {
     const lookups = this.#lookups.get(key) ?? new Set();
     const onEnd = (): void => {
       lookups.delete(lookup);
       if (lookups.size === 0 && this.#lookups.get(key) === lookups) this.#lookups.delete(key);
     };
-    const lookup = new Lookup<Answer<T>>(key, variant, isFresh, this.#answer, onEnd);
+    const lookup = new Lookup<Answer<T>>(key, spelling, isFresh, this.#answer, onEnd);
     this.#lookups.set(key, lookups.add(lookup));
     return lookup;
   }
@@ -253,22 +258,21 @@ export class Cache<T extends object> {
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
     const { shared } = this.#parts;
     if (shared) lookup.source = 'shared';
-    const begun = performance.now();
     try {
       for (let round = 1; round <= MOST_ROUNDS; round++) {
         lookup.isOutdated = false;
         lookup.isSuperseded = false;
         lookup.requestNumber = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
-        const later = round > 1 ? this.peek(lookup.variant) : undefined;
+        const later = round > 1 ? this.peek(lookup.spelling) : undefined;
         if (later !== undefined) {
           // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;
         }
         const answer = shared
-          ? await this.#askSharedTier(lookup, shared, begun)
-          : await this.#askService(lookup, undefined, begun);
+          ? await this.#askSharedTier(lookup, shared)
+          : await this.#askService(lookup);
         if (answer !== undefined) {
           this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
           return answer;
@@ -288,7 +292,6 @@ export class Cache<T extends object> {
   async #askSharedTier(
     lookup: Lookup<Answer<T>>,
     shared: SharedTier,
-    begun: number,
   ): Promise<Answer<T> | undefined> {
     const subject = this.#subject(lookup.key);
     let adopted: Answer<T> | undefined;
@@ -311,7 +314,7 @@ export class Cache<T extends object> {
     // lookup can be its refresh.
     const own =
       order === undefined && !lookup.isFresh
-        ? this.#servable(lookup.key, lookup.variant)
+        ? this.#servable(lookup.key, lookup.spelling)
         : undefined;
     if (own && (own.value === null || this.#ageOf(own) < this.#parts.limits.ttl)) {
       lookup.source = 'cache';
@@ -319,20 +322,16 @@ export class Cache<T extends object> {
     }
     try {
       if (lookup.signal.aborted) throw lookup.signal.reason;
-      return await this.#askService(lookup, found, begun);
+      return await this.#askService(lookup, found);
     } finally {
       release();
     }
   }
 
-  /**
-   * @param begun - when the lookup began, by `performance.now`.
-   * @returns `undefined`: the answer was invalidated before it arrived.
-   */
+  /** `undefined`: the answer was invalidated before it arrived. */
   async #askService(
     lookup: Lookup<Answer<T>>,
-    found: Found | undefined,
-    begun: number,
+    found?: SharedResult,
   ): Promise<Answer<T> | undefined> {
     const { request, clock, freeze, isListed, shared } = this.#parts;
     const { key } = lookup;
@@ -342,11 +341,11 @@ export class Cache<T extends object> {
     lookup.requestNumber = ++this.#requests;
     const known = this.#positive.peek(key);
     // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
-    const variant = known?.variant ?? lookup.variant;
+    const spelling = known?.spelling ?? lookup.spelling;
     let refusal: unknown;
-    const elapsed = performance.now() - begun;
+    const elapsed = performance.now() - lookup.begun;
     const how = { signal: lookup.signal, isInvalidating: known !== undefined, elapsed };
-    const value = await request(variant, how).catch((error: unknown) => {
+    const value = await request(spelling, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
       refusal = error;
       return null;
@@ -361,18 +360,17 @@ export class Cache<T extends object> {
         isListed?.(key)
       );
       this.#forget(key, lookup.requestNumber);
-      const negative = refusal === undefined ? { value, at, variant } : undefined;
-      if (negative !== undefined) this.#negative.set(key, negative);
-      const spelling = negative?.variant;
-      const subject = this.#subject(key);
-      await shared?.shareNegative({ subject, order, at, isDroppable, variant: spelling });
-      if (refusal !== undefined) throw refusal;
+      const isError = refusal !== undefined;
+      if (!isError) this.#negative.set(key, { value, at, spelling });
+      const negative = { subject: this.#subject(key), order, at, isDroppable };
+      await shared?.shareNegative({ ...negative, spelling: isError ? undefined : spelling });
+      if (isError) throw refusal;
       return { value, at };
     }
     const positive: Positive<T> = {
-      value: freeze(value, key),
+      value: freeze(value),
       at,
-      variant,
+      spelling,
       order: order ?? Number.NEGATIVE_INFINITY,
       epoch: this.#epoch,
       orderEpoch: this.#epoch,
@@ -388,7 +386,7 @@ export class Cache<T extends object> {
     // JSON would lose which fields could not be read.
     const outcome = hasUnreadable(positive.value)
       ? 'not shared'
-      : await shared.share(this.#subject(key), value, { variant, at, order });
+      : await shared.share(this.#subject(key), value, { spelling, at, order });
     if (outcome !== 'shared') {
       // Another process can have a later answer.
       const { answer, order: now } = await shared.read(this.#subject(key));
@@ -404,7 +402,7 @@ export class Cache<T extends object> {
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
-  #adopt({ key, variant }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
+  #adopt({ key, spelling }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
     const { clock, limits, freeze, isShape, shared, onAdopted } = this.#parts;
     const own = this.#positive.peek(key);
     // Our own answer comes back: our clock knows its age better than the row, when the wall clock was set back.
@@ -417,9 +415,9 @@ export class Cache<T extends object> {
       // In-flight lookups go on: their orders are compared when they share their answers.
       this.#positive.delete(key);
       this.#negative.delete(key);
-      if (found.value === undefined || found.variant !== variant) return undefined;
+      if (found.value === undefined || found.spelling !== spelling) return undefined;
       if (found.age >= limits.invalidTtl) return undefined;
-      const negative: Negative = { value: null, at, variant };
+      const negative: Negative = { value: null, at, spelling };
       this.#negative.set(key, negative);
       return negative;
     }
@@ -432,9 +430,9 @@ export class Cache<T extends object> {
     if (own === undefined || own.at < at || (isWithinTtl && own.epoch !== this.#epoch)) {
       this.#negative.delete(key);
       this.#positive.set(key, {
-        value: freeze(found.value as T, key),
+        value: freeze(found.value as T),
         at,
-        variant: found.variant,
+        spelling: found.spelling,
         order: found.order,
         // A stale answer takes the epoch of the one that it replaces. Without one it gets an earlier epoch, so that
         // only `staleIfError` serves it.
@@ -473,11 +471,11 @@ export class Cache<T extends object> {
     }
   }
 
-  #refresh(key: string, variant: string): void {
-    if (this.#refreshes >= MOST_REFRESHES || this.#joinable(key, variant)) return;
+  #refresh(key: string, spelling: string): void {
+    if (this.#refreshes >= MOST_REFRESHES || this.#joinable(key, spelling)) return;
     this.#refreshes++;
     const end = () => void this.#refreshes--;
-    this.#start(key, variant, false).join().then(end, end);
+    this.#start(key, spelling, false).join().then(end, end);
   }
 
   #subject(key: string): string {

@@ -9,9 +9,8 @@ export class InFlight<T> {
   /** Ends the request for all its callers; by itself when the last one has left. */
   readonly signal = new LightSignal();
   readonly #answer: Promise<T>;
+  /** Infinite with one that has no signal: it cannot leave. */
   #callers = 0;
-  /** Whether a caller without a signal waits: it cannot leave. */
-  #isPinned = false;
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */
   constructor(request: (self: InFlight<T>) => Promise<T>, onEnd: () => void) {
@@ -23,7 +22,7 @@ export class InFlight<T> {
 
   join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
-      this.#isPinned = true;
+      this.#callers = Number.POSITIVE_INFINITY;
       return this.#answer;
     }
     this.#callers++;
@@ -31,7 +30,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0 && !this.#isPinned) this.signal.abort(signal.reason);
+        if (this.#callers === 0) this.signal.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });
@@ -44,6 +43,8 @@ export class Lookup<T> extends InFlight<T> {
   source: LookupMessage['source'] = 'service';
   /** The number of its request to the service, in the order of this process; infinite before that. */
   requestNumber = Number.POSITIVE_INFINITY;
+  /** By `performance.now`. */
+  readonly begun = performance.now();
   /** The key was invalidated, or a later negative answer arrived: its answer is not served. */
   isOutdated = false;
   /** A later positive answer arrived: a positive one of its own is served, and not cached. */
@@ -51,7 +52,7 @@ export class Lookup<T> extends InFlight<T> {
 
   constructor(
     readonly key: string,
-    readonly variant: string,
+    readonly spelling: string,
     readonly isFresh: boolean,
     answer: (lookup: Lookup<T>) => Promise<T>,
     onEnd: () => void,

@@ -11,7 +11,7 @@ export interface Invalidation {
    */
   isDroppable: boolean;
   /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
-  readonly variant?: string | undefined;
+  readonly spelling?: string | undefined;
 }
 
 /** What one process publishes: a subject is invalid, or everything is, or it has missed messages. */
@@ -44,7 +44,7 @@ interface Tombstone extends Invalidation {
 }
 
 /** Invalidations by subject. Droppable ones have separate room, so that they cannot push out essential ones. */
-export class BySubject<T extends Invalidation> {
+export class InvalidationMap<T extends Invalidation> {
   /** Those of subjects with a positive answer, as of a refunded purchase, and those that the app asked for. */
   readonly essential = new Map<string, T>();
   readonly #droppable = new Map<string, T>();
@@ -109,7 +109,7 @@ export class BySubject<T extends Invalidation> {
  * The tombstones that this process keeps of negative answers and invalidations. A positive answer that was
  * requested before its tombstone is not served again.
  */
-export class Tombstones extends BySubject<Tombstone> {
+export class Tombstones extends InvalidationMap<Tombstone> {
   /**
    * @param max - of essential ones. Of the others it is half, because all are sent again.
    * @param life - how long a positive answer, and so a tombstone, is kept, in milliseconds.

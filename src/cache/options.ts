@@ -2,9 +2,9 @@ import {
   countOption,
   functionOption,
   knownOptions,
-  MOST_ENTRIES,
   secretOption,
   shapedOption,
+  sizeOption,
   textOption,
   wrongOption,
 } from '../options.js';
@@ -90,11 +90,10 @@ export function checkCacheOptions(owner: string, option: CacheOptions | false | 
   const given = knownOptions(`${owner}: cache`, option ?? {}, known);
   const limits = { ...DEFAULTS };
   for (const name of NAMES) {
-    limits[name] = countOption(owner, `cache.${name}`, given[name], DEFAULTS[name]);
-    if (name.startsWith('max') && (limits[name] === 0 || limits[name] > MOST_ENTRIES)) {
-      const expected = `must be from 1 to ${MOST_ENTRIES} (cache: false turns it off)`;
-      throw wrongOption(owner, `cache.${name}`, expected);
-    }
+    const option = `cache.${name}`;
+    limits[name] = name.startsWith('max')
+      ? sizeOption(owner, option, given[name], DEFAULTS[name], ' (cache: false turns it off)')
+      : countOption(owner, option, given[name], DEFAULTS[name]);
   }
   const { shared, secret, scope } = given;
   if (secret !== undefined && scope === undefined) {

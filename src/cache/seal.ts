@@ -52,7 +52,6 @@ export function openText(
  * code the purchase of another.
  */
 export class Seal {
-  readonly secret: string;
   readonly #nameKey: Buffer;
   readonly #valueKey: Buffer;
 
@@ -60,8 +59,10 @@ export class Seal {
    * @param context - binds names and values to the service's address and the account, so that two shops
    * on one Redis never read each other's answers.
    */
-  constructor(secret: string, context: string) {
-    this.secret = secret;
+  constructor(
+    readonly secret: string,
+    context: string,
+  ) {
     const info = `marketgate shared cache 2 ${hash('sha256', context, 'base64url')}`;
     const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', info, 64));
     this.#nameKey = keys.subarray(0, 32);

@@ -97,11 +97,6 @@ export class GuardedSharedCache {
     return this.store.read !== undefined && this.store.write !== undefined;
   }
 
-  /** Whether {@link subscribe} has nothing to do. */
-  get isSubscribed(): boolean {
-    return this.store.subscribe === undefined || this.#stop !== undefined;
-  }
-
   /** Whether messages are being missed while the store itself can be asked. */
   get isMissingMessages(): boolean {
     return this.store.subscribe !== undefined && !this.isListening && !this.#breaker.isOpen;
@@ -154,7 +149,7 @@ export class GuardedSharedCache {
     hasCached: boolean,
   ): Promise<void> {
     const { subscribe } = this.store;
-    if (subscribe === undefined || this.isSubscribed) return;
+    if (subscribe === undefined || this.#stop !== undefined) return;
     // A store of the app can give anything; JSON has `null` for "all keys".
     const onReceived = (given: unknown): void => {
       const message = given ?? undefined;
@@ -221,18 +216,15 @@ export class GuardedSharedCache {
     run: () => T | Promise<T>,
     onFailure: CallEnd = 'failed',
   ): Promise<T | Unavailable> {
-    let isProbe: boolean;
+    let isProbe: boolean | undefined;
     try {
       isProbe = this.#breaker.enter('shared cache');
-    } catch {
-      return UNAVAILABLE;
-    }
-    try {
       const result = await this.#run(run);
       this.#breaker.leave(isProbe, 'answered');
       return result;
     } catch {
-      this.#breaker.leave(isProbe, isProbe ? 'failed' : onFailure);
+      // Otherwise the open breaker has refused the call.
+      if (isProbe !== undefined) this.#breaker.leave(isProbe, isProbe ? 'failed' : onFailure);
       return UNAVAILABLE;
     }
   }
@@ -273,17 +265,17 @@ export interface SharedAnswer {
   /** `null`: a negative answer. `undefined`: the tombstone of an invalidation. */
   readonly value: unknown;
   /** The spelling of the key that was requested. */
-  readonly variant: string;
+  readonly spelling: string;
   /** Milliseconds since the request. */
   readonly age: number;
   /** Its place in the order of answers: later answers replace earlier ones. */
   readonly order: number;
   /** Whether this version of the package has written it, and so has checked its shape. */
-  readonly isOwnVersion?: boolean;
+  readonly isOwnVersion: boolean;
 }
 
 /** What the shared tier has about a subject. */
-export interface Found {
+export interface SharedResult {
   /** `undefined`: there is none, or none that can be trusted. */
   readonly answer: SharedAnswer | undefined;
   /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
@@ -299,11 +291,9 @@ export type LocalState = 'positive' | 'in flight';
 export const isPositive = ({ value }: SharedAnswer): boolean =>
   value !== null && value !== undefined;
 
-/** A row as it is sealed. A positive answer also has a `value`; a tombstone has neither `value` nor `no`. */
+/** A row as it is sealed. A positive answer also has a `value`; a tombstone has neither `value` nor `spelling`. */
 export interface Row {
-  /** Whether it is a negative answer. */
-  readonly no?: boolean;
-  readonly variant?: string | undefined;
+  readonly spelling?: string | undefined;
   /** The version of the package that has written a positive answer. */
   readonly version?: string;
   /** Milliseconds from the request to the write, in rows whose `life` begins with the write: those without a value. */
@@ -326,8 +316,8 @@ export function readRow(
   // access to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
   const age = Math.max((row.age ?? 0) + row.life - ttl, now - row.at, 0);
   return {
-    value: row.value ?? (row.no ? null : undefined),
-    variant: row.variant ?? '',
+    value: row.value ?? (row.spelling === undefined ? undefined : null),
+    spelling: row.spelling ?? '',
     age,
     order,
     isOwnVersion: row.version === PACKAGE_VERSION,

@@ -4,11 +4,10 @@ import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
-import { BySubject, type Invalidation, type Message, Tombstones } from './invalidations.js';
+import { type Invalidation, InvalidationMap, type Message, Tombstones } from './invalidations.js';
 import { longestLife, type SharedTierOptions } from './options.js';
-import { Seal, Seals } from './seal.js';
+import { type Seal, Seals } from './seal.js';
 import {
-  type Found,
   GuardedSharedCache,
   isPositive,
   Orders,
@@ -16,6 +15,7 @@ import {
   readRow,
   type SharedAnswer,
   type SharedCache,
+  type SharedResult,
   type SharedRow,
   textOf,
   UNAVAILABLE,
@@ -35,7 +35,7 @@ const BATCH = 32;
 const INVALIDATION = 'invalidation';
 
 const noop = (): void => {};
-const NOT_FOUND: Found = { answer: undefined, order: undefined, release: noop };
+const NOT_FOUND: SharedResult = { answer: undefined, order: undefined, release: noop };
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
@@ -53,8 +53,6 @@ export class SharedTier {
   readonly #options: SharedTierOptions;
   /** How long a positive answer, and so a tombstone, is kept, in milliseconds. */
   readonly #life: number;
-  /** Longest wait for the process that holds the lock, in milliseconds. */
-  readonly #patience: number;
   readonly #seals: Seals;
   /** Whether answers can be cached without a subscription, because no secret was known yet. */
   #hasCached = false;
@@ -62,7 +60,7 @@ export class SharedTier {
   readonly #generations: Generations;
   /** The most essential invalidations that can wait to be sent. With more, everything is invalidated. */
   readonly #mostUnsent: number;
-  readonly #unsent: BySubject<Invalidation>;
+  readonly #unsent: InvalidationMap<Invalidation>;
   readonly #tombstones: Tombstones;
   #cancelRetry: (() => void) | undefined;
   #retryDelay = FIRST_RETRY;
@@ -90,9 +88,8 @@ export class SharedTier {
     });
     this.#life = Math.max(1, longestLife(options.limits));
     this.#mostUnsent = options.limits.max + options.limits.maxInvalid;
-    this.#unsent = new BySubject(Number.POSITIVE_INFINITY, this.#mostUnsent);
+    this.#unsent = new InvalidationMap(Number.POSITIVE_INFINITY, this.#mostUnsent);
     this.#tombstones = new Tombstones(this.#mostUnsent, this.#life, options.clock);
-    this.#patience = Math.min(LOCK_TTL, options.timeout / 2);
     this.#generations = new Generations({
       store: this.#store,
       seals: this.#seals,
@@ -121,11 +118,14 @@ export class SharedTier {
     subject: string,
     tryServe: (answer: SharedAnswer) => boolean,
     isWanted: () => boolean,
-  ): Promise<Found> {
+  ): Promise<SharedResult> {
     const begun = performance.now();
     // The service gets at least half of the time.
-    const isLate = (): boolean => performance.now() - begun >= this.#options.timeout / 2;
-    const trySharedAnswer = ({ answer }: Found): boolean =>
+    const longest = this.#options.timeout / 2;
+    const isLate = (): boolean => performance.now() - begun >= longest;
+    /** The longest wait for the process that holds the lock. */
+    const maxWait = Math.min(LOCK_TTL, longest);
+    const trySharedAnswer = ({ answer }: SharedResult): boolean =>
       answer !== undefined && tryServe(answer);
     for (;;) {
       const found = await this.read(subject);
@@ -134,7 +134,7 @@ export class SharedTier {
       // Everything was invalidated meanwhile.
       if (name === undefined) return found;
       const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
-      if (release === undefined && performance.now() - begun < this.#patience && isWanted()) {
+      if (release === undefined && performance.now() - begun < maxWait && isWanted()) {
         // With jitter, so that the processes do not all look at once.
         await wait(POLL * (0.5 + Math.random()));
         continue;
@@ -152,7 +152,7 @@ export class SharedTier {
   }
 
   /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
-  async read(subject: string): Promise<Found> {
+  async read(subject: string): Promise<SharedResult> {
     const seal = await this.#currentSeal();
     if (seal === undefined || !(await this.#generations.ensureKnown())) return NOT_FOUND;
     const generation = this.#generations.numberOf(seal);
@@ -164,7 +164,7 @@ export class SharedTier {
     const order = this.#orders.next(row);
     // Its order was not known yet. What is requested from now on is later.
     if (unsent) unsent.order ??= order - 1;
-    const found: Found = { ...NOT_FOUND, order };
+    const found: SharedResult = { ...NOT_FOUND, order };
     // Everything was invalidated while the row was read.
     if (row.value === undefined || generation !== this.#generations.numberOf(seal)) return found;
     const answer = this.#open(seal, name, row);
@@ -194,7 +194,7 @@ export class SharedTier {
   async share(
     subject: string,
     value: unknown,
-    { variant, at: requestedAt, order }: { variant: string; at: number; order: number },
+    { spelling, at: requestedAt, order }: { spelling: string; at: number; order: number },
   ): Promise<'shared' | 'lost' | 'not shared'> {
     const seal = await this.#currentSeal();
     const name = seal && this.#generations.nameOf(seal, subject);
@@ -205,7 +205,7 @@ export class SharedTier {
     const valueText = textOf(value);
     if (valueText === undefined || ttl <= 0) return 'not shared';
     const at = this.#options.wallClock() - age;
-    const row: Row = { variant, version: PACKAGE_VERSION, at, life: this.#life };
+    const row: Row = { spelling, version: PACKAGE_VERSION, at, life: this.#life };
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const sealed = seal.seal(`${name} ${order}`, text);
     const isWritten = await this.#store.write(name, sealed, Math.ceil(ttl), order);
@@ -224,19 +224,13 @@ export class SharedTier {
     await this.#send({ ...negative, order: order && order + 1 });
   }
 
-  /**
-   * Invalidates a subject in every process.
-   * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
-   */
+  /** Invalidates a subject in every process. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
     const at = this.#options.clock();
     if (!(await this.#send({ subject, order: undefined, at, isDroppable: false }))) throw notSent();
   }
 
-  /**
-   * Invalidates everything requested until now, in every process, also in one that starts later.
-   * @throws MarketgateError `store_unavailable` when that cannot be sent; it is sent later.
-   */
+  /** Invalidates everything requested until now, in every process, also in one that starts later. */
   async invalidateAll(): Promise<void> {
     this.#invalidateAll();
     if ((await this.#currentSeal()) !== undefined && (await this.#generations.ensureKnown()))
@@ -272,16 +266,9 @@ export class SharedTier {
    * The seal of the current secret, after an attempt to subscribe. `undefined`: no secret is known in time,
    * and this call does without the shared tier.
    */
-  #currentSeal(): Seal | Promise<Seal | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
-    const seal = this.#seals.current(this.#deadline);
-    // Without waiting, because nearly every call ends here.
-    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
-    return this.#afterSubscribing(seal);
-  }
-
-  async #afterSubscribing(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
-    const seal = await given;
+  async #currentSeal(): Promise<Seal | undefined> {
+    if (this.#isClosed) return undefined;
+    const seal = await this.#seals.current(this.#deadline);
     if (seal === undefined) this.#hasCached = true;
     else await this.#subscribe();
     return seal;
@@ -313,7 +300,7 @@ export class SharedTier {
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
-    const { subject, at, variant } = invalidation;
+    const { subject, at, spelling } = invalidation;
     if ((await this.#currentSeal()) === undefined) return false;
     // Where a generation cannot be stored, the message is sent all the same.
     let isSent = await this.#generations.ensureKnown();
@@ -330,10 +317,8 @@ export class SharedTier {
       this.#orders.saw(order);
       const age = this.#options.clock() - at;
       const wallAt = this.#options.wallClock() - age;
-      const no = variant !== undefined;
-      const row: Row = { no, variant, age, at: wallAt, life: this.#life };
-      const text = JSON.stringify(row);
-      const sealed = seal.seal(`${name} ${order}`, text);
+      const row: Row = { spelling, age, at: wallAt, life: this.#life };
+      const sealed = seal.seal(`${name} ${order}`, JSON.stringify(row));
       const isStored =
         name !== undefined &&
         UNAVAILABLE !== (await this.#store.write(name, sealed, this.#life, order));

@@ -1,5 +1,5 @@
 import type { KeyApi } from '../clients/key-api.js';
-import { dropPromise } from '../deadline.js';
+import { ignoreRejection } from '../deadline.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
@@ -137,7 +137,7 @@ export async function checkPurchase(
     throw wrongOption(owner, 'client', 'must say who is counted, unless guessLimit is false');
   }
   if (!['string', 'number', 'undefined'].includes(typeof client)) {
-    dropPromise(client);
+    ignoreRejection(client);
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
   const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
@@ -394,7 +394,7 @@ function itemIds(given: number | readonly number[]): readonly number[] | Marketg
   try {
     return ids.map(itemId);
   } catch (error) {
-    ids.forEach(dropPromise);
+    ids.forEach(ignoreRejection);
     return error as MarketgateError;
   }
 }
@@ -451,6 +451,6 @@ function holderName(owner: string, id: unknown): string | undefined {
   if (id === undefined || id === null || id === false) return undefined;
   if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
   if (typeof id === 'string') return id.trim() === '' ? undefined : id;
-  dropPromise(id);
+  ignoreRejection(id);
   throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { dropPromise, SLEW } from '../deadline.js';
+import { ignoreRejection, SLEW } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
 
@@ -110,7 +110,7 @@ export function clientKey(client: unknown): string {
   if ((client ?? '') === '') return 'unknown';
   if (typeof client === 'number') return String(client);
   if (typeof client !== 'string') {
-    dropPromise(client);
+    ignoreRejection(client);
     throw new TypeError(
       'guessLimit: "keyGenerator" must return a string, a number or undefined, and no Promise',
     );

@@ -38,7 +38,7 @@ const OWNER = 'KeyvTokenStore';
 const REFUSED = new NoAnswer('was refused by Keyv');
 
 /** In place of a row that could not be parsed: the backend works, and the row is not ours. */
-const GARBLED = Symbol('a row that is no JSON');
+const UNPARSABLE = Symbol('a row that is no JSON');
 
 /**
  * A `TokenStore` on Keyv, and so on SQLite, PostgreSQL, MySQL, MongoDB, Memcached, etcd and more.
@@ -98,7 +98,7 @@ class KeyvRows {
     // A value counts even when something failed. No value does not, because the read can be what failed.
     if (result !== undefined && result !== null) return result;
     throwFirst(errors);
-    return errors.length > 0 ? GARBLED : undefined;
+    return errors.length > 0 ? UNPARSABLE : undefined;
   }
 
   async #write(call: () => Promise<unknown>): Promise<unknown> {

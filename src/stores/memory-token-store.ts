@@ -1,14 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AccessToken } from '../model/access-token.js';
-import {
-  countOption,
-  functionOption,
-  knownOptions,
-  MOST_ENTRIES,
-  wrongOption,
-} from '../options.js';
-import type { TokenStore } from './token-store.js';
-import { checkClaim } from './token-store.js';
+import { functionOption, knownOptions, sizeOption } from '../options.js';
+import { checkClaim, type TokenStore } from './token-store.js';
 
 /** Options of {@link MemoryTokenStore}. */
 export interface MemoryTokenStoreOptions {
@@ -38,11 +31,7 @@ export class MemoryTokenStore implements TokenStore {
   constructor(options: MemoryTokenStoreOptions = {}) {
     const given = knownOptions(OWNER, options, ['max', 'clock']);
     this.#clock = functionOption(OWNER, 'clock', given.clock) ?? Date.now;
-    const max = countOption(OWNER, 'max', given.max, 10_000);
-    if (max === 0 || max > MOST_ENTRIES) {
-      throw wrongOption(OWNER, 'max', `must be from 1 to ${MOST_ENTRIES}`);
-    }
-    this.#tokens = new LRUCache({ max });
+    this.#tokens = new LRUCache({ max: sizeOption(OWNER, 'max', given.max, 10_000) });
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

@@ -17,23 +17,19 @@ const REDIS_CODES = new Set<unknown>(
  */
 function describeFailure(error: unknown): string {
   try {
-    return classAndCode(error);
+    if (error instanceof NoAnswer) return error.message;
+    if (isMarketgateError(error)) return `failed (${error.code})`;
+    const { message, name, code } = error as Error & { code?: unknown };
+    const [first] = message.split(' ', 1);
+    if (REDIS_CODES.has(first)) return `failed (${first})`;
+    const kind = /^[A-Za-z]{0,34}Error$/.test(name) ? name : 'Error';
+    // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
+    const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
+    return `failed (${kind}${isCode ? `, ${code}` : ''})`;
   } catch {
     // Of what is no error: it has no message, or a getter throws.
     return 'failed';
   }
-}
-
-function classAndCode(error: unknown): string {
-  if (error instanceof NoAnswer) return error.message;
-  if (isMarketgateError(error)) return `failed (${error.code})`;
-  const { message, name, code } = error as Error & { code?: unknown };
-  const [first] = message.split(' ', 1);
-  if (REDIS_CODES.has(first)) return `failed (${first})`;
-  const kind = /^[A-Za-z]{0,34}Error$/.test(name) ? name : 'Error';
-  // As in ECONNREFUSED, ERR_SOCKET_CLOSED, 57P01.
-  const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
-  return `failed (${kind}${isCode ? `, ${code}` : ''})`;
 }
 
 /**

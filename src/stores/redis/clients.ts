@@ -121,7 +121,7 @@ interface IoRedis extends Client {
 }
 
 /** Any node of a cluster will do to listen, because each forwards messages to all. */
-const anyOf = <T>(nodes: readonly T[]): T | undefined =>
+const randomOf = <T>(nodes: readonly T[]): T | undefined =>
   nodes[Math.floor(Math.random() * nodes.length)];
 
 function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
@@ -135,7 +135,7 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
   const server = async (): Promise<NodeRedis> => {
     if (isSentinel && client._execute) return client._execute(false, async (master) => master);
     if (!client.nodeClient || !client.masters) return client;
-    return client.nodeClient(anyOf(client.masters));
+    return client.nodeClient(randomOf(client.masters));
   };
 
   return {
@@ -191,7 +191,7 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
     publish: (channel, message) => client.publish(channel, message),
     async subscriber(onMessage, onLost) {
       wake();
-      const node = anyOf(client.nodes?.('master') ?? [client]);
+      const node = randomOf(client.nodes?.('master') ?? [client]);
       if (node === undefined) throw new Error('no node of the cluster is known');
       const connection = node.duplicate({
         lazyConnect: true,
@@ -229,7 +229,7 @@ function subscriberOn(
   };
 }
 
-const WANTED =
+const EXPECTED =
   'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
 
 type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unknown } };
@@ -245,7 +245,7 @@ export function redisCommands(owner: string, value: unknown, timeout: number): R
   const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null;
   const client = (isObject ? value : {}) as Traits;
   const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
-  const wrong = (problem: string) => wrongOption(owner, 'client', `${WANTED}${problem}`);
+  const wrong = (problem: string) => wrongOption(owner, 'client', `${EXPECTED}${problem}`);
   if (has('then')) throw wrong('; this is a Promise of one: await it');
   if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
   if (has('internal_send_command')) throw wrong('; this is of redis 3 or earlier');

@@ -50,10 +50,10 @@ async function reading(kind: Kind, plain: string, by = seal, sealedFor?: string)
 
 const entry = (value: unknown): string =>
   JSON.stringify({
-    variant: CODE,
+    spelling: CODE,
     at: new KeyApiService().now - 1,
     life: LIFE,
-    ...(value === null ? { no: true } : { value }),
+    ...(value !== null && { value }),
   });
 
 const UNREADABLE = {
