@@ -113,13 +113,13 @@ export class Deadline extends LightSignal {
 }
 
 /** The longest delay of a timer, in milliseconds. With a longer one, it fires at once. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
+export const MAX_TIMER_DELAY = 2 ** 31 - 1;
 
 /** A call ended without an answer, or was not sent. The message says why and reveals no secret. */
 export class NoAnswer extends Error {}
 
 /** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
-const MOST_UNANSWERED = 10_000;
+const MAX_UNANSWERED = 10_000;
 
 /** Runs a call within a limit. `work` can check `deadline.aborted`: then its result is not needed any more. */
 type Run = <T>(work: (deadline: Deadline) => T | Promise<T>) => Promise<T>;
@@ -133,7 +133,7 @@ export function timeLimit(milliseconds: number): Run {
   const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
   return <T>(work: (deadline: Deadline) => T | Promise<T>) => {
     // While a server hangs, its client keeps every command in memory.
-    if (unanswered >= MOST_UNANSWERED) {
+    if (unanswered >= MAX_UNANSWERED) {
       return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
     }
     unanswered++;

@@ -135,7 +135,7 @@ export const driftChannel = channel('marketgate:drift');
 
 const HOUR = 3_600_000;
 /** The most messages of one source that are remembered, because a service can send any number of names. */
-const MOST_MESSAGES = 1000;
+const MAX_MESSAGES = 1000;
 /** When each source has last sent each message. */
 const sentAt = new WeakMap<object, LRUCache<string, number>>();
 
@@ -155,7 +155,7 @@ export function reportDrift(
   const place = `${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
   // An alarm is the same whatever it is about.
   const id = kind === 'codes-invalid' ? kind : `${kind} ${place}`;
-  const sent = sentAt.get(source) ?? new LRUCache({ max: MOST_MESSAGES });
+  const sent = sentAt.get(source) ?? new LRUCache({ max: MAX_MESSAGES });
   sentAt.set(source, sent);
   const now = clock();
   const last = sent.peek(id);

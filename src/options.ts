@@ -47,15 +47,15 @@ export function textOption(owner: string, name: string, value: unknown): string 
 }
 
 /** The least number of characters of a secret. */
-const SHORTEST_SECRET = 32;
+const MIN_SECRET_LENGTH = 32;
 
 /** A secret that the app chooses. The error never contains it. */
 export function secretOption(owner: string, name: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim().length < SHORTEST_SECRET) {
+  if (typeof value !== 'string' || value.trim().length < MIN_SECRET_LENGTH) {
     throw wrongOption(
       owner,
       name,
-      `must be a secret of at least ${SHORTEST_SECRET} characters, as "openssl rand -base64 32" makes one${ifUnset(value)}`,
+      `must be a secret of at least ${MIN_SECRET_LENGTH} characters, as "openssl rand -base64 32" makes one${ifUnset(value)}`,
     );
   }
   return value;
@@ -76,7 +76,7 @@ export function positiveOption(
 }
 
 /** The most entries of a `Map`. With a higher option, the failure would come during some request. */
-const MOST_ENTRIES = 2 ** 24;
+const MAX_ENTRIES = 2 ** 24;
 
 /** A whole number, zero included. */
 export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
@@ -96,8 +96,8 @@ export function sizeOption(
   hint = '',
 ): number {
   const size = countOption(owner, name, value, fallback);
-  if (size > 0 && size <= MOST_ENTRIES) return size;
-  throw wrongOption(owner, name, `must be from 1 to ${MOST_ENTRIES}${hint}`);
+  if (size > 0 && size <= MAX_ENTRIES) return size;
+  throw wrongOption(owner, name, `must be from 1 to ${MAX_ENTRIES}${hint}`);
 }
 
 /** A boolean, false by default; `"false"` from an environment variable is refused. */

@@ -14,9 +14,9 @@ import {
 import type { SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
-const MOST_REFRESHES = 16;
+const MAX_REFRESHES = 16;
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 
 export interface Answer<T> {
   /** `null`: a negative answer. */
@@ -259,7 +259,7 @@ export class Cache<T extends object> {
     const { shared } = this.#parts;
     if (shared) lookup.source = 'shared';
     try {
-      for (let round = 1; round <= MOST_ROUNDS; round++) {
+      for (let round = 1; round <= MAX_ROUNDS; round++) {
         lookup.isOutdated = false;
         lookup.isSuperseded = false;
         lookup.requestNumber = Number.POSITIVE_INFINITY;
@@ -472,7 +472,7 @@ export class Cache<T extends object> {
   }
 
   #refresh(key: string, spelling: string): void {
-    if (this.#refreshes >= MOST_REFRESHES || this.#joinable(key, spelling)) return;
+    if (this.#refreshes >= MAX_REFRESHES || this.#joinable(key, spelling)) return;
     this.#refreshes++;
     const end = () => void this.#refreshes--;
     this.#start(key, spelling, false).join().then(end, end);

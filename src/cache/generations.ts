@@ -6,7 +6,7 @@ const NAME = 'generation';
 /** How long the row of a generation is kept, in milliseconds: a year. Without it, all answers are lost. */
 const LIFE = 365 * 24 * 3_600_000;
 /** How many times a row is read when other processes replace it meanwhile. */
-const MOST_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 
 export interface GenerationsOptions {
   readonly store: GuardedSharedCache;
@@ -125,7 +125,7 @@ export class Generations {
   async #read(seal: Seal): Promise<boolean> {
     const { store, seals, orders, publish, onInvalidatedAgo, onResend, onUnsent } = this.options;
     const name = this.rowOf(seal);
-    for (let round = 1; round <= MOST_ROUNDS; round++) {
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
       const [resets, latestPublished] = [this.#resets, this.#latestPublished];
       const row = await store.read(name);
       if (row === UNAVAILABLE) return false;

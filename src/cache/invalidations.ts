@@ -50,8 +50,8 @@ export class InvalidationMap<T extends Invalidation> {
   readonly #droppable = new Map<string, T>();
 
   constructor(
-    private readonly mostEssential: number,
-    private readonly mostDroppable: number,
+    private readonly maxEssential: number,
+    private readonly maxDroppable: number,
   ) {}
 
   get size(): number {
@@ -74,7 +74,7 @@ export class InvalidationMap<T extends Invalidation> {
     room.set(subject, invalidation);
     const [first = subject] = room.keys();
     const isTooMany =
-      room.size > (invalidation.isDroppable ? this.mostDroppable : this.mostEssential);
+      room.size > (invalidation.isDroppable ? this.maxDroppable : this.maxEssential);
     return isTooMany && room.delete(first);
   }
 

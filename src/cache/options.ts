@@ -62,7 +62,7 @@ export type CacheLimits = Record<
 >;
 
 /** How long a positive answer can be served, in milliseconds from its request. */
-export const longestLife = ({ ttl, staleWhileRevalidate, staleIfError }: CacheLimits): number =>
+export const maxLife = ({ ttl, staleWhileRevalidate, staleIfError }: CacheLimits): number =>
   Math.max(ttl + Math.min(staleWhileRevalidate, staleIfError), staleIfError);
 
 const SECOND = 1000;

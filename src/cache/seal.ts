@@ -84,7 +84,7 @@ export class Seal {
 }
 
 /** Secrets that invalidations are sealed with, because some processes can still use an earlier one. */
-const MOST_SEALS = 3;
+const MAX_SEALS = 3;
 /** How long a call waits for the current secret where an earlier one is known, in milliseconds. */
 const SHORT_WAIT = 1;
 
@@ -134,7 +134,7 @@ export class Seals {
     if (current?.secret === secret) return current;
     const seal = new Seal(secret, this.context);
     const others = this.all.filter((each) => each.secret !== secret);
-    this.all = [seal, ...others].slice(0, MOST_SEALS);
+    this.all = [seal, ...others].slice(0, MAX_SEALS);
     this.onChange();
     return seal;
   }

@@ -73,7 +73,7 @@ type Unavailable = typeof UNAVAILABLE;
 export class GuardedSharedCache {
   readonly #run: ReturnType<typeof limited>;
   // Not by `clock`, which is for the age of answers.
-  readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, longestRest: 5000 });
+  readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, maxRest: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
   /** Whether messages arrive. */
   isListening = false;
@@ -251,14 +251,14 @@ export class Orders {
 }
 
 /** In microseconds since 1970: in the year 2255. */
-const LAST_ORDER = 9e15;
+const MAX_ORDER = 9e15;
 
 function isRow(row: unknown): row is SharedRow {
   if (typeof row !== 'object' || row === null) return false;
   const { value, order, ttl, now } = row as SharedRow;
   const isText = value === undefined || typeof value === 'string';
   // Every order that this process uses is later than those it has read: one that cannot be counted up is a lie.
-  return isText && Math.abs(order) < LAST_ORDER && Number.isFinite(ttl) && Number.isFinite(now);
+  return isText && Math.abs(order) < MAX_ORDER && Number.isFinite(ttl) && Number.isFinite(now);
 }
 
 export interface SharedAnswer {
@@ -325,7 +325,7 @@ export function readRow(
 }
 
 /** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
-const LARGEST = 512 * 1024;
+const MAX_LENGTH = 512 * 1024;
 
 /**
  * A value as JSON; `undefined`: too long, or an undocumented field is nested too deeply for JSON. Stops at the
@@ -338,7 +338,7 @@ export function textOf(value: unknown): string | undefined {
     for (const part of Array.isArray(value) ? value : [value]) {
       const text = JSON.stringify(part);
       length += text.length + 1;
-      if (length > LARGEST) return undefined;
+      if (length > MAX_LENGTH) return undefined;
       parts.push(text);
     }
   } catch {

@@ -5,7 +5,7 @@ import { MarketgateError } from '../errors.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { type Invalidation, InvalidationMap, type Message, Tombstones } from './invalidations.js';
-import { longestLife, type SharedTierOptions } from './options.js';
+import { maxLife, type SharedTierOptions } from './options.js';
 import { type Seal, Seals } from './seal.js';
 import {
   GuardedSharedCache,
@@ -22,14 +22,14 @@ import {
 } from './shared-cache.js';
 
 /** The longest that one call to the shared cache can take, in milliseconds. */
-const LONGEST_CALL = 100;
+const MAX_DEADLINE = 100;
 /** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others by this at most. */
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
 /** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
-const FIRST_RETRY = 1000;
-const LONGEST_RETRY = 5000;
+const FIRST_RETRY_DELAY = 1000;
+const MAX_RETRY_DELAY = 5000;
 /** Unsent invalidations that are sent at the same time. */
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
@@ -59,11 +59,11 @@ export class SharedTier {
   readonly #orders = new Orders();
   readonly #generations: Generations;
   /** The most essential invalidations that can wait to be sent. With more, everything is invalidated. */
-  readonly #mostUnsent: number;
+  readonly #maxUnsent: number;
   readonly #unsent: InvalidationMap<Invalidation>;
   readonly #tombstones: Tombstones;
   #cancelRetry: (() => void) | undefined;
-  #retryDelay = FIRST_RETRY;
+  #retryDelay = FIRST_RETRY_DELAY;
   #isSending = false;
   /** Messages were missed, and the other processes are not asked yet to send theirs again. */
   #hasMissed = false;
@@ -77,7 +77,7 @@ export class SharedTier {
   constructor(shared: SharedCache, options: SharedTierOptions) {
     // A lookup makes several such calls, and most of its time is for the service.
     const longest = options.timeout / 4;
-    this.#deadline = Math.min(LONGEST_CALL, longest);
+    this.#deadline = Math.min(MAX_DEADLINE, longest);
     this.#store = new GuardedSharedCache(shared, options.wallClock, this.#deadline, longest);
     this.#options = options;
     this.#seals = new Seals(options.secret, options.context, () => {
@@ -86,10 +86,10 @@ export class SharedTier {
       // What was sealed with the earlier secret did not reach the processes that know only this one.
       if (this.#seals.all.length > 1) this.#scheduleResend();
     });
-    this.#life = Math.max(1, longestLife(options.limits));
-    this.#mostUnsent = options.limits.max + options.limits.maxInvalid;
-    this.#unsent = new InvalidationMap(Number.POSITIVE_INFINITY, this.#mostUnsent);
-    this.#tombstones = new Tombstones(this.#mostUnsent, this.#life, options.clock);
+    this.#life = Math.max(1, maxLife(options.limits));
+    this.#maxUnsent = options.limits.max + options.limits.maxInvalid;
+    this.#unsent = new InvalidationMap(Number.POSITIVE_INFINITY, this.#maxUnsent);
+    this.#tombstones = new Tombstones(this.#maxUnsent, this.#life, options.clock);
     this.#generations = new Generations({
       store: this.#store,
       seals: this.#seals,
@@ -292,7 +292,7 @@ export class SharedTier {
     invalidation.isDroppable &&= !essential.has(invalidation.subject);
     if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
     // Those that are sent again come on top.
-    const isTooMany = this.#unsent.essential.size > this.#mostUnsent + essential.size;
+    const isTooMany = this.#unsent.essential.size > this.#maxUnsent + essential.size;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#scheduleRetry();
@@ -360,7 +360,7 @@ export class SharedTier {
       this.#cancelRetry = undefined;
       void this.#retryUnsent();
     });
-    this.#retryDelay = Math.min(this.#retryDelay * 2, LONGEST_RETRY);
+    this.#retryDelay = Math.min(this.#retryDelay * 2, MAX_RETRY_DELAY);
   }
 
   async #retryUnsent(): Promise<void> {
@@ -382,7 +382,7 @@ export class SharedTier {
         for (const each of batch) this.#unsent.moveBack(each);
         isSent = (await Promise.all(batch.map((each) => this.#trySend(each)))).includes(true);
       }
-      if (isSent) this.#retryDelay = FIRST_RETRY;
+      if (isSent) this.#retryDelay = FIRST_RETRY_DELAY;
       // More can have come meanwhile.
       if (this.#hasMissed || this.#unsent.size > 0 || !isSent) this.#scheduleRetry();
     } finally {

@@ -10,7 +10,7 @@ import {
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
-  LONGEST_WAIT,
+  MAX_WAIT,
   type Reservation,
 } from '../stores/guess-limit.js';
 import { guardedCalls } from '../stores/store-guard.js';
@@ -35,7 +35,7 @@ interface HeldReservation extends Allowed {
 type Reserve = (client: string) => Promise<HeldReservation | Refused>;
 
 /** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
-const MOST_SECONDS = 604_800;
+const MAX_SECONDS = 604_800;
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
 
@@ -157,7 +157,7 @@ class Attempts {
         state.active--;
         polled = 0;
         if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
-      } else if (reservation.isPending && performance.now() - waitingSince < LONGEST_WAIT) {
+      } else if (reservation.isPending && performance.now() - waitingSince < MAX_WAIT) {
         const delay = Math.min(Math.max(polled, 50), 250);
         await wait(delay);
         polled += delay;
@@ -224,7 +224,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     const seconds = [retryAfter, settings.windowMs / 1000].find(Number.isFinite) ?? 60;
     return {
       isAllowed: false,
-      retryAfter: Math.min(seconds, MOST_SECONDS),
+      retryAfter: Math.min(seconds, MAX_SECONDS),
       isPending: isPending === true,
     };
   };

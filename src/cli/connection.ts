@@ -13,7 +13,7 @@ export type Checks = Record<string, () => Finding | Promise<Finding>>;
 export type Finding = readonly [Status, detail: string];
 
 /** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
-const LARGEST_SKEW = 60_000;
+const MAX_SKEW = 60_000;
 const DAY = 86_400_000;
 /** How long before its end a certificate should be renewed. Automatic renewal is usually earlier. */
 const RENEWAL_PERIOD = 14 * DAY;
@@ -91,7 +91,7 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
     [`${prefix}clock`]: () => {
       const skew = Date.parse(head.headers.date ?? '') - Date.now();
       if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
-      if (Math.abs(skew) < LARGEST_SKEW) return ['ok', 'agrees with the service'];
+      if (Math.abs(skew) < MAX_SKEW) return ['ok', 'agrees with the service'];
       const seconds = Math.round(Math.abs(skew) / 1000);
       const way = skew > 0 ? 'behind' : 'ahead of';
       return ['wrong', `this machine is ${seconds} s ${way} the service; set its clock`];

@@ -9,12 +9,12 @@ const NEVER_VALID = 20;
 /** Milliseconds that a negative answer counts, so that refunds over many weeks raise no alarm. */
 const COUNTS_FOR = 24 * 3_600_000;
 /** The most valid and invalid codes that are remembered. */
-const MOST_VALID = 1000;
-const MOST_INVALID = 100;
+const MAX_VALID = 1000;
+const MAX_INVALID = 100;
 
 /** Watches one client's answers about codes. Remembers no code while the channel has no subscribers. */
 export class CodeAlarm {
-  readonly #valid = new LRUCache<string, true>({ max: MOST_VALID });
+  readonly #valid = new LRUCache<string, true>({ max: MAX_VALID });
   /** Codes with a negative answer since the last positive one, and its time: codes that were valid, and others. */
   readonly #lost = new Map<string, number>();
   readonly #unknown = new Map<string, number>();
@@ -63,7 +63,7 @@ export class CodeAlarm {
     codes.delete(code);
     codes.set(code, now);
     for (const [each, at] of codes) {
-      if (codes.size <= MOST_INVALID && at <= now && now - at < COUNTS_FOR) break;
+      if (codes.size <= MAX_INVALID && at <= now && now - at < COUNTS_FOR) break;
       codes.delete(each);
     }
     return codes.size;

@@ -40,7 +40,7 @@ export const GET_USER_INFO = '/api/get_user_info';
 
 const HOUR = 3_600_000;
 /** An auth_key comes in a URL; a longer one is refused without a request. */
-const LONGEST_AUTH_KEY = 2048;
+const MAX_AUTH_KEY_LENGTH = 2048;
 const BAD_AUTH_KEY =
   'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again';
 
@@ -86,7 +86,11 @@ export class LoginApi {
    * `unexpected_response`.
    */
   async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
-    if (typeof authKey !== 'string' || authKey.trim() === '' || authKey.length > LONGEST_AUTH_KEY) {
+    if (
+      typeof authKey !== 'string' ||
+      authKey.trim() === '' ||
+      authKey.length > MAX_AUTH_KEY_LENGTH
+    ) {
       throw new MarketgateError('auth_key_rejected', BAD_AUTH_KEY);
     }
     const fields = new URLSearchParams({

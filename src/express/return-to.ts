@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { clearCookie, MAX_COOKIE, pathOf, responseOf, setCookie } from './plain-http.js';
 import { callSession, isLoggedIn, type Session, sessionOf } from './session.js';
 
-const LONGEST = 2048;
+const MAX_LENGTH = 2048;
 // Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
@@ -16,7 +16,7 @@ type Marked = { [RETURN_TO]?: string | undefined };
  * Nothing is repaired, because a repaired attack is still an attack.
  */
 export function safeReturnTo(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value.length > LONGEST) return undefined;
+  if (typeof value !== 'string' || value.length > MAX_LENGTH) return undefined;
   if (!value.startsWith('/') || value.startsWith('//')) return undefined;
   if (/[\\\p{Cc}\p{Zl}\p{Zp}]/u.test(value)) return undefined;
   const here = 'http://here.invalid';

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { LONGEST_TIMER } from '../deadline.js';
+import { MAX_TIMER_DELAY } from '../deadline.js';
 import {
   countOption,
   flagOption,
@@ -109,7 +109,7 @@ export function clientSettings<T extends ClientOptions>(
   }
   const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
   return {
-    timeout: Math.min(timeout, LONGEST_TIMER),
+    timeout: Math.min(timeout, MAX_TIMER_DELAY),
     maxResponseBytes: positiveOption(owner, 'maxResponseBytes', most, DEFAULT_BYTES, 'bytes'),
     retries: countOption(owner, 'retries', given.retries, 2),
     url: serviceUrl(owner, urlName, given[urlName], allowInsecure),

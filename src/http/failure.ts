@@ -72,12 +72,12 @@ export function networkFailure(what: string, origin: string, error: unknown): Ma
 
 const REDACTED = '[redacted]';
 /** The most characters that are shown, and that are searched for secrets. */
-const MOST_SHOWN = 200;
-const MOST_READ = 4096;
+const MAX_SHOWN = 200;
+const MAX_READ = 4096;
 /** How often text is unescaped: services quote what was quoted before. */
-const MOST_LAYERS = 5;
+const MAX_LAYERS = 5;
 /** The longest escape of one character, as in `%F0%9F%98%80`. */
-const LONGEST_ESCAPE = 12;
+const MAX_ESCAPE = 12;
 
 // What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
 // digits and dashes, with at least one digit.
@@ -118,7 +118,7 @@ function inLayers(
     next = unescapeOnce(last), layer++
   ) {
     // Nobody escapes as often as that, but to hide something.
-    last = layer > MOST_LAYERS ? REDACTED : remove(next);
+    last = layer > MAX_LAYERS ? REDACTED : remove(next);
     if (last !== next) clean = last;
   }
   return { clean, last };
@@ -137,7 +137,7 @@ const patternOf = (secret: string): string =>
  * readable length. Text in which a secret was escaped, or that is very long, is shown without its escapes.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  const read = text.slice(0, MOST_READ);
+  const read = text.slice(0, MAX_READ);
   // A longer one cannot be in it.
   const sent = secrets.filter(({ length }) => length > 0 && length <= read.length);
   // A secret can look like an escape itself, or be part of another one: the longest first.
@@ -148,10 +148,10 @@ export function redact(text: string, secrets: readonly string[]): string {
   const { clean, last } = inLayers(read, (layer) => layer.replace(pattern, REDACTED));
   // The cut can go through a secret, or its base64.
   const longest = Math.max(0, ...secrets.map(({ length }) => length));
-  const shown = text.length > MOST_READ ? last.slice(0, -(2 * longest + LONGEST_ESCAPE)) : clean;
+  const shown = text.length > MAX_READ ? last.slice(0, -(2 * longest + MAX_ESCAPE)) : clean;
   const plain = shown
     .replace(TOKEN_LIKE, REDACTED)
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trim();
-  return plain.length > MOST_SHOWN ? `${plain.slice(0, MOST_SHOWN)}…` : plain;
+  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
 }

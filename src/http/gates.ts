@@ -4,7 +4,7 @@ import { MarketgateError } from '../errors.js';
 /** In a row. */
 export const FAILURES = 5;
 /** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
-const RESTS = { firstRest: 2000, longestRest: 30_000 };
+const RESTS = { firstRest: 2000, maxRest: 30_000 };
 
 /** How a call ended. `unknown`: the caller left first, or the error says nothing about the service. */
 export type CallEnd = 'answered' | 'failed' | 'unknown';
@@ -71,14 +71,14 @@ export class Breaker {
     const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES);
     if (!opens) return;
     this.#open = new Period(this.clock, this.#rest);
-    this.#rest = Math.min(this.#rest * 2, this.rests.longestRest);
+    this.#rest = Math.min(this.#rest * 2, this.rests.maxRest);
   }
 }
 
 /** Seconds of backoff after a 429 without a `Retry-After`. */
 const DEFAULT_SECONDS = 5;
 /** The longest backoff in seconds, so that one wrong header does not stop the shop. */
-const MOST_SECONDS = 3600;
+const MAX_SECONDS = 3600;
 
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
@@ -89,7 +89,7 @@ export class RetryAfterGate {
 
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
-    const length = Math.min(seconds, MOST_SECONDS);
+    const length = Math.min(seconds, MAX_SECONDS);
     if ((this.#closed?.remaining ?? 0) < length * 1000) {
       this.#closed = new Period(this.clock, length * 1000);
     }

@@ -23,7 +23,7 @@ export interface HttpCallOptions {
 const LARGE = 1_000_000;
 /** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
-const LONGEST_WAIT = 2000;
+const MAX_WAIT = 2000;
 
 /** HTTP for both clients: deadline, retries, retry-after gate and breaker. */
 export class HttpClient {
@@ -162,7 +162,7 @@ const isRetryable = (error: unknown): boolean =>
 
 /** Doubles with each retry, from 0 on. The jitter keeps the processes of a fleet from retrying at once. */
 function waitBefore(retry: number): number {
-  const longest = Math.min(FIRST_WAIT * 2 ** retry, LONGEST_WAIT);
+  const longest = Math.min(FIRST_WAIT * 2 ** retry, MAX_WAIT);
   return longest * (0.5 + Math.random() / 2);
 }
 

@@ -69,9 +69,9 @@ const amount = (about: string, unit: string, most: number, initial = 0): Switch<
 /** In minutes. */
 const TEN_YEARS = 5_256_000;
 /** A timer of Node.js that is longer fires at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_DELAY = 2 ** 31 - 1;
 /** In bytes: it is made in memory. */
-const LARGEST_BOMB = 2 ** 30;
+const MAX_BOMB = 2 ** 30;
 
 /** The switches of {@link SandboxDialect}. */
 export const DIALECT = {
@@ -202,7 +202,7 @@ const times: Switch<number | undefined> = {
 /** The switches of {@link SandboxFaults}. */
 export const FAULTS = {
   /** Milliseconds of real time before anything happens. 0 by default. */
-  latency: amount('Waits before anything happens', 'milliseconds', LONGEST_TIMER),
+  latency: amount('Waits before anything happens', 'milliseconds', MAX_TIMER_DELAY),
   /** Never answers. */
   hang: onOff('Never answers'),
   /** Redirects to another host: `true`, a location, or a {@link RedirectFault}. */
@@ -245,8 +245,8 @@ export const FAULTS = {
   /** A small gzip answer that unpacks to this many bytes; `true` is 64 MiB. */
   gzipBomb: offOr(
     'Small gzip, large body',
-    z.int().min(1).max(LARGEST_BOMB),
-    ` or a whole number of bytes from 1 to ${LARGEST_BOMB}`,
+    z.int().min(1).max(MAX_BOMB),
+    ` or a whole number of bytes from 1 to ${MAX_BOMB}`,
     true,
   ),
   /** A body that never ends: as fast as it is read (`true`), or one byte every 50 ms (`'slow'`). */

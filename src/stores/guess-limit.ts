@@ -61,7 +61,7 @@ export interface GuessLimit {
 export const TOTAL_FACTOR = 10;
 
 /** Milliseconds that an attempt waits for the answers of others: as long as a request lasts by default. */
-export const LONGEST_WAIT = 10_000;
+export const MAX_WAIT = 10_000;
 
 /** {@link GuessLimitOptions}, checked and complete. */
 export class GuessLimitSettings {
@@ -126,7 +126,7 @@ export function clientKey(client: unknown): string {
 }
 
 /** The most clients that are remembered: those with the latest attempts. */
-const MOST_CLIENTS = 10_000;
+const MAX_CLIENTS = 10_000;
 
 /** An attempt in an {@link AttemptLog}. */
 interface Attempt {
@@ -145,7 +145,7 @@ export class AttemptLog {
   /** The attempts of all clients, the oldest first. */
   readonly #all: Attempt[] = [];
   /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
-  #mostAttempts = 0;
+  #maxAttempts = 0;
 
   /** How many clients are remembered. */
   get size(): number {
@@ -178,12 +178,12 @@ export class AttemptLog {
     this.#clients.delete(client);
     this.#clients.set(client, own);
     const [oldest = client] = this.#clients.keys();
-    if (this.#clients.size > MOST_CLIENTS) this.#clients.delete(oldest);
-    this.#mostAttempts = Math.max(this.#mostAttempts, most * 2);
+    if (this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
+    this.#maxAttempts = Math.max(this.#maxAttempts, most * 2);
     const attempt: Attempt = { at: now, isSettled: false };
     for (const attempts of [own, this.#all]) {
       attempts.push(attempt);
-      if (attempts.length > this.#mostAttempts) attempts.shift();
+      if (attempts.length > this.#maxAttempts) attempts.shift();
     }
     return {
       isAllowed: true,

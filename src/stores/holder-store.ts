@@ -12,7 +12,7 @@ export interface HolderStore {
   /**
    * Lets an account hold a code, unless `max` others hold it. True also for one that holds it already. Atomic:
    * of any number of calls at once, in all processes, no more than `max` accounts get true. The guards give
-   * each code in one spelling: normalised, in small letters.
+   * each code in one spelling: normalised, in lower case.
    */
   take(code: string, holder: string, max: number): Promise<boolean>;
   /** Ends one account's hold on a code, or that of all accounts. No error when there is none. */
@@ -24,7 +24,7 @@ export interface HolderStore {
 /** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
 const REMEMBERED = 5000;
 /** The most codes whose holders are remembered. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** The holders that this process knows, by code. Forgotten together, so that a hit needs no clock. */
 class KnownHolders {
@@ -37,7 +37,7 @@ class KnownHolders {
 
   /** @param to - what was current before the store was asked. */
   add(to: Map<string, Set<string>>, code: string, holder: string, max: number): void {
-    if (to.size >= MOST_REMEMBERED) return;
+    if (to.size >= MAX_REMEMBERED) return;
     if (to.size === 0) schedule(REMEMBERED, () => this.forget());
     const holders = (to.get(code) ?? new Set()).add(holder);
     to.set(code, holders);

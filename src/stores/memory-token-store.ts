@@ -17,7 +17,7 @@ const OWNER = 'MemoryTokenStore';
  * The most claims, about 150 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
  * claimed again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
  */
-const MOST_CLAIMS = 100_000;
+const MAX_CLAIMS = 100_000;
 
 /**
  * A {@link TokenStore} in memory, for an app of one process. A restart loses all tokens.
@@ -61,7 +61,7 @@ export class MemoryTokenStore implements TokenStore {
     this.#claims.delete(name);
     // All claims of a strategy live equally long, so the oldest expires first.
     for (const [oldest, expiry] of this.#claims) {
-      if (expiry > now && this.#claims.size < MOST_CLAIMS) break;
+      if (expiry > now && this.#claims.size < MAX_CLAIMS) break;
       this.#claims.delete(oldest);
     }
     this.#claims.set(name, now + ttl);

@@ -60,10 +60,10 @@ export class RowTokenStore implements TokenStore {
 }
 
 /** The longest lifetime: Redis adds it to the current time, which must fit into 64 bits. */
-const LONGEST = Number.MAX_SAFE_INTEGER;
+const MAX_TTL = Number.MAX_SAFE_INTEGER;
 
 /** A lifetime as backends take it: whole, and rounded up, so that nothing expires early. */
-export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), LONGEST);
+export const wholeMilliseconds = (ttl: number): number => Math.min(Math.ceil(ttl), MAX_TTL);
 
 /** Ids that are part of the key as they are. */
 const PLAIN = /^[a-z0-9_]{1,64}$/;

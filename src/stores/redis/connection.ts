@@ -1,4 +1,4 @@
-import { type Deadline, LONGEST_TIMER, NoAnswer, timeLimit } from '../../deadline.js';
+import { type Deadline, MAX_TIMER_DELAY, NoAnswer, timeLimit } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
 import { storeCall } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
@@ -49,7 +49,7 @@ export class RedisConnection {
   constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
     const { waits, timeout: standard } = KINDS[kind];
     const given = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
-    this.timeout = Math.min(given, LONGEST_TIMER);
+    this.timeout = Math.min(given, MAX_TIMER_DELAY);
     this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
     this.commands = redisCommands(owner, options.client, this.timeout);
     this.#owner = owner;

@@ -6,7 +6,7 @@ import {
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
-  LONGEST_WAIT,
+  MAX_WAIT,
   type Reservation,
   TOTAL_FACTOR,
 } from '../guess-limit.js';
@@ -131,7 +131,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       const id = randomUUID();
       // Before the reply: Redis can have counted it also if the reply is late or lost.
       taken.push({ key, id });
-      const reply = await redis.run(TAKE, key, [windowMs, most, id, LONGEST_WAIT].map(String));
+      const reply = await redis.run(TAKE, key, [windowMs, most, id, MAX_WAIT].map(String));
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       const [count = Number.NaN, life = Number.NaN, pending = 0] = numbers;
       if (!Number.isFinite(count + life)) throw new TypeError('a reply that is no count');

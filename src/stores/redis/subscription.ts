@@ -13,7 +13,7 @@ const TIMES = {
   pingTimeout: 1000,
   /** The wait after a lost connection. Each failed attempt to connect doubles it, up to the longest. */
   firstWait: 50,
-  longestWait: 2000,
+  maxWait: 2000,
 };
 
 /**
@@ -51,7 +51,7 @@ export class Subscription {
   }
 
   async #run(onceListening: () => void): Promise<void> {
-    const { firstWait, longestWait } = this.#times;
+    const { firstWait, maxWait } = this.#times;
     const { signal } = this.#closing;
     signal.addEventListener('abort', onceListening, { once: true });
     let wait = firstWait;
@@ -59,7 +59,7 @@ export class Subscription {
       // The reason is not reported: the app's own client reports the same trouble.
       const hasListened = await this.#listen(onceListening).catch(() => false);
       this.#canHaveMissed = true;
-      wait = hasListened ? firstWait : Math.min(wait * 2, longestWait);
+      wait = hasListened ? firstWait : Math.min(wait * 2, maxWait);
       // With jitter, so that not all processes reconnect at the same moment.
       await sleep(wait * (0.5 + Math.random() / 2), signal);
     }
