@@ -3,14 +3,14 @@ import { createClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { LiveEvents } from './console/live-events.js';
 import { SandboxData } from './data/sandbox-data.js';
-import { parsed, redirectUrl, type SandboxSeed } from './data/schema.js';
+import { parseOrThrow, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
 import { createDialect, createFaults, type SandboxDialect } from './switches.js';
 
 /** The parts check `seed` and `dialect` themselves. */
-const options = {
+const optionFields = {
   /** Parts that replace the default seed's: users, workspaces, apps, items, purchases. */
   seed: z.custom<Partial<SandboxSeed>>(),
   /** The time to start from, as a function that gives epoch milliseconds. Default: `Date.now`. */
@@ -43,10 +43,10 @@ const options = {
   ),
 };
 
-const optionsSchema = z.strictObject(options).partial();
+const optionsSchema = z.strictObject(optionFields).partial();
 
 /** Options of {@link createSandbox}; every one can be left out. */
-export interface SandboxOptions extends Partial<z.infer<z.ZodObject<typeof options>>> {}
+export interface SandboxOptions extends Partial<z.infer<z.ZodObject<typeof optionFields>>> {}
 
 /** The parts of one sandbox. */
 export type SandboxContext = ReturnType<typeof createContext>;
@@ -57,7 +57,7 @@ export type SandboxContext = ReturnType<typeof createContext>;
  * @throws TypeError that names what is wrong with the options.
  */
 export function createContext(options: SandboxOptions) {
-  parsed(optionsSchema, options, 'createSandbox');
+  parseOrThrow(optionsSchema, options, 'createSandbox');
   const live = new LiveEvents();
   /** Writes the state file, if there is one. */
   const state = { save: () => {} };

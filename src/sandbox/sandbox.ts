@@ -7,8 +7,8 @@ import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import {
+  findOrThrow,
   firstCredentials,
-  found,
   listCodes,
   type SandboxCode,
   type SandboxData,
@@ -96,8 +96,12 @@ export class Sandbox {
    * @throws TypeError where there is no such user or app, or the app has no redirect URL.
    */
   acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
-    const app = found(this.data.apps, 'app_id', options.appId ?? firstCredentials(this.data).appId);
-    found(this.data.users, 'user_id', userId);
+    const app = findOrThrow(
+      this.data.apps,
+      'app_id',
+      options.appId ?? firstCredentials(this.data).appId,
+    );
+    findOrThrow(this.data.users, 'user_id', userId);
     if (app.redirect_url === undefined) {
       throw new TypeError(
         'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url), or for the first app with the option redirectUrl',

@@ -1,7 +1,7 @@
 import type { RequestHandler, Response } from 'express';
 
 /** Changes within this many milliseconds make one event. */
-const GATHER = 100;
+const BATCH_INTERVAL = 100;
 
 /** Server-sent events that say "something changed" to open consoles, which then fetch the page again. */
 export class LiveEvents {
@@ -18,7 +18,7 @@ export class LiveEvents {
         if (res.writableNeedDrain) res.destroy();
         else res.write('event: changed\ndata:\n\n');
       }
-    }, GATHER).unref();
+    }, BATCH_INTERVAL).unref();
   };
 
   readonly serve: RequestHandler = (_req, res) => {

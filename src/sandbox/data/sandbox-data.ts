@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type SandboxClock, timestamp } from '../clock.js';
 import {
-  parsed,
+  parseOrThrow,
   purchaseSchema,
   redirectUrl,
   type SandboxSeed,
@@ -26,7 +26,7 @@ export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_i
 const instant = (when: string | number | Date): string => timestamp(new Date(when).getTime());
 
 /** The record whose field has this value, or a TypeError. It does not repeat the value: a code is a secret. */
-export function found<T>(
+export function findOrThrow<T>(
   records: readonly T[],
   field: keyof T & string,
   value: unknown,
@@ -106,14 +106,14 @@ export class SandboxData {
    * Whatever is given replaces that.
    */
   addPurchase(given: NewPurchase): Readonly<SeedPurchase> {
-    const item = found(this.items, 'id', given.item_id, 'item_id');
+    const item = findOrThrow(this.items, 'id', given.item_id, 'item_id');
     const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, ...rest } = given;
     const fields = {
       ...newPurchase(item, now, rest),
       ...(until !== null && { supported_until: instant(until) }),
     };
-    const purchase = parsed(purchaseSchema, fields, 'addPurchase');
+    const purchase = parseOrThrow(purchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
@@ -124,42 +124,42 @@ export class SandboxData {
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
   refundPurchase(code: string): void {
-    this.#change(found(this.purchases, 'purchase_code', code), { void: 'refunded' });
+    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
   /** Moves the end of support; `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | undefined): void {
     const supported_until = until === undefined ? until : instant(until);
-    this.#change(found(this.purchases, 'purchase_code', code), { supported_until });
+    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { supported_until });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
   deleteItem(id: number): void {
-    this.#change(found(this.items, 'id', id, 'item_id'), { deleted: true });
+    this.#change(findOrThrow(this.items, 'id', id, 'item_id'), { deleted: true });
   }
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
     const api_key = randomBytes(32).toString('hex');
-    this.#change(found(this.workspaces, 'id', workspace, 'workspace'), { api_key });
+    this.#change(findOrThrow(this.workspaces, 'id', workspace, 'workspace'), { api_key });
     return api_key;
   }
 
   /** Leaves a workspace without an api_key. */
   revokeApiKey(workspace: string): void {
-    const owner = found(this.workspaces, 'id', workspace, 'workspace');
+    const owner = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
     this.#change(owner, { api_key: undefined });
   }
 
   /** Registers where accepted logins of an app go; `undefined` unregisters it. */
   setRedirectUrl(appId: string, url: string | undefined): void {
-    const app = found(this.apps, 'app_id', appId);
-    this.#change(app, { redirect_url: parsed(redirectUrl.optional(), url, 'redirectUrl') });
+    const app = findOrThrow(this.apps, 'app_id', appId);
+    this.#change(app, { redirect_url: parseOrThrow(redirectUrl.optional(), url, 'redirectUrl') });
   }
 
   /** Removes a user: get_user_info answers `[]` for tokens that are still alive (field notes). */
   removeUser(userId: string): void {
-    const user = found(this.users, 'user_id', userId);
+    const user = findOrThrow(this.users, 'user_id', userId);
     const { seed } = this.#parts;
     this.#change(seed, { users: seed.users.filter((each) => each !== user) });
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 const text = z.string();
-const filled = z.string().min(1);
+const nonEmpty = z.string().min(1);
 const amount = z.number().min(0);
 const instant = z.iso.datetime();
-const day = z.union([z.iso.date(), z.literal('')]);
+const dayOrEmpty = z.union([z.iso.date(), z.literal('')]);
 
 /** A URL is kept as it was written: `?auth_key=` is appended to it literally, so it must fit a header. */
 export const redirectUrl = z
@@ -17,16 +17,16 @@ export const redirectUrl = z
 type RecordOf<Fields extends z.ZodRawShape> = z.infer<z.ZodObject<Fields>>;
 
 const user = {
-  /** A number in the default seed, as text. */ user_id: filled,
-  /** The name to log in with. */ user_name: filled,
-  /** An address; not verified. */ user_email: filled,
+  /** A number in the default seed, as text. */ user_id: nonEmpty,
+  /** The name to log in with. */ user_name: nonEmpty,
+  /** An address; not verified. */ user_email: nonEmpty,
   /** First name. */ user_firstname: text.optional(),
   /** Last name. */ user_lastname: text.optional(),
   /** Any word. */ user_gender: text.optional(),
-  /** `YYYY-MM-DD`. */ user_birthdate: day.optional(),
+  /** `YYYY-MM-DD`. */ user_birthdate: dayOrEmpty.optional(),
   /** URL; by default a picture that the sandbox draws. */ user_picture: text.optional(),
   /** URL; by default a picture that the sandbox draws. */ user_cover: text.optional(),
-  /** `YYYY-MM-DD`. */ user_registered: day,
+  /** `YYYY-MM-DD`. */ user_registered: dayOrEmpty,
   /** `"1"` means verified. */ user_verified: text,
   /** Any word. */ user_relationship: text.optional(),
   /** Any text. */ user_biography: text.optional(),
@@ -43,19 +43,19 @@ export interface SeedUser extends RecordOf<typeof user> {}
 export const USER_FIELDS = Object.keys(user) as (keyof SeedUser)[];
 
 const workspace = {
-  /** The sandbox's own name for it; items point here. Not on the wire. */ id: filled,
+  /** The sandbox's own name for it; items point here. Not on the wire. */ id: nonEmpty,
   /** The one key of the key API, 64 hex characters in the default seed. Absent: it was revoked. */
-  api_key: filled.optional(),
+  api_key: nonEmpty.optional(),
   /** Who owns the account. */
   name: z.strictObject({
     /** First name. */ firstname: text,
     /** Last name. */ lastname: text,
     /** Both, as shown. */ full_name: text,
   }),
-  /** The name on the marketplace. */ username: filled,
-  /** Where the marketplace writes to. */ email: filled,
+  /** The name on the marketplace. */ username: nonEmpty,
+  /** Where the marketplace writes to. */ email: nonEmpty,
   /** In units of `currency`. */ balance: z.number(),
-  /** A currency code, as in "USD". */ currency: filled,
+  /** A currency code, as in "USD". */ currency: nonEmpty,
   /** What the account shows of itself. */
   profile: z.strictObject({
     /** One line above the profile. */ heading: text,
@@ -72,9 +72,9 @@ const workspace = {
 export interface SeedWorkspace extends RecordOf<typeof workspace> {}
 
 const app = {
-  /** What the app calls itself, in public. */ app_id: filled,
-  /** What the app proves itself by. */ app_secret: filled,
-  /** Shown on the consent page. */ name: filled,
+  /** What the app calls itself, in public. */ app_id: nonEmpty,
+  /** What the app proves itself by. */ app_secret: nonEmpty,
+  /** Shown on the consent page. */ name: nonEmpty,
   /** Where accepted logins go. Absent: a page asks for it. */ redirect_url: redirectUrl.optional(),
 };
 
@@ -83,12 +83,12 @@ export interface SeedApp extends RecordOf<typeof app> {}
 
 const item = {
   /** A positive integer. */ id: z.int().positive(),
-  /** The `id` of the workspace that sells it. Not on the wire. */ workspace: filled,
+  /** The `id` of the workspace that sells it. Not on the wire. */ workspace: nonEmpty,
   /** Decides which of the media fields exist (spec, "media fields"). Not on the wire. */
   kind: z.enum(['image', 'video', 'audio']),
-  /** What it is sold as. */ name: filled,
+  /** What it is sold as. */ name: nonEmpty,
   /** What it is. */ description: text,
-  /** Name of its category. */ category: filled,
+  /** Name of its category. */ category: nonEmpty,
   /** Name of the category below that. */ sub_category: text,
   /** What comes with it. */ options: z.array(text),
   /** Three numeric parts. */
@@ -98,7 +98,7 @@ const item = {
   /** How many screenshots it has; 0 leaves the field out. */ screenshots: z.int().min(0).max(50),
   /** By licence, in units of `currency`. */
   price: z.record(z.enum(['regular', 'extended']), amount),
-  /** A currency code, as in "USD". */ currency: filled,
+  /** A currency code, as in "USD". */ currency: nonEmpty,
   /** ISO 8601, UTC. */ published_at: instant,
   /** Removed from the catalogue: only purchases still show it. Not on the wire. */
   deleted: z.boolean().optional(),
@@ -108,13 +108,13 @@ const item = {
 export interface SeedItem extends RecordOf<typeof item> {}
 
 const purchase = {
-  /** A UUID in the default seed. */ purchase_code: filled,
+  /** A UUID in the default seed. */ purchase_code: nonEmpty,
   /** A label for tests and for the list of codes to try, such as `supported`. Not on the wire. */
-  kind: filled,
+  kind: nonEmpty,
   /** The item it is for. */ item_id: z.int().positive(),
   /** A label for the kind of licence, as in "Regular". */ license_type: text,
   /** What was paid, in units of `currency`. */ price: amount,
-  /** A currency code, as in "USD". */ currency: filled,
+  /** A currency code, as in "USD". */ currency: nonEmpty,
   /** ISO 8601, UTC. Absent: support is disabled or the purchase is not supported. */
   supported_until: instant.optional(),
   /** Whether it was downloaded from the marketplace. */ downloaded: z.boolean(),
@@ -150,7 +150,7 @@ const pathOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
 
 /** Parses `value`, or throws a TypeError that names the field under `name`. Values are never quoted. */
-export function parsed<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
+export function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

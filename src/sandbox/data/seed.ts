@@ -1,7 +1,7 @@
 import { timestamp } from '../clock.js';
-import { found, newPurchase } from './sandbox-data.js';
+import { findOrThrow, newPurchase } from './sandbox-data.js';
 import {
-  parsed,
+  parseOrThrow,
   type SandboxSeed,
   type SeedItem,
   type SeedPurchase,
@@ -161,17 +161,17 @@ function defaultSeed(now: number): SandboxSeed {
       ...(deleted && { deleted: true }),
     }),
   );
-  const items = parsed(seedSchema.shape.items, rows, 'default items');
+  const items = parseOrThrow(seedSchema.shape.items, rows, 'default items');
   const purchases = recordsOf<keyof SeedPurchase | 'id' | 'sold' | 'support'>(PURCHASES).map(
     ({ purchase_code, kind, id, license_type, sold, support, downloaded }) =>
-      newPurchase(found(items, 'id', Number(id)), now + Number(sold) * DAY, {
+      newPurchase(findOrThrow(items, 'id', Number(id)), now + Number(sold) * DAY, {
         ...{ purchase_code, kind, license_type, downloaded: downloaded === 'yes' },
         ...(support && { supported_until: timestamp(now + Number(support) * DAY) }),
         ...((kind === 'refunded' || kind === 'cancelled') && { void: kind }),
       }),
   );
   const seed = { users: recordsOf(USERS), workspaces, apps: recordsOf(APPS), items, purchases };
-  return parsed(seedSchema, seed, 'default seed');
+  return parseOrThrow(seedSchema, seed, 'default seed');
 }
 
 /** The fields that no two records of a part share. */
@@ -192,7 +192,7 @@ const UNIQUE = [
  * @param now - The time from which default support dates are counted, in epoch milliseconds.
  */
 export function buildSeed(option: unknown, now: number): SandboxSeed {
-  const parts = structuredClone(parsed(seedSchema.partial(), option ?? {}, 'seed'));
+  const parts = structuredClone(parseOrThrow(seedSchema.partial(), option ?? {}, 'seed'));
   const given = Object.entries(parts).filter(([, part]) => part !== undefined);
   const seed: SandboxSeed = { ...defaultSeed(now), ...Object.fromEntries(given) };
   const workspaces = new Set(seed.workspaces.map(({ id }) => id));
@@ -203,10 +203,10 @@ export function buildSeed(option: unknown, now: number): SandboxSeed {
   const refuse = (index: number, part: string, field: string, problem: string): void => {
     if (index >= 0) throw new TypeError(`seed.${part}[${index}].${field}: ${problem}`);
   };
-  const homeless = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
-  refuse(homeless, 'items', 'workspace', 'there is no such workspace');
-  const empty = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
-  refuse(empty, 'purchases', 'item_id', 'there is no such item');
+  const withoutWorkspace = seed.items.findIndex(({ workspace }) => !workspaces.has(workspace));
+  refuse(withoutWorkspace, 'items', 'workspace', 'there is no such workspace');
+  const withoutItem = seed.purchases.findIndex(({ item_id }) => !items.has(item_id));
+  refuse(withoutItem, 'purchases', 'item_id', 'there is no such item');
   for (const [part, field] of UNIQUE) {
     const values = seed[part].map((record): unknown => Reflect.get(record, field));
     const isRepeat = (value: unknown, at: number) => value && values.indexOf(value) < at;

@@ -50,8 +50,8 @@ export function createCredentials(
 
     /** Spends an auth_key on an access_token; `undefined` when it is unknown, used, too old or another app's. */
     exchange(appId: string, authKey: string): string | undefined {
-      const isIt = (key: Credential) => key.value === authKey && key.appId === appId;
-      const key = [...authKeys.values()].find(isIt);
+      const matches = (key: Credential) => key.value === authKey && key.appId === appId;
+      const key = [...authKeys.values()].find(matches);
       if (!key) return undefined;
       authKeys.delete(JSON.stringify([appId, key.userId]));
       return isLive(key) ? issueToken(appId, key.userId) : undefined;
