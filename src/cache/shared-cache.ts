@@ -73,7 +73,7 @@ type Unavailable = typeof UNAVAILABLE;
 export class GuardedSharedCache {
   readonly #run: ReturnType<typeof limited>;
   // Not by `clock`, which is for the age of answers.
-  readonly #breaker = new Breaker(() => performance.now(), { firstRest: 500, maxRest: 5000 });
+  readonly #breaker = new Breaker(() => performance.now(), { first: 500, max: 5000 });
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
   /** Whether messages arrive. */
   isListening = false;

@@ -211,7 +211,11 @@ export function makePurchaseCheck<About>(
   const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
     if (purchase === null) return invalidCode();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
-    if (typeof purchase?.item?.id !== 'number') return undecided(NO_ANSWER);
+    if (typeof purchase?.item?.id !== 'number') {
+      return undecided(
+        'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
+      );
+    }
     const result = checkConditions(purchase, items, about);
     // Last, so that a refused purchase is held by nobody.
     return checkHolder ? andThen(result, (checked) => checkHolder(checked, code, about)) : result;
@@ -369,9 +373,6 @@ const unreadable = (field: string): CheckResult =>
     `the service sent a "${field}" that cannot be read, and a condition needs it; see the diagnostics channel marketgate:drift`,
   );
 
-const NO_ANSWER =
-  'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws';
-
 /** Gives the items of a request, or the error `item_id_invalid`; `undefined` when any item will do. */
 function itemsOption<About>(
   owner: string,
@@ -440,9 +441,7 @@ function makeHolderCheck<About>(
   return (result, code, about) => {
     if (result.verdict !== 'valid') return result;
     const account = typeof id === 'function' ? id(about) : id;
-    return isThenable(account)
-      ? Promise.resolve(account).then((id) => take(result, code, id))
-      : take(result, code, account);
+    return andThen(account, (holder) => take(result, code, holder));
   };
 }
 

@@ -13,7 +13,7 @@ import { nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
-import { normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { type Purchase, requiredCode } from '../model/purchase.js';
 import { choiceOption, ifUnset, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
@@ -344,11 +344,7 @@ export function monotonic(clock: () => number): () => number {
   };
 }
 
-function plainCode(code: unknown): string {
-  const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
-  if (plain !== '') return plain;
-  throw new TypeError('KeyApi: purchase_code must be a string that is not blank');
-}
+const plainCode = (code: unknown): string => requiredCode('KeyApi: purchase_code', code);
 
 /** Checks the option once; the function that it returns checks each key. */
 function apiKeySource(option: unknown): () => string | Promise<string> {

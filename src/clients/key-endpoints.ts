@@ -7,6 +7,7 @@ import { isTransient, type JsonResponse, unusable } from '../http/response.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
+  isEmptyArray,
   isNumbered,
   isObject,
   type OnDrift,
@@ -154,12 +155,11 @@ export async function parseKeyAnswer<T>(
 ): Promise<T | null> {
   const { method, path, negativeMsg, negativeStatuses = [404] } = endpoint;
   const name = `${method} ${path}`;
-  const { status } = response;
-  const { value } = response.body;
+  const { status, value } = response;
   const body: Body = isObject(value) ? value : {};
   const isError = typeof body.status === 'string' && body.status.toLowerCase() === 'error';
   const payload = isError ? undefined : await endpoint.payload(body, options);
-  const isEmptyList = payload?.ok && Array.isArray(payload.value) && payload.value.length === 0;
+  const isEmptyList = payload?.ok && isEmptyArray(payload.value);
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.
   if (payload?.ok && !(isEmptyList && isTransient(status))) {
     if (endpoint.isAbout?.(payload.value, requested) !== false) return payload.value;

@@ -6,7 +6,7 @@ import { HttpClient, type HttpRequest } from '../http/http-client.js';
 import { isTransient, type JsonResponse, unusable } from '../http/response.js';
 import { nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
-import { isObject, type OnDrift, parse } from '../model/fields.js';
+import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
 import { choiceOption, positiveOption, textOption } from '../options.js';
 
@@ -209,7 +209,7 @@ function parseUser(
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
   }
   // `[]`, in the place of the user or of the whole answer.
-  if (isUsable && (isEmptyArray(user) || isEmptyArray(response.body.value))) {
+  if (isUsable && (isEmptyArray(user) || isEmptyArray(response.value))) {
     const problem =
       'the service knows no such user any more; the account was deleted or is blocked';
     throw new MarketgateError('login_failed', `${name}: ${problem}`);
@@ -219,10 +219,8 @@ function parseUser(
 
 type Body = Readonly<Record<string, unknown>>;
 
-const isEmptyArray = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
 /** The JSON object in a response. PHP writes an empty one as `[]`. */
-function bodyOf({ body: { value } }: JsonResponse): Body | undefined {
+function bodyOf({ value }: JsonResponse): Body | undefined {
   if (isEmptyArray(value)) return {};
   return isObject(value) ? value : undefined;
 }

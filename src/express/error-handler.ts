@@ -10,7 +10,7 @@ import {
 import { html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, noStore, varyOn } from './context.js';
-import { loginPathOption, sendToLogin } from './login.js';
+import { loginPathOption, redirectToLogin } from './login.js';
 import { handleThrown, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
@@ -105,7 +105,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       if (res.headersSent) return;
       // The session could not be saved for the way back from the login.
       if (reason !== error) report(reason);
-      for (const name of OF_THE_BODY) res.removeHeader(name);
+      for (const name of BODY_HEADERS) res.removeHeader(name);
       noStore(res);
       res.statusCode = problem.status;
       res.setHeader('X-Content-Type-Options', 'nosniff');
@@ -125,20 +125,23 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       }
     };
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
-    if (NEED_LOGIN.includes(problem.code))
-      sendToLogin(error as MarketgateError, loginPath, req, res, respond);
+    if (LOGIN_NEEDED.includes(problem.code))
+      redirectToLogin(error as MarketgateError, loginPath, req, res, respond);
     else respond(error);
   };
 }
 
 /** What a route can have said about the body that it then did not send. */
-const OF_THE_BODY = [
-  ...['Content-Length', 'Content-Encoding', 'Content-Disposition'],
-  ...['ETag', 'Last-Modified'],
+const BODY_HEADERS = [
+  'Content-Length',
+  'Content-Encoding',
+  'Content-Disposition',
+  'ETag',
+  'Last-Modified',
 ];
 
-const NEED_LOGIN = ['login_required', 'access_token_expired'];
-const ABOUT_LOGIN = [...NEED_LOGIN, 'login_failed', 'auth_key_rejected'];
+const LOGIN_NEEDED = ['login_required', 'access_token_expired'];
+const LOGIN_ERRORS = [...LOGIN_NEEDED, 'login_failed', 'auth_key_rejected'];
 
 function errorPage(
   { title, detail, code, status }: Problem,
@@ -147,8 +150,9 @@ function errorPage(
 ): string {
   // An empty reference is the address of this page, which the page then need not repeat.
   const step =
-    (ABOUT_LOGIN.includes(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
-    (cameFromForm(req) && CODE_FORM) ||
+    (LOGIN_ERRORS.includes(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
+    // The visitor has sent a code with a form, and can correct it.
+    (Object.hasOwn(Object(req.body), 'purchase_code') && CODE_FORM) ||
     (status >= 500 && req.method === 'GET' && html`<p><a href="">Try again</a></p>`) ||
     html`<p><a href="/">To the start page</a></p>`;
   return page(
@@ -159,10 +163,6 @@ ${step}
 <p><small>Error: ${code}</small></p>`,
   );
 }
-
-/** Whether the visitor has sent a purchase code with a form, and can correct it. */
-const cameFromForm = ({ body }: { readonly body?: unknown }): boolean =>
-  Object.hasOwn(Object(body), 'purchase_code');
 
 const CODE_FORM = html`<form method="post">
 <label>Purchase code

@@ -2,12 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import type { LoginApi } from '../clients/login-api.js';
 import { warnOnce } from '../diagnostics.js';
-import {
-  asError,
-  isMarketgateError,
-  MarketgateError,
-  type MarketgateErrorCode,
-} from '../errors.js';
+import { asError, isMarketgateError, MarketgateError } from '../errors.js';
 import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
 import {
   checkTokenStore,
@@ -67,7 +62,7 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
     contextOf(req, res);
     if (!isLoggedIn(req)) {
       warnIfNotRestored(req);
-      sendToLogin(loginError('login_required'), loginPath, req, res, next);
+      redirectToLogin(loginRequired(), loginPath, req, res, next);
       return;
     }
     keepPrivate(res, ['Cookie']);
@@ -103,12 +98,12 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
       const isLive = token !== undefined && clock() < token.expiresAt;
       // The user must log in again even if the token cannot be deleted.
       if (token !== undefined && !isLive) await tokens.forget(tokenName, token).catch(() => {});
-      if (!isLive) throw loginError('access_token_expired');
+      if (!isLive) throw tokenExpired();
       keepPrivate(res, ['Cookie']);
     },
     (error, req, res, next) => {
       if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
-      else sendToLogin(error, loginPath, req, res, next);
+      else redirectToLogin(error, loginPath, req, res, next);
     },
   );
 }
@@ -137,11 +132,14 @@ export function loadUser(
     const { id, tokenName } = await userOfRequest(req);
     await abortOnLeave(res, async (signal) => {
       const token = await tokens.get(tokenName);
-      if (token === undefined) throw loginError('access_token_expired');
+      if (token === undefined) throw tokenExpired();
       try {
         const user = await loginApi.getUser(token, { signal });
-        // The store could give another user's token.
-        if (user.user_id !== id) throw othersToken();
+        if (user.user_id !== id) {
+          throw tokenExpired(
+            'the stored access_token belongs to another user; check the option "userId" and the token store',
+          );
+        }
         context.user = user;
         keepPrivate(res, ['Cookie']);
       } catch (error) {
@@ -166,7 +164,7 @@ function userTokens(owner: string, options: LoadUserOptions) {
     // An app's own `userId` finds none for a user who has logged in without the marketplace.
     const isNone = [undefined, null, false, ''].includes(id as undefined);
     const isLocal = options.userId !== undefined && isNone;
-    if (isLocal || !isLoggedIn(req)) throw loginError('login_required');
+    if (isLocal || !isLoggedIn(req)) throw loginRequired();
     // The app's mistake, not the visitor's.
     throw new TypeError(
       `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
@@ -180,19 +178,12 @@ const userIdOfPassport: UserIdSource = (req) => {
   return typeof id === 'number' ? String(id) : (id as string | undefined);
 };
 
-const MESSAGES = {
-  login_required: 'nobody is logged in, and this route needs somebody',
-  access_token_expired: 'the access_token of this user has expired; the visitor must log in again',
-} as const;
+const loginRequired = (): MarketgateError =>
+  new MarketgateError('login_required', 'nobody is logged in, and this route needs somebody');
 
-const loginError = (code: MarketgateErrorCode & keyof typeof MESSAGES): MarketgateError =>
-  new MarketgateError(code, MESSAGES[code]);
-
-const othersToken = (): MarketgateError =>
-  new MarketgateError(
-    'access_token_expired',
-    'the stored access_token belongs to another user; check the option "userId" and the token store',
-  );
+const tokenExpired = (
+  why = 'the access_token of this user has expired; the visitor must log in again',
+): MarketgateError => new MarketgateError('access_token_expired', why);
 
 /** @throws TypeError that names the option, unless it is a path on this site. */
 export function loginPathOption(owner: string, value: string | undefined): string | undefined {
@@ -203,7 +194,7 @@ export function loginPathOption(owner: string, value: string | undefined): strin
 }
 
 /** Redirects a navigation to the login, and afterwards back to its page. Any other request gets the error. */
-export function sendToLogin(
+export function redirectToLogin(
   error: MarketgateError,
   loginPath: string | undefined,
   req: IncomingMessage,

@@ -83,7 +83,7 @@ export function requirePurchase(
   return (req, res, next) => {
     const context = contextOf(req, res);
     const onResult = (result: CheckResult): void => {
-      const reason = storeResult(context, result);
+      const reason = setContext(context, result);
       const allowed = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
       if (guardChannel.hasSubscribers) {
         const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
@@ -156,7 +156,7 @@ export function loadPurchase(
   const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
   return loader(async (req, res, context) => {
     const result = await checkRequest(req, res);
-    storeResult(context, result);
+    setContext(context, result);
     // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
     else keepPrivate(res, headers);
@@ -187,10 +187,7 @@ function makeRequestCheck(owner: string, keyApi: PurchaseValidator, options: Loa
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */
-function storeResult(
-  context: MarketplaceContext,
-  result: CheckResult,
-): MarketgateError | undefined {
+function setContext(context: MarketplaceContext, result: CheckResult): MarketgateError | undefined {
   context.verdict = result.verdict;
   if (result.verdict === 'valid') {
     // A shallow copy, because Express's res.render writes into its argument.

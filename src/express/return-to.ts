@@ -45,7 +45,7 @@ export function returnTo(req: object): string | undefined {
 
 /** Attaches the path to the request of the callback, for {@link returnTo}. */
 export function attachReturnTo(req: object, path: string | undefined): void {
-  // Not for `undefined`, because every new property changes the request's hidden class.
+  // Where nothing was attached, `returnTo` reads the session.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
 

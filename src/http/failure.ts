@@ -85,8 +85,16 @@ const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
 
 /** What stands for a character behind a backslash in JSON, and between `&` and `;` in HTML. */
 const ESCAPED: Record<string, string> = {
-  ...{ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" },
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
 };
 
 /** Undoes the escapes of a query, of JSON and of HTML, whichever characters they are of. */

@@ -1,25 +1,22 @@
 import { Period } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
-/** In a row. */
-export const FAILURES = 5;
+/** How many failures in a row open the breaker. */
+export const FAILURES_TO_OPEN = 5;
 /** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
-const RESTS = { firstRest: 2000, maxRest: 30_000 };
+const OPEN_TIMES = { first: 2000, max: 30_000 };
 
 /** How a call ended. `unknown`: the caller left first, or the error says nothing about the service. */
 export type CallEnd = 'answered' | 'failed' | 'unknown';
 
 /**
  * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in
- * a row it opens and refuses calls at once. After its rest it lets one call through, the probe, whose
+ * a row it opens and refuses calls at once. After a while it lets one call through, the probe, whose
  * result closes it or opens it again.
- *
- * cockatiel's breaker does not fit: it uses `Date.now` instead of `clock`, and does not know when it will
- * try again, which `Retry-After` needs.
  */
 export class Breaker {
   #failures = 0;
-  #rest: number;
+  #openTime: number;
   /** How long it stays open; `undefined`: it is closed. */
   #open: Period | undefined;
   #isProbing = false;
@@ -27,9 +24,9 @@ export class Breaker {
   /** @param clock milliseconds. */
   constructor(
     private readonly clock: () => number,
-    private readonly rests = RESTS,
+    private readonly openTimes = OPEN_TIMES,
   ) {
-    this.#rest = rests.firstRest;
+    this.#openTime = openTimes.first;
   }
 
   /**
@@ -62,16 +59,16 @@ export class Breaker {
     if (end === 'unknown') return;
     if (end === 'answered') {
       this.#failures = 0;
-      this.#rest = this.rests.firstRest;
+      this.#openTime = this.openTimes.first;
       this.#open = undefined;
       return;
     }
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
-    const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES);
+    const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES_TO_OPEN);
     if (!opens) return;
-    this.#open = new Period(this.clock, this.#rest);
-    this.#rest = Math.min(this.#rest * 2, this.rests.maxRest);
+    this.#open = new Period(this.clock, this.#openTime);
+    this.#openTime = Math.min(this.#openTime * 2, this.openTimes.max);
   }
 }
 

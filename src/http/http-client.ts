@@ -2,8 +2,14 @@ import { checkSignal, Deadline, LightSignal } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
-import { Breaker, type CallEnd, FAILURES, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { decode, isTransient, type JsonResponse, parseJson } from './response.js';
+import {
+  Breaker,
+  type CallEnd,
+  FAILURES_TO_OPEN,
+  parseRetryAfter,
+  RetryAfterGate,
+} from './gates.js';
+import { decode, isTransient, type JsonResponse } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -19,8 +25,6 @@ export interface HttpCallOptions {
   readonly elapsed?: number | undefined;
 }
 
-/** Characters of a body above which it is decoded in one turn of the event loop and parsed in another. */
-const LARGE = 1_000_000;
 /** Milliseconds before the first retry, and the most before a later one. */
 const FIRST_WAIT = 100;
 const MAX_WAIT = 2000;
@@ -31,8 +35,7 @@ export class HttpClient {
   readonly #gate: RetryAfterGate;
   readonly #breaker: Breaker;
   readonly #calls = new Set<Deadline>();
-  // As many retries as open the breaker when they fail.
-  readonly #retries = new RetryLimit(FAILURES);
+  readonly #retries = new RetryLimit();
   #isClosed = false;
 
   constructor(private readonly settings: ClientSettings) {
@@ -121,9 +124,9 @@ export class HttpClient {
     try {
       const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
-        const text = decode(body);
-        if (text.length > LARGE) await deadline.yield();
-        return await request.parse({ status, body: parseJson(text) });
+        const { isLarge, parse } = decode(body);
+        if (isLarge) await deadline.yield();
+        return await request.parse({ status, ...parse() });
       } catch (error) {
         throw this.#backOff(status, retryAfter, error);
       }
@@ -175,11 +178,10 @@ class RetryLimit {
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  constructor(private readonly most: number) {}
-
   /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
   async acquire(deadline: Deadline): Promise<void> {
-    if (this.#taken < this.most) {
+    // As many as open the breaker when they fail.
+    if (this.#taken < FAILURES_TO_OPEN) {
       this.#taken++;
       return;
     }

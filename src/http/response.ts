@@ -4,13 +4,10 @@ import { MarketgateError } from '../errors.js';
 /** A response whose body was parsed as JSON. */
 export interface JsonResponse {
   readonly status: number;
-  readonly body: JsonBody;
+  readonly value?: unknown;
+  /** What the body is where it is no JSON, for an error message. */
+  readonly found?: string;
 }
-
-/** The body of a response: `value` if it is JSON, or else what it is instead, for an error message. */
-export type JsonBody =
-  | { readonly value: unknown; readonly found?: never }
-  | { readonly value?: never; readonly found: string };
 
 /** Removes fields named `__proto__`, because a copy of their object could take them as its prototype. */
 const withoutProto = (key: string, value: unknown): unknown =>
@@ -21,17 +18,25 @@ const canHaveProto = (text: string): boolean =>
   (text.includes('__') && text.includes('__proto__')) ||
   (text.includes('\\u00') && /\\u00[567]/.test(text));
 
-/** Decodes a body, without a byte order mark, which `trimStart` removes too. */
-export const decode = (body: Buffer): string =>
-  body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
+/** Characters of a body above which it is parsed in another turn of the event loop than it is decoded in. */
+const LARGE = 1_000_000;
 
-/** Parses a body as JSON. Text before the JSON is not skipped: what follows a PHP warning can be cut or altered. */
-export function parseJson(text: string): JsonBody {
-  try {
-    return { value: JSON.parse(text, canHaveProto(text) ? withoutProto : undefined) };
-  } catch {
-    return { found: describe(text) };
-  }
+/**
+ * Decodes a body, and makes the function that parses it as JSON. Text before the JSON is not skipped: what follows a
+ * PHP warning can be cut or altered.
+ */
+export function decode(body: Buffer) {
+  // `trimStart` also removes the byte order mark.
+  const text = body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
+  const reviver = canHaveProto(text) ? withoutProto : undefined;
+  const parse = (): Omit<JsonResponse, 'status'> => {
+    try {
+      return { value: JSON.parse(text, reviver) };
+    } catch {
+      return { found: describe(text) };
+    }
+  };
+  return { isLarge: text.length > LARGE, parse };
 }
 
 /** Never quotes the text, which can repeat secrets. */
@@ -53,22 +58,21 @@ export const isTransient = (status: number): boolean =>
 /**
  * The error of a response that is neither an answer nor a refusal: `service_unavailable` where the status
  * says "not now", otherwise `unexpected_response`.
- * @param misshape the first place where the payload differs from the documented shape.
+ * @param mismatch the first place where the payload differs from the documented shape.
  */
 export function unusable(
   name: string,
   response: JsonResponse,
-  misshape?: { readonly path: string; readonly expected: string } | undefined,
+  mismatch?: { readonly path: string; readonly expected: string } | undefined,
 ): MarketgateError {
-  const { status, body } = response;
-  const { found = 'JSON of another shape' } = body;
+  const { status, found = 'JSON of another shape' } = response;
   const problem =
     status === 429
       ? 'too many requests (HTTP 429); ask less often'
       : isTransient(status)
         ? `the service failed (HTTP ${status}); try again later`
-        : misshape !== undefined
-          ? `the answer is not of the documented shape: ${misshape.path}: expected ${misshape.expected}`
+        : mismatch !== undefined
+          ? `the answer is not of the documented shape: ${mismatch.path}: expected ${mismatch.expected}`
           : `expected JSON as documented, got ${found} (HTTP ${status}); check the URL and what stands in front of the service`;
   const code = isTransient(status) ? 'service_unavailable' : 'unexpected_response';
   return new MarketgateError(code, `${name}: ${problem}`);

@@ -112,9 +112,9 @@ export const texts = field('list', z.array(text), (sent) => {
   return isNumbered(sent) ? Object.values(sent) : sent;
 });
 
-const orEmpty: Coerce = (sent) => (isEmptyMap(sent) ? {} : sent);
-/** PHP writes an empty map as `[]`. */
-const isEmptyMap = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
+const orEmpty: Coerce = (sent) => (isEmptyArray(sent) ? {} : sent);
+/** PHP writes an empty map like that. */
+export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
 
 export const textByName = field('object', z.record(z.string(), text), orEmpty);
 
@@ -132,11 +132,11 @@ export const optionalPart = <T>(fields: Fields<T>): z.ZodType<T> =>
 /** An object inside a record that is always present in the parsed value. Its fields are not required. */
 export function part<T>(fields: Fields<T>): z.ZodType<T> {
   const schema = record(fields);
-  const made = z.transform((sent: unknown) => {
-    const isNothing = sent === undefined || sent === null || isEmptyMap(sent);
+  const otherwise = z.transform((sent: unknown) => {
+    const isNothing = sent === undefined || sent === null || isEmptyArray(sent);
     return new Drift(isNothing ? 'coerced' : 'dropped', 'object', schema.parse({}));
   });
-  return z.union([schema, made]) as unknown as z.ZodType<T>;
+  return z.union([schema, otherwise]) as unknown as z.ZodType<T>;
 }
 
 /** Whether a value of JSON is an object: not a list, not null. */

@@ -52,3 +52,14 @@ export const PURCHASE_CODE = /^[A-Za-z0-9-]{8,128}$/;
 export function normalizePurchaseCode(pasted: string): string {
   return pasted.normalize('NFKC').replace(INVISIBLE, '').trim();
 }
+
+/**
+ * A code that an app passes in, normalised.
+ * @param what - it is, for the error, as in "KeyApi: purchase_code".
+ * @throws TypeError when it is blank or not a string.
+ */
+export function requiredCode(what: string, code: unknown): string {
+  const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
+  if (plain !== '') return plain;
+  throw new TypeError(`${what} must be a string that is not blank`);
+}

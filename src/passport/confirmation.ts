@@ -32,20 +32,15 @@ export type RenderConfirmation = (
  */
 export type ConfirmWhen = 'auto' | boolean;
 
-const header = (req: Request, name: string): string | undefined => {
-  const value = req.headers[name];
-  return typeof value === 'string' && value !== '' ? value.toLowerCase() : undefined;
-};
-
-const destinationOf = (req: Request): string => header(req, 'sec-fetch-dest') ?? 'document';
+const destinationOf = (req: Request): string => req.headers['sec-fetch-dest'] || 'document';
 const isFrame = (destination: string): boolean => ['frame', 'iframe'].includes(destination);
 
 /**
  * Whether a login was begun by neither a page of this site nor the visitor, but by another site's page, an
  * image or a frame. Browsers send these headers over https and on localhost. Without them it is false.
  */
-export function isForeignStart(req: Request): boolean {
-  const site = header(req, 'sec-fetch-site') ?? 'none';
+export function isStartedElsewhere(req: Request): boolean {
+  const site = req.headers['sec-fetch-site'] || 'none';
   return (site !== 'same-origin' && site !== 'none') || destinationOf(req) !== 'document';
 }
 
@@ -54,7 +49,7 @@ export function isSubresource(req: Request): boolean {
   const destination = destinationOf(req);
   if (destination === 'document' || isFrame(destination)) return false;
   // A service worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
-  return destination !== 'empty' || header(req, 'sec-fetch-mode') !== 'navigate';
+  return destination !== 'empty' || req.headers['sec-fetch-mode'] !== 'navigate';
 }
 
 /** Whether a callback asks the visitor. @param open the attempts that it can belong to. */

@@ -207,7 +207,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
 const CLAIM_LIFETIME = 3_600_000;
 
 /** What a claim remembers about an auth_key. Claims of attempts remember nothing. */
-export interface UsedKey {
+export interface ClaimedKey {
   /** The `returnTo` of its login. A reload of the callback leads there too. */
   returnTo?: string | undefined;
 }
@@ -218,15 +218,15 @@ export interface UsedKey {
  *
  * @param scope keeps strategies that share a token store apart.
  */
-export function singleUse(store: GuardedTokenStore | undefined, scope: string) {
-  const known = new LRUCache<string, UsedKey>({ max: 10_000 });
+export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
+  const known = new LRUCache<string, ClaimedKey>({ max: 10_000 });
   const nameOf = (key: string) => `auth_key:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
   return {
     /** What this process remembers about a key; `undefined` for a key that was not used here. */
     find: (key: string) => known.get(nameOf(key)),
 
     /** True for the first caller. */
-    async claim(key: string, used: UsedKey = {}): Promise<boolean> {
+    async claim(key: string, used: ClaimedKey = {}): Promise<boolean> {
       const name = nameOf(key);
       if (known.has(name)) return false;
       known.set(name, used);
@@ -241,4 +241,4 @@ export function singleUse(store: GuardedTokenStore | undefined, scope: string) {
   };
 }
 
-type Claims = ReturnType<typeof singleUse>;
+type Claims = ReturnType<typeof claimsIn>;

@@ -15,14 +15,14 @@ import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/ses
 import type { AccessToken } from '../model/access-token.js';
 import {
   confirmationPath,
-  isForeignStart,
+  isStartedElsewhere,
   isSubresource,
   mustAsk,
   pendingLogin,
   readConfirmation,
   sendPage,
 } from './confirmation.js';
-import type { UsedKey } from './login-attempts.js';
+import type { ClaimedKey } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
@@ -300,7 +300,7 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
   const returnTo = safeReturnTo(options.returnTo) ?? saved;
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
-    ...(isForeignStart(req) && { foreign: true }),
+    ...(isStartedElsewhere(req) && { foreign: true }),
   });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
@@ -317,7 +317,7 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   const used = claims.find(authKey);
   if (used !== undefined) return endUsed(visit, used);
   const state = setup.state ? String(queryOf(req).state) : undefined;
-  const record: UsedKey = { returnTo: safeReturnTo(options.returnTo) };
+  const record: ClaimedKey = { returnTo: safeReturnTo(options.returnTo) };
   if (!attempts.canTake(req, state)) return endWithoutLogin(visit, record.returnTo);
   // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
   if (!(await claims.claim(authKey, record))) return endUsed(visit, record);
@@ -433,7 +433,7 @@ function endWithoutLogin(visit: Visit, returnTo?: string): Outcome {
 }
 
 /** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
-function endUsed(visit: Visit, { returnTo }: UsedKey): Outcome {
+function endUsed(visit: Visit, { returnTo }: ClaimedKey): Outcome {
   const { setup, req } = visit;
   // Only a browser with an open attempt learns that the key was used.
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {

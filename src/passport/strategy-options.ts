@@ -28,8 +28,8 @@ import {
   type AttemptStorage,
   attemptsInCookie,
   attemptsInSession,
+  claimsIn,
   loginAttempts,
-  singleUse,
 } from './login-attempts.js';
 import { verifyRunner } from './verify.js';
 
@@ -102,7 +102,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
       ? undefined
       : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
   const pendingStore = tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock }));
-  const claims = singleUse(tokenStore, scope);
+  const claims = claimsIn(tokenStore, scope);
   return {
     name,
     loginApi,

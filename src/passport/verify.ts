@@ -195,7 +195,7 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
   if (typeof verify !== 'function') {
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
-  if (verify.length === 1) return async (input: VerifyInput) => decided(await verify(input));
+  if (verify.length === 1) return async (input: VerifyInput) => verifyResult(await verify(input));
   const classicLength = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
   if (![0, 4, 5].includes(classicLength)) {
     throw new TypeError(
@@ -227,11 +227,11 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
         returned.catch(reject);
       }
     });
-    return decided(user, info);
+    return verifyResult(user, info);
   };
 }
 
-function decided(user: unknown, info?: object) {
+function verifyResult(user: unknown, info?: object) {
   if (user === undefined && info === undefined) {
     throw new TypeError(
       "MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse",

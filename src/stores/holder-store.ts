@@ -1,6 +1,6 @@
 import { NoAnswer, schedule } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
-import { normalizePurchaseCode } from '../model/purchase.js';
+import { requiredCode } from '../model/purchase.js';
 import { shapedOption } from '../options.js';
 import { guardedCalls } from './store-guard.js';
 
@@ -96,11 +96,8 @@ export function guardHolderStore(owner: string, value: unknown) {
  * @param owner - the store and its method, as in "MemoryHolderStore.take".
  * @throws TypeError without a code.
  */
-export function heldCode(owner: string, code: unknown): string {
-  const plain = typeof code === 'string' ? normalizePurchaseCode(code) : '';
-  if (plain === '') throw new TypeError(`${owner}: "code" must be a string that is not blank`);
-  return plain.toLowerCase();
-}
+export const heldCode = (owner: string, code: unknown): string =>
+  requiredCode(`${owner}: "code"`, code).toLowerCase();
 
 /** @throws TypeError without an id: one id for all who have none would let them hold each other's codes. */
 export function checkHolder(owner: string, holder: unknown): void {

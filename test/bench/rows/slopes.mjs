@@ -115,7 +115,8 @@ undici and \`JSON.parse\` need for it. Each kind's limit is itself, in the middl
   open: openGuards,
   measure: ({ kind, ...options }, context) => KINDS[kind](options, context),
   metrics: [HIT, BYTES, WIDE, ITEM, HOLD],
-  notes: `Cold calls: what 1,000 at a time cost more than 10 is undici's own, whose 128 connections are then all in use,
+  notes: `A hit among 1,000,000 codes waits for memory: the entries of 10,000 fit into the processor's caches.
+Cold calls: what 1,000 at a time cost more than 10 is undici's own, whose 128 connections are then all in use,
 and whose queue is long: see the same rows for undici alone.`,
   goals: [
     [HIT, codesOf('1,000,000'), 3, 'a hit of 1,000,000 codes, to one of 10,000'],

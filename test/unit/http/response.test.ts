@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decode, parseJson } from '../../../src/http/response.js';
+import { decode } from '../../../src/http/response.js';
 
-const parse = (text: string) => parseJson(decode(Buffer.from(text)));
+const parse = (text: string) => decode(Buffer.from(text)).parse();
 
 describe('JSON bodies', () => {
   it.each([
@@ -51,6 +51,6 @@ describe('JSON bodies', () => {
 
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    expect(parseJson(decode(body))).toEqual({ value: { a: '\uFFFD' } });
+    expect(decode(body).parse()).toEqual({ value: { a: '\uFFFD' } });
   });
 });
