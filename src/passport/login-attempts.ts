@@ -1,4 +1,4 @@
-import { createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
@@ -164,7 +164,7 @@ function requiredSession(req: Request): NonNullable<ReturnType<typeof sessionOf>
  */
 export function attemptsInCookie(secrets: readonly string[], scope: string): AttemptStorage {
   const [signing, ...others] = secrets.map((secret) =>
-    createHash('sha256').update(`marketgate login attempts ${scope} ${secret}`).digest(),
+    hash('sha256', `marketgate login attempts ${scope} ${secret}`, 'buffer'),
   ) as [Buffer, ...Buffer[]];
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
   const signWith = (key: Buffer, payload: string) =>

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { functionOption, textOption } from '../options.js';
@@ -49,9 +49,9 @@ export class RowTokenStore implements TokenStore {
   /** @throws TypeError when `token` is none. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(this.#owner, token);
-    const life = wholeMilliseconds(token.expiresAt - this.#clock());
-    if (life <= 0) return this.delete(userId);
-    await this.#rows.set(keyOf(this.#prefix, userId), encodeToken(userId, token), life);
+    const ttl = wholeMilliseconds(token.expiresAt - this.#clock());
+    if (ttl <= 0) return this.delete(userId);
+    await this.#rows.set(keyOf(this.#prefix, userId), encodeToken(userId, token), ttl);
   }
 
   async delete(userId: string): Promise<void> {
@@ -75,7 +75,7 @@ const PLAIN = /^[a-z0-9_]{1,64}$/;
  */
 function keyOf(prefix: string, userId: string): string {
   if (PLAIN.test(userId)) return prefix + userId;
-  return `${prefix}~${createHash('sha256').update(userId).digest('hex')}`;
+  return `${prefix}~${hash('sha256', userId)}`;
 }
 
 /** A token as it is stored: with a version, and with its user, so that it is used for no other. */

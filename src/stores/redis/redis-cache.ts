@@ -9,7 +9,7 @@ import { Subscription } from './subscription.js';
 
 const OWNER = 'RedisCache';
 
-/** A row, its remaining life, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
+/** A row, its remaining milliseconds, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
 const READ = `local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), time[1], time[2]}`;
 
@@ -51,9 +51,11 @@ export class RedisCache implements SharedCache {
   /** @throws TypeError when `value` is no string, or `ttl` no finite number. */
   async set(key: string, value: string, ttl: number): Promise<void> {
     checkValue('set', value);
-    const life = lifeOf('set', ttl);
-    if (life <= 0) return this.delete(key);
-    await this.#redis.call('set', (redis) => redis.set(this.#key('value', key), value, life));
+    const milliseconds = wholeTtl('set', ttl);
+    if (milliseconds <= 0) return this.delete(key);
+    await this.#redis.call('set', (redis) =>
+      redis.set(this.#key('value', key), value, milliseconds),
+    );
   }
 
   async delete(key: string): Promise<void> {
@@ -87,10 +89,10 @@ export class RedisCache implements SharedCache {
     if (!Number.isSafeInteger(order) || order < 0) {
       throw new TypeError(`${OWNER}.write: "order" must be a whole number, 0 or more`);
     }
-    const life = lifeOf('write', ttl);
-    if (life <= 0) return false;
+    const milliseconds = wholeTtl('write', ttl);
+    if (milliseconds <= 0) return false;
     const name = this.#key('row', key);
-    const args = [String(order), value, String(life)];
+    const args = [String(order), value, String(milliseconds)];
     return Number(await this.#redis.call('write', (redis) => redis.run(WRITE, name, args))) === 1;
   }
 
@@ -101,13 +103,13 @@ export class RedisCache implements SharedCache {
    * @throws TypeError when `ttl` is no positive number.
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
-    const life = lifeOf('lock', ttl);
-    if (life <= 0) throw new TypeError(`${OWNER}.lock: "ttl" must be above 0`);
+    const milliseconds = wholeTtl('lock', ttl);
+    if (milliseconds <= 0) throw new TypeError(`${OWNER}.lock: "ttl" must be above 0`);
     const name = this.#key('lock', key);
     const lockId = randomUUID();
     const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [lockId]);
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
-      const taken = await redis.set(name, lockId, life, true);
+      const taken = await redis.set(name, lockId, milliseconds, true);
       // The caller has left, and would never release it.
       if (taken === 'OK' && deadline.aborted) await unlock(redis);
       return taken;
@@ -159,7 +161,7 @@ function checkValue(method: string, value: unknown): void {
 }
 
 /** Whole milliseconds of a `ttl`. One that is no finite number would mean no expiry, or no row. */
-function lifeOf(method: string, ttl: unknown): number {
+function wholeTtl(method: string, ttl: unknown): number {
   if (typeof ttl === 'number' && Number.isFinite(ttl)) return wholeMilliseconds(ttl);
   throw new TypeError(`${OWNER}.${method}: "ttl" must be a finite number (milliseconds)`);
 }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { STORE_TIMEOUTS, schedule } from '../../deadline.js';
 import { reportDrift, warnOnce } from '../../diagnostics.js';
 import { knownOptions } from '../../options.js';
@@ -87,17 +87,17 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       await Promise.all(taken.map((each) => this.#release(each, endsAt)));
     };
     try {
-      const hash = createHash('sha256').update(client).digest('base64url').slice(0, 22);
-      const own = await this.#take(hash, this.limit, taken);
+      const clientHash = hash('sha256', client, 'base64url').slice(0, 22);
+      const own = await this.#take(clientHash, this.limit, taken);
       // A client without a failed attempt is admitted, whatever others have.
       const most = own.count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
-      const { count, life, pending } =
+      const { count, ttl, pending } =
         own.count > 0 ? await this.#take(EVERYBODY, most, taken) : own;
       if (count === 0) {
         taken.pop();
         await release();
         const isPending = pending > 0 || (own.count > 0 && own.pending > 1);
-        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(life / 1000)), isPending };
+        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(ttl / 1000)), isPending };
       }
     } catch {
       // A release also takes back what Redis did count.
@@ -123,8 +123,8 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     name: string,
     most: number,
     taken: Taken[],
-  ): Promise<Record<'count' | 'life' | 'pending', number>> {
-    // Windows of different length are counted separately, because a key has one life only.
+  ): Promise<Record<'count' | 'ttl' | 'pending', number>> {
+    // Windows of different length are counted separately, because a key has one lifetime only.
     const windowMs = wholeMilliseconds(this.windowMs);
     const key = `${this.#redis.prefix}${windowMs}:${name}`;
     return this.#redis.call('reserve', async (redis) => {
@@ -133,9 +133,9 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       taken.push({ key, id });
       const reply = await redis.run(TAKE, key, [windowMs, most, id, MAX_WAIT].map(String));
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
-      const [count = Number.NaN, life = Number.NaN, pending = 0] = numbers;
-      if (!Number.isFinite(count + life)) throw new TypeError('a reply that is no count');
-      return { count, life, pending };
+      const [count = Number.NaN, ttl = Number.NaN, pending = 0] = numbers;
+      if (!Number.isFinite(count + ttl)) throw new TypeError('a reply that is no count');
+      return { count, ttl, pending };
     });
   }
 

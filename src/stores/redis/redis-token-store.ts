@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { STORE_TIMEOUTS } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
@@ -31,7 +31,7 @@ export class RedisTokenStore extends RowTokenStore implements TokenStore {
     const redis = new RedisConnection(OWNER, 'token', given);
     super(OWNER, given, {
       get: (key) => redis.call('get', ({ get }) => get(key)),
-      set: (key, row, life) => redis.call('set', ({ set }) => set(key, row, life)),
+      set: (key, row, ttl) => redis.call('set', ({ set }) => set(key, row, ttl)),
       delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
     });
     this.#redis = redis;
@@ -45,9 +45,11 @@ export class RedisTokenStore extends RowTokenStore implements TokenStore {
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
     // No user id has such a key, because ids with a colon are hashed.
-    const key = `${this.#redis.prefix}claim:${createHash('sha256').update(name).digest('base64url')}`;
-    const life = wholeMilliseconds(ttl);
-    const reply = await this.#redis.call('claim', (redis) => redis.set(key, '1', life, true));
+    const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
+    const milliseconds = wholeMilliseconds(ttl);
+    const reply = await this.#redis.call('claim', (redis) =>
+      redis.set(key, '1', milliseconds, true),
+    );
     return reply === 'OK';
   }
 }
