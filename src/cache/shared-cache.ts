@@ -97,6 +97,11 @@ export class GuardedSharedCache {
     return this.store.read !== undefined && this.store.write !== undefined;
   }
 
+  /** Whether {@link subscribe} has nothing to do. */
+  get isSubscribed(): boolean {
+    return this.store.subscribe === undefined || this.#stop !== undefined;
+  }
+
   /** Whether messages are being missed while the store itself can be asked. */
   get isMissingMessages(): boolean {
     return this.store.subscribe !== undefined && !this.isListening && !this.#breaker.isOpen;
@@ -149,7 +154,7 @@ export class GuardedSharedCache {
     hasCached: boolean,
   ): Promise<void> {
     const { subscribe } = this.store;
-    if (subscribe === undefined || this.#stop !== undefined) return;
+    if (subscribe === undefined || this.isSubscribed) return;
     // A store of the app can give anything; JSON has `null` for "all keys".
     const onReceived = (given: unknown): void => {
       const message = given ?? undefined;

@@ -6,7 +6,7 @@ import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { type Invalidation, InvalidationMap, type Message, Tombstones } from './invalidations.js';
 import { maxLife, type SharedTierOptions } from './options.js';
-import { type Seal, Seals } from './seal.js';
+import { Seal, Seals } from './seal.js';
 import {
   GuardedSharedCache,
   isPositive,
@@ -266,9 +266,16 @@ export class SharedTier {
    * The seal of the current secret, after an attempt to subscribe. `undefined`: no secret is known in time,
    * and this call does without the shared tier.
    */
-  async #currentSeal(): Promise<Seal | undefined> {
-    if (this.#isClosed) return undefined;
-    const seal = await this.#seals.current(this.#deadline);
+  #currentSeal(): Seal | Promise<Seal | undefined> {
+    if (this.#isClosed) return Promise.resolve(undefined);
+    const seal = this.#seals.current(this.#deadline);
+    // Without waiting, because nearly every call ends here.
+    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
+    return this.#afterSubscribing(seal);
+  }
+
+  async #afterSubscribing(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
+    const seal = await given;
     if (seal === undefined) this.#hasCached = true;
     else await this.#subscribe();
     return seal;

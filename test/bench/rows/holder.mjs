@@ -21,6 +21,8 @@ export default {
       { ...options, service, entry: join(BUILT, 'dist/index.js') },
       { warmUp: 300_000, calls: 600_000 },
     ),
+  notes: `The difference is 0.17 µs: the app's function for the account, the check of what it gives, the code in lower case,
+and one look each into a \`Map\` and a \`Set\`. No store and no clock is asked.`,
   metrics: [CPU],
   goals: [{ metric: CPU, variant: WITH, most: 1.2, what: 'CPU of a hit with a known holder' }],
 };
