@@ -83,10 +83,13 @@ export class HttpClient {
     const retries = request.repeatable ? this.settings.retries : 0;
     let end: CallEnd = 'answered';
     let hasSlot = false;
+    let isUsable = false;
     try {
       for (let attempt = 0; ; attempt++) {
         try {
-          return await this.#sendOnce(request, attempt, deadline);
+          const result = await this.#sendOnce(request, attempt, deadline);
+          isUsable = true;
+          return result;
         } catch (error) {
           const wait = waitBefore(attempt);
           const canRetry = isRetryable(error) && attempt < retries && !this.#breaker.isOpen;
@@ -104,7 +107,7 @@ export class HttpClient {
       else if (error.code === 'service_unavailable') end = 'failed';
       throw error;
     } finally {
-      if (hasSlot) this.#retries.release(end === 'answered');
+      if (hasSlot) this.#retries.release(isUsable);
       this.#breaker.leave(isProbe, end);
     }
   }
@@ -201,12 +204,12 @@ class RetryLimit {
     });
   }
 
-  /** Lets the next waiting call retry; all of them when the service has answered. */
-  release(isAnswered: boolean): void {
+  /** Lets the next waiting call retry; all of them after a usable answer. */
+  release(isUsable: boolean): void {
     this.#taken--;
     for (const go of [...this.#waiting]) {
       go();
-      if (!isAnswered) return;
+      if (!isUsable) return;
     }
   }
 }

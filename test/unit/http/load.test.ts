@@ -127,6 +127,19 @@ describe('an outage of any course', () => {
   });
 });
 
+it('of 100 calls that failed, five at a time try again while the answers cannot be used', async () => {
+  const shop = openShop(time, { retries: 1 });
+  shop.behave = { answer: '500', after: 20 };
+  await visits(shop, 100);
+  await time.pass(20);
+  shop.behave = { answer: 'page', after: 1000 };
+  // They wait for at most 100 ms.
+  await time.pass(101);
+  expect(shop.service.count()).toBe(105);
+  await time.pass(1000);
+  expect(shop.service.count()).toBe(110);
+});
+
 it('a call that waits to try again does not, when the others have found out meanwhile that it is in vain', async () => {
   let waits = 0;
   // Each waits a little longer than the one before.
