@@ -26,10 +26,10 @@ type Allowed = Required<Exclude<Reservation, Refused>>;
 
 /** An attempt that counts, unless it is released. */
 interface HeldReservation extends Allowed {
-  /** When it stops to count. By the process's own timer, because clocks can be set back. */
+  /** When it stops counting. By the process's own timer, because clocks can be set back. */
   readonly until: number;
-  /** Whether the service was asked: by this attempt, or by the abandoned one that it was taken over from. */
-  isAsked: boolean;
+  /** Requests to the service: of this attempt, and of the abandoned ones that it was taken over from. */
+  requests: number;
 }
 
 type Reserve = (client: string) => Promise<HeldReservation | Refused>;
@@ -38,6 +38,8 @@ type Reserve = (client: string) => Promise<HeldReservation | Refused>;
 const MAX_SECONDS = 604_800;
 /** The most abandoned attempts that are remembered. */
 const MAX_ABANDONED = 1000;
+/** The most requests of one reservation. Without a limit, a client that never waits for its answers has no other. */
+const MAX_REQUESTS = 4;
 
 /** What one client has in progress. */
 interface ClientState {
@@ -63,7 +65,7 @@ class Attempts {
   /**
    * By client and code: attempts of visitors who left before the answer. They stay counted, because a client
    * that disconnects each time would otherwise never reach the limit. The next attempt with the same code takes
-   * over the reservation while it counts, so a reload is free.
+   * over the reservation while it counts, so the first reloads are free.
    */
   readonly #abandoned = new LRUCache<string, HeldReservation>({ max: MAX_ABANDONED });
 
@@ -103,15 +105,15 @@ class Attempts {
       const onCached = (): void => {
         isCached = true;
       };
-      reserved.isAsked = true;
+      reserved.requests++;
       const answer = await validate({ signal: signal.toAbortSignal(), onCached });
       // A cached answer was counted when it was requested.
       isCounted = answer === null && !isCached;
       return answer;
     } catch (error) {
       // The visitor has left. The next attempt with this code takes the reservation over.
-      isCounted = signal.aborted && reserved.isAsked;
-      if (isCounted) this.#abandoned.set(key, reserved);
+      isCounted = signal.aborted && reserved.requests > 0;
+      if (isCounted && reserved.requests < MAX_REQUESTS) this.#abandoned.set(key, reserved);
       throw error;
     } finally {
       // Not awaited: the customer does not wait for the guess limit.
@@ -121,8 +123,9 @@ class Attempts {
   }
 
   /**
-   * Waits while the limit is reached and another attempt can be released. Attempts of the same client in this process
-   * wake the waiting ones. For other attempts that count, the last active one tries again from time to time.
+   * Waits while the limit is reached and another attempt can be released. Attempts of the same client wake the waiting
+   * ones when they end. If none is active here but others still count (other clients, other processes), this attempt
+   * polls.
    */
   async #waitForReservation(
     reserve: Reserve,
@@ -177,7 +180,7 @@ class Attempts {
 
   /**
    * Ends an attempt.
-   * @param wakesNext whether the next waiting attempt tries again. It also does when no other attempt is active.
+   * @param wakesNext whether to wake the next waiting attempt. It is also woken when no other attempt is active.
    */
   async #leave(client: string, wakesNext: boolean, finish?: () => Promise<void>): Promise<void> {
     try {
@@ -241,7 +244,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     };
     const [release, settle] = [end('release'), end('settle')];
     if (inOwnLimit?.isAllowed !== false) {
-      return { isAllowed: true, release, settle, until, isAsked: false };
+      return { isAllowed: true, release, settle, until, requests: 0 };
     }
     await release();
     return refusal(inOwnLimit);

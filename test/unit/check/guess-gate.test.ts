@@ -150,6 +150,15 @@ describe('the attempts of one client', () => {
     expect(await gate.attempt('anna', 'a', async () => 'purchase')).toBe('purchase');
   });
 
+  it('count again for each four requests that a client does not wait for: leaving does not make them free', async () => {
+    const { gate, reserve } = openGate(2);
+    for (let reload = 0; reload < 8; reload++) await leave(gate, 'a');
+    expect(reserve).toHaveBeenCalledTimes(2);
+    const validate = vi.fn();
+    expect(await outcome(gate.attempt('anna', 'a', validate))).toEqual(TOO_MANY);
+    expect(validate).not.toHaveBeenCalled();
+  });
+
   it('of visitors who left count for one window: their codes make no burst later', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     const gate = guessGate('test', new MemoryGuessLimit(), {}) as GuessGate;
