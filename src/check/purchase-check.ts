@@ -95,7 +95,7 @@ export type Decision =
       readonly denial: Denial;
     }
   | {
-      /** The service could not tell, or this client has too many failed attempts. */
+      /** The service or the holder store gave no usable answer, or this client has too many failed attempts. */
       readonly verdict: 'unknown';
       /** Why. */
       readonly error: MarketgateError;
@@ -119,7 +119,7 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
  * - `valid`: the service knows the code, and the purchase meets the conditions.
  * - `invalid`: it does not, or a condition is not met; `denial.code` says which.
  * - `absent`: there is no code.
- * - `unknown`: the service could not tell, or this client has too many failed attempts
+ * - `unknown`: the service or the holder store gave no usable answer, or this client has too many failed attempts
  *   (`error.code` is then `too_many_attempts`).
  *
  * @param code as the customer gave it. A value that is not a string is invalid.

@@ -15,7 +15,10 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** What the visitor's code is worth: `unknown` when the service cannot be asked, or after too many failed attempts. */
+/**
+ * What the visitor's code is worth: `unknown` when the service or the holder store gave no usable answer, or after too
+ * many failed attempts.
+ */
 export type Verdict = 'valid' | 'invalid' | 'unknown' | 'absent';
 
 /** What the middleware found: at `req.marketplace`, and for templates at `res.locals.marketplace`. */

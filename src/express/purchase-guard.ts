@@ -138,7 +138,7 @@ export function requirePurchase(
  *
  * - `valid`: `req.marketplace.purchase` is present, and meets the conditions;
  * - `invalid`: the service does not know the code, or a condition is not met;
- * - `unknown`: the service could not be asked, or the client has too many failed attempts;
+ * - `unknown`: the service or the holder store gave no usable answer, or the client has too many failed attempts;
  * - `absent`: no code was sent.
  *
  * `req.marketplace.denial` says why the verdict is not `valid`. Only errors of the app's own functions

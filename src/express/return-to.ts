@@ -55,8 +55,8 @@ const COOKIE = 'marketgate.return_to';
 const LIFETIME = 10 * 60_000;
 
 /**
- * Saves the page where a visitor was stopped until the login starts, in the session, or in a cookie for apps
- * without one. The cookie is not signed: its value is checked when it is read, and the visitor could type
+ * Saves the page that required a login, until the login starts: in the session, or in a cookie for apps without
+ * one. The cookie is not signed: its value is checked when it is read, and the visitor could type
  * any such path.
  */
 export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {

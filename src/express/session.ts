@@ -56,8 +56,8 @@ const isReplaceable = (req: Request): boolean =>
   Object.getOwnPropertyDescriptor(req, 'session')?.writable === true;
 
 /**
- * Whether passport can give this request a new session when a user logs in. A session that has `save` and
- * no id (iron-session) is stored in its cookie, so an empty one is a new one.
+ * Whether passport can give this request a new session when a user logs in. iron-session has
+ * `save` but no id. Its data is in the cookie, so clearing it makes a new session.
  */
 export function canRegenerate(req: Request, session: Session): boolean {
   if (typeof session.regenerate === 'function') return true;
@@ -66,10 +66,9 @@ export function canRegenerate(req: Request, session: Session): boolean {
 
 /**
  * Makes passport's `req.logIn` work with every session that {@link canRegenerate}. Passport calls
- * `regenerate` and `save` with a callback, and waits without a limit. So while it logs in, a stand-in takes
- * the session's place: it has the same properties, and methods that take callbacks and have a deadline. A
- * stand-in, because the methods of iron-session cannot be replaced. It is a copy, because V8 takes long to make
- * the session itself a prototype.
+ * `regenerate` and `save` with callbacks, and waits without a limit. While it logs in, `req.session` is therefore a copy
+ * whose methods take callbacks and have a deadline. iron-session's own methods cannot be replaced, and V8 takes long to
+ * make the session itself a prototype.
  */
 export function adaptLogIn(req: Request): void {
   if (!isReplaceable(req)) return;

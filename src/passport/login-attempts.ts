@@ -33,7 +33,7 @@ export const ATTEMPT_LIFETIME = 10 * 60_000;
  * that began the login, and their clocks can differ by this much.
  */
 const CLOCK_SKEW = 5 * 60_000;
-/** A browser can have several at once, one per tab. The oldest is dropped for a sixth. */
+/** A browser can have several at once, one per tab. A further one replaces the oldest. */
 const MAX_ATTEMPTS = 5;
 
 /** Where the attempts of a browser are stored. */
@@ -207,7 +207,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
 const CLAIM_LIFETIME = 3_600_000;
 
 /** What a claim remembers about an auth_key. Claims of attempts remember nothing. */
-export interface ClaimedKey {
+export interface ClaimRecord {
   /** The `returnTo` of its login. A reload of the callback leads there too. */
   returnTo?: string | undefined;
 }
@@ -219,21 +219,21 @@ export interface ClaimedKey {
  * @param scope keeps strategies that share a token store apart.
  */
 export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
-  const known = new LRUCache<string, ClaimedKey>({ max: 10_000 });
+  const known = new LRUCache<string, ClaimRecord>({ max: 10_000 });
   const nameOf = (key: string) => `auth_key:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
   return {
     /** What this process remembers about a key; `undefined` for a key that was not used here. */
     find: (key: string) => known.get(nameOf(key)),
 
     /** True for the first caller. */
-    async claim(key: string, used: ClaimedKey = {}): Promise<boolean> {
+    async claim(key: string, record: ClaimRecord = {}): Promise<boolean> {
       const name = nameOf(key);
       if (known.has(name)) return false;
-      known.set(name, used);
+      known.set(name, record);
       try {
         return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
       } catch (error) {
-        // Nothing was used. If the store has the claim all the same, it says so the next time.
+        // A retry asks the store again, which can have the claim all the same.
         known.delete(name);
         throw error;
       }

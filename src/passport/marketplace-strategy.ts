@@ -22,7 +22,7 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
-import type { ClaimedKey } from './login-attempts.js';
+import type { ClaimRecord } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
@@ -317,7 +317,7 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   const used = claims.find(authKey);
   if (used !== undefined) return endUsed(visit, used);
   const state = setup.state ? String(queryOf(req).state) : undefined;
-  const record: ClaimedKey = { returnTo: safeReturnTo(options.returnTo) };
+  const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
   if (!attempts.canTake(req, state)) return endWithoutLogin(visit, record.returnTo);
   // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
   if (!(await claims.claim(authKey, record))) return endUsed(visit, record);
@@ -370,7 +370,8 @@ async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcom
 async function completePending(visit: Visit, id: string): Promise<Outcome> {
   const { setup, req } = visit;
   const { attempts, claims, pendingLogins } = setup;
-  // Not taken, but claimed: it ends with the login, so a double click or a visit after a failure finds it too.
+  // The attempt stays until the login completes, so that a double click or a retry still finds it. The claim marks the
+  // first answer.
   const holdsAttempt = attempts.hasConfirmation(req, id);
   const isFirst = holdsAttempt && (await claims.claim(id));
   const pending = holdsAttempt
@@ -433,7 +434,7 @@ function endWithoutLogin(visit: Visit, returnTo?: string): Outcome {
 }
 
 /** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
-function endUsed(visit: Visit, { returnTo }: ClaimedKey): Outcome {
+function endUsed(visit: Visit, { returnTo }: ClaimRecord): Outcome {
   const { setup, req } = visit;
   // Only a browser with an open attempt learns that the key was used.
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {

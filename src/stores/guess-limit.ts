@@ -54,9 +54,9 @@ export interface GuessLimit {
 }
 
 /**
- * The limit of all clients together is so many times the limit of one. Beyond it, only clients without a
- * failed attempt are admitted: a service limits the requests of one address per minute, and customers whose
- * code is not cached need some of them. High enough that a handful of clients that guess refuses nobody else.
+ * Multiplied by a client's limit, this gives the limit of all clients together. Beyond it, only clients without a
+ * failed attempt are admitted, which leaves requests for customers whose code is not cached. It is high, so that a few
+ * clients that guess do not block others.
  */
 export const TOTAL_FACTOR = 10;
 
@@ -163,12 +163,12 @@ export class AttemptLog {
     const isRecent = (attempt: Attempt | undefined) =>
       attempt !== undefined && attempt.at > now - windowMs;
     const own = this.#clients.get(client) ?? [];
-    const most = limit * TOTAL_FACTOR;
-    const everybody = isRecent(own.at(-1)) ? this.#all.at(-most) : undefined;
-    const blocking = [own.at(-limit), everybody].filter(isRecent) as Attempt[];
+    const totalLimit = limit * TOTAL_FACTOR;
+    const oldestOfAll = isRecent(own.at(-1)) ? this.#all.at(-totalLimit) : undefined;
+    const blocking = [own.at(-limit), oldestOfAll].filter(isRecent) as Attempt[];
     if (blocking.length > 0) {
       const until = Math.max(...blocking.map(({ at }) => at)) + windowMs;
-      const counted = isRecent(own.at(-limit)) ? own.slice(-limit) : this.#all.slice(-most);
+      const counted = isRecent(own.at(-limit)) ? own.slice(-limit) : this.#all.slice(-totalLimit);
       return {
         isAllowed: false,
         retryAfter: Math.max(1, Math.ceil((until - now) / 1000)),
@@ -179,7 +179,7 @@ export class AttemptLog {
     this.#clients.set(client, own);
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
-    this.#maxAttempts = Math.max(this.#maxAttempts, most * 2);
+    this.#maxAttempts = Math.max(this.#maxAttempts, totalLimit * 2);
     const attempt: Attempt = { at: now, isSettled: false };
     for (const attempts of [own, this.#all]) {
       attempts.push(attempt);

@@ -26,7 +26,7 @@ const REMEMBERED = 5000;
 /** The most codes whose holders are remembered. */
 const MAX_REMEMBERED = 10_000;
 
-/** The holders that this process knows, by code. Forgotten together, so that a hit needs no clock. */
+/** The holders that this process knows, by code. All are forgotten together, so that a hit reads no clock. */
 class KnownHolders {
   /** Replaced and not cleared, so that the answer to a call from before a release is not added. */
   current = new Map<string, Set<string>>();
@@ -83,7 +83,7 @@ export function guardHolderStore(owner: string, value: unknown) {
         throw new NoAnswer('gave neither true nor false');
       });
       if (isHeld) remembered.add(current, code, holder, max);
-      // Others hold it now, and perhaps not those that did.
+      // The code is full: the remembered holders can be outdated.
       else remembered.current.delete(code);
       return isHeld;
     },

@@ -42,7 +42,7 @@ export class RowTokenStore implements TokenStore {
       const expected = 'a token of this user, as this store writes it';
       reportUnreadable(this, `${this.#owner}.get`, expected);
     }
-    // The backend expires rows by its own clock, which can differ, or not at all.
+    // The backend's clock can differ, and some backends never expire rows.
     return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
   }
 
