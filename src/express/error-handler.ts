@@ -11,7 +11,7 @@ import { html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, noStore, varyOn } from './context.js';
 import { loginPathOption, redirectToLogin } from './login.js';
-import { handleThrown, prefersHtml } from './plain-http.js';
+import { handleThrown, pathOf, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
@@ -149,11 +149,18 @@ function errorPage(
   loginPath: string | undefined,
 ): string {
   // An empty reference is the address of this page, which the page then need not repeat.
+  const isCallback = /[?&]auth_key=/.test(pathOf(req));
   const step =
-    (LOGIN_ERRORS.includes(code) && loginPath && html`<p><a href="${loginPath}">Log in</a></p>`) ||
+    ((LOGIN_ERRORS.includes(code) || isCallback) &&
+      loginPath &&
+      html`<p><a href="${loginPath}">Log in</a></p>`) ||
     // The visitor has sent a code with a form, and can correct it.
     (Object.hasOwn(Object(req.body), 'purchase_code') && CODE_FORM) ||
-    (status >= 500 && req.method === 'GET' && html`<p><a href="">Try again</a></p>`) ||
+    // The callback of a login would find its auth_key used.
+    (status >= 500 &&
+      req.method === 'GET' &&
+      !isCallback &&
+      html`<p><a href="">Try again</a></p>`) ||
     html`<p><a href="/">To the start page</a></p>`;
   return page(
     title,

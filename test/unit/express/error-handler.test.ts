@@ -220,6 +220,18 @@ describe.each(expressVersions)('the page of errorHandler on %s', (_version, expr
     return request(app)[method as 'get'](path).set('accept', BROWSER);
   };
 
+  it.each([
+    ['/login', '<a href="/login">Log in</a>'],
+    [undefined, '<a href="/">To the start'],
+  ])(
+    'of a callback whose auth_key may be used leads away from it: to %s',
+    async (loginPath, link) => {
+      const { text } = await pageFor('service_unavailable', loginPath, '/callback?auth_key=used');
+      expect(text).toContain(link);
+      expect(text).not.toContain('Try again');
+    },
+  );
+
   it('leads to the login where a redirect would never end', async () => {
     const { text } = await pageFor('login_required', '/login', '/login').expect(401);
     expect(text).toContain('<a href="/login">Log in</a>');
