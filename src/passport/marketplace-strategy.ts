@@ -383,7 +383,10 @@ async function completePending(visit: Visit, id: string): Promise<Outcome> {
   const { token, userId, returnTo } = pending;
   const profile = await profileOfToken(visit, token);
   // The visitor has agreed to this account only.
-  if (profile.id !== userId) throw notStarted(visit);
+  if (profile.id !== userId) {
+    const message = 'The account is another one than you have confirmed. Please log in again.';
+    throw new Failure('login_failed', message, { status: 403 });
+  }
   return complete(visit, token, profile, returnTo);
 }
 

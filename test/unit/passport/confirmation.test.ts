@@ -311,7 +311,9 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
       const { answer, upToThePage } = open({ api: { getUser } });
       const confirm = await upToThePage();
       user_id = 'tomas';
-      expect((await answer(confirm)).outcome).toEqual(refused);
+      const { outcome } = await answer(confirm);
+      expect(outcome).toEqual(refused);
+      expect(outcome?.[1]).toMatchObject({ message: expect.stringContaining('another one') });
     });
 
     it('two visitors who share a token store are each logged in as themselves', async () => {
