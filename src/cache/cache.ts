@@ -256,8 +256,9 @@ export class Cache<T extends object> {
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
-    const { shared } = this.#parts;
+    const { shared, clock } = this.#parts;
     if (shared) lookup.source = 'shared';
+    const since = lookup.isFresh ? clock() : Number.NEGATIVE_INFINITY;
     try {
       for (let round = 1; round <= MAX_ROUNDS; round++) {
         lookup.isOutdated = false;
@@ -265,7 +266,7 @@ export class Cache<T extends object> {
         lookup.requestNumber = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
         const later = round > 1 ? this.peek(lookup.spelling) : undefined;
-        if (later !== undefined) {
+        if (later !== undefined && later.at >= since) {
           // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;

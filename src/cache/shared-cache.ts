@@ -77,6 +77,8 @@ export class GuardedSharedCache {
   #stop: Promise<(() => Promise<void>) | Unavailable> | undefined;
   /** Whether messages arrive. */
   isListening = false;
+  /** Whether an answer can have been cached while no messages arrived. */
+  #canHaveMissed = false;
 
   /**
    * @param clock - epoch milliseconds.
@@ -163,14 +165,13 @@ export class GuardedSharedCache {
       if (message === undefined) this.#breaker.leave(false, 'answered');
       onMessage(message);
     };
-    // Whether an answer can have been cached while no messages arrived.
-    let canHaveMissed = hasCached;
+    this.#canHaveMissed ||= hasCached;
     let hasCalledOnListening = false;
     const onListening = (isListening: boolean): void => {
       hasCalledOnListening = true;
-      const hasMissed = isListening && !this.isListening && canHaveMissed;
+      const hasMissed = isListening && !this.isListening && this.#canHaveMissed;
       this.isListening = isListening;
-      if (isListening) canHaveMissed = true;
+      if (isListening) this.#canHaveMissed = true;
       if (hasMissed) onReceived(undefined);
     };
     const begun: Promise<(() => Promise<void>) | Unavailable> = (async () => {
@@ -184,7 +185,7 @@ export class GuardedSharedCache {
     this.#stop = begun;
     // Only the wait has a deadline: the subscription itself can still be waiting for its connection.
     await within(this.deadline, () => begun).catch(() => {});
-    canHaveMissed = true;
+    this.#canHaveMissed = true;
   }
 
   /** Ends the subscription, and begins no other. */

@@ -297,13 +297,17 @@ export class SharedTier {
   async #send(invalidation: Invalidation): Promise<boolean> {
     const { essential } = this.#tombstones;
     invalidation.isDroppable &&= !essential.has(invalidation.subject);
-    if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
+    this.#queue(invalidation);
     // Those that are sent again come on top.
     const isTooMany = this.#unsent.essential.size > this.#maxUnsent + essential.size;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));
     if (!isSent) this.#scheduleRetry();
     return isSent;
+  }
+
+  #queue(invalidation: Invalidation): void {
+    if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
@@ -391,7 +395,8 @@ export class SharedTier {
       }
       if (isSent) this.#retryDelay = FIRST_RETRY_DELAY;
       // More can have come meanwhile.
-      if (this.#hasMissed || this.#unsent.size > 0 || !isSent) this.#scheduleRetry();
+      const isUncertain = this.#uncertainUpTo === Number.POSITIVE_INFINITY;
+      if (this.#hasMissed || isUncertain || this.#unsent.size > 0 || !isSent) this.#scheduleRetry();
     } finally {
       this.#isSending = false;
     }
@@ -440,7 +445,7 @@ export class SharedTier {
 
   #queueSent(): void {
     for (const each of this.#tombstones.sent()) {
-      if (!this.#unsent.get(each.subject)) this.#unsent.set(each);
+      if (!this.#unsent.get(each.subject)) this.#queue(each);
     }
   }
 

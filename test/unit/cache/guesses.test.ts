@@ -133,6 +133,52 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await passing(two.validatePurchase(OTHER))).toMatchObject({ purchase_code: OTHER });
   });
 
+  it('counts where it waits to be sent while earlier wrong codes are sent again', async () => {
+    const { service, links, processes } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    await two.validatePurchase(CODE);
+    service.says = 'negative';
+    const [sent, unsent] = [WRONG.slice(0, 15), [CODE, ...WRONG.slice(15, 35)]];
+    for (const code of sent) expect(await passing(one.validatePurchase(code))).toBeNull();
+    links[0].setState('cut');
+    for (const code of unsent) expect(await passing(one.validatePurchase(code))).toBeNull();
+    links[0].setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    await settle();
+    expect(await passing(two.validatePurchase(CODE))).toBeNull();
+  });
+
+  it('costs no process the answers of others for ever, when wrong codes come while some are sent', async () => {
+    const { service, shared, links, processes } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    // Writes fail, and no message is missed: only the scheduled retry sends them.
+    links[0].setState('full');
+    service.says = 'negative';
+    for (const code of WRONG.slice(0, 30))
+      expect(await passing(one.validatePurchase(code))).toBeNull();
+    const { write } = shared;
+    let late: Promise<unknown> | undefined;
+    // Those that waited; the late one overtakes them.
+    let slow = 30;
+    shared.write = async (...given) => {
+      late ??= one.validatePurchase('wrong-code-of-then');
+      if (slow-- > 0) await new Promise((resolve) => setTimeout(resolve, 90));
+      return write.apply(shared, given);
+    };
+    links[0].setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await passing(late as Promise<unknown>)).toBeNull();
+    shared.write = write;
+    await vi.advanceTimersByTimeAsync(20_000);
+    service.says = 'positive';
+    service.now += 1;
+    await passing(two.validatePurchase(OTHER));
+    service.says = 'outage';
+    expect(await passing(one.validatePurchase(OTHER))).toMatchObject({ purchase_code: OTHER });
+  });
+
   it('counts where only the row that it replaces later tells of the purchase', async () => {
     const { service, shared, links, processes, guess, flushAndReconnect } = linkedFleet(2);
     const [one, two] = processes;

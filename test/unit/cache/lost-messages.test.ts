@@ -1,5 +1,6 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
+import { Link } from '../../model/fleet-model.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { begun, ITEM, settle } from '../../support/key-api-service.js';
 import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
@@ -119,6 +120,39 @@ it('a process that starts with a late subscription has missed nothing, and sends
   await join().validatePurchase(CODE);
   await vi.advanceTimersByTimeAsync(2000);
   expect(shared.messages).toEqual([]);
+});
+
+it('a process whose first subscription failed has missed what was sent until the next one', async () => {
+  const { service, shared, join } = fleet();
+  const { subscribe } = shared;
+  shared.subscribe = () => Promise.reject(new Error('not yet'));
+  const one = join();
+  await one.validatePurchase(CODE);
+  const two = join();
+  await two.getAccount();
+  await refund(service, two);
+  shared.subscribe = subscribe;
+  service.says = 'positive';
+  await one.validatePurchase(OTHER);
+  service.says = 'negative';
+  expect(await one.validatePurchase(CODE)).toBeNull();
+});
+
+it('a fresh lookup that must ask again gets no answer from before it began', async () => {
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  const one = join({ shared: link });
+  await one.validatePurchase(CODE);
+  service.now += 2 * MINUTE;
+  service.hold();
+  const [fresh] = await begun(one.validatePurchase(CODE, { fresh: true }));
+  link.reconnect();
+  await settle();
+  // From the shared cache, two minutes old.
+  expect(await one.validatePurchase(CODE)).not.toBeNull();
+  service.says = 'negative';
+  await service.release();
+  expect(await fresh).toBeNull();
 });
 
 it('an item that another process refuses while the list is on its way is not served from it', async () => {
