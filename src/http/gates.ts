@@ -80,9 +80,15 @@ const MAX_SECONDS = 3600;
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
   #closed: Period | undefined;
+  readonly #refusals = new WeakSet<object>();
 
   /** @param clock milliseconds. */
   constructor(private readonly clock: () => number) {}
+
+  /** Whether an error is one of {@link check}: nothing was sent, so it says nothing about the service. */
+  isRefusal(error: object): boolean {
+    return this.#refusals.has(error);
+  }
 
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
@@ -98,11 +104,13 @@ export class RetryAfterGate {
     const remaining = this.#closed?.remaining ?? 0;
     if (remaining === 0) return;
     const retryAfter = Math.ceil(remaining / 1000);
-    throw new MarketgateError(
+    const refusal = new MarketgateError(
       'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
       { retryAfter },
     );
+    this.#refusals.add(refusal);
+    throw refusal;
   }
 }
 

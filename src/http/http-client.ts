@@ -103,7 +103,8 @@ export class HttpClient {
         }
       }
     } catch (error) {
-      if (deadline.isAbortedByCaller || !isMarketgateError(error)) end = 'unknown';
+      const isUnsent = isMarketgateError(error) && this.#gate.isRefusal(error);
+      if (deadline.isAbortedByCaller || !isMarketgateError(error) || isUnsent) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
       throw error;
     } finally {

@@ -196,3 +196,41 @@ describe('a service that asks to be left alone', () => {
     expect(service.requests).toHaveLength(1);
   });
 });
+
+it('calls that are refused while they wait for a connection are no failures of the service', async () => {
+  const clock = { now: 1_800_000_000_000 };
+  type Handler = Record<
+    'onRequestStart' | 'onResponseStart' | 'onResponseEnd',
+    (...given: unknown[]) => void
+  >;
+  const waiting: Handler[] = [];
+  const dispatcher = {
+    dispatch(_options: unknown, handler: unknown) {
+      waiting.push(handler as Handler);
+      return true;
+    },
+  };
+  const keyApi = new KeyApi({
+    baseUrl: 'https://market.example',
+    apiKey: KEY,
+    cache: false,
+    retries: 0,
+    clock: () => clock.now,
+    dispatcher,
+  });
+  const calls = Array.from({ length: 6 }, () => rejection(keyApi.getAccount()));
+  await vi.waitFor(() => expect(waiting).toHaveLength(6));
+  const controller = { abort: vi.fn() };
+  const [first, ...others] = waiting.splice(0) as [Handler, ...Handler[]];
+  first.onRequestStart(controller);
+  first.onResponseStart(controller, 429, { 'retry-after': '1' });
+  first.onResponseEnd(controller);
+  await calls[0];
+  for (const each of others) each.onRequestStart(controller);
+  for (const error of await Promise.all(calls)) expect(error).toMatchObject({ retryAfter: 1 });
+  clock.now += 1000;
+  const next = rejection(keyApi.getAccount());
+  await vi.waitFor(() => expect(waiting).toHaveLength(1));
+  await keyApi.close();
+  await next;
+});
