@@ -47,7 +47,7 @@ export class LightSignal {
  * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
  */
 export class Deadline extends LightSignal {
-  /** Such an end says nothing about the service. */
+  /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
   readonly #endsAt: number;
   readonly #timer: NodeJS.Timeout;
@@ -166,7 +166,7 @@ export const within = <T>(
 ): Promise<T> => timeLimit(milliseconds)(work);
 
 /**
- * The timeout of each store that enforces one itself, in milliseconds. Callers add a second one only where it is longer
+ * The timeout, in milliseconds, of each store that enforces its own. Callers add theirs only where the store's is longer
  * than they can wait.
  */
 export const STORE_TIMEOUTS = new WeakMap<object, number>();

@@ -34,7 +34,7 @@ export interface Positive<T> extends Answer<T> {
   readonly order: number;
   /** The epoch it was cached in. Missed messages begin a new one, in which it needs a lookup to be served. */
   readonly epoch: number;
-  /** The epoch its order is of. */
+  /** The epoch in which `order` was received. Orders of two epochs can come from different clocks. */
   readonly orderEpoch: number;
 }
 
@@ -76,9 +76,10 @@ export interface CacheParts<T> {
  * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
  * answer at once, and each in-flight request that began before it. A failure is never cached.
  *
- * Answers are compared by `at`, the time of the request by this process's monotonic clock, from which comes their age;
- * by `order`, its time by the shared cache's clock, between processes; and in-flight lookups, whose order can be unknown,
- * by `requestNumber`. An answer of an earlier `epoch` needs a lookup, because messages were missed since.
+ * Three numbers say which answer is later. `at` is the time of its request by this process's monotonic clock, and gives
+ * its age. `order` is that time by the shared cache's clock, and compares the answers of different processes.
+ * `requestNumber` compares in-flight lookups, whose order can be unknown. An answer of an earlier `epoch` needs a lookup,
+ * because messages were missed since.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;

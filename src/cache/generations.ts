@@ -38,7 +38,7 @@ export class Generations {
   /** The latest generation that another process has published. */
   #latestPublished = 0;
   #reading: Promise<boolean> | undefined;
-  /** Those under these secrets are not published yet. */
+  /** The secrets whose current generation is not published yet. */
   readonly #unpublished = new WeakSet<Seal>();
   #isRefused = false;
 

@@ -9,7 +9,7 @@ export class InFlight<T> {
   /** Ends the request for all its callers; by itself when the last one has left. */
   readonly signal = new LightSignal();
   readonly #answer: Promise<T>;
-  /** Infinite with one that has no signal: it cannot leave. */
+  /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
 
   /** @param onEnd - called when the request has ended, also when no caller waits any more. */

@@ -30,7 +30,7 @@ export interface Message {
   readonly isStored?: boolean;
   /** Whether its sender knew of no positive answer. */
   readonly isDroppable?: boolean;
-  /** Its sender could not remember all wrong codes: answers up to this order need a lookup. */
+  /** Its sender has dropped unsent invalidations: answers up to this order need a lookup. */
   readonly uncertainUpTo?: number;
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;

@@ -302,7 +302,7 @@ export interface Row {
   readonly spelling?: string | undefined;
   /** The version of the package that has written a positive answer. */
   readonly version?: string;
-  /** Milliseconds from the request to the write, in rows whose `life` begins with the write: those without a value. */
+  /** Milliseconds from the request to the write. Only in rows without a value, whose `life` begins with the write. */
   readonly age?: number | undefined;
   /** When it was requested, in epoch milliseconds by the clock of that process. */
   readonly at: number;

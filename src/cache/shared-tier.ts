@@ -68,8 +68,8 @@ export class SharedTier {
   /** Messages were missed, and the other processes are not asked yet to send theirs again. */
   #hasMissed = false;
   /**
-   * The order up to which shared positive answers are not served, because unsent wrong codes were dropped, of which
-   * one can have been a refund. Infinity: until the other processes know.
+   * Shared positive answers up to this order are not served: unsent invalidations were dropped, of which one can have
+   * been a refund. Infinity: the other processes do not know yet.
    */
   #uncertainUpTo = 0;
   #isClosed = false;
@@ -298,7 +298,7 @@ export class SharedTier {
     const { essential } = this.#tombstones;
     invalidation.isDroppable &&= !essential.has(invalidation.subject);
     this.#queue(invalidation);
-    // Those that are sent again come on top.
+    // Essential tombstones that are queued again do not count.
     const isTooMany = this.#unsent.essential.size > this.#maxUnsent + essential.size;
     if (isTooMany) this.#invalidateAll();
     const isSent = !isTooMany && (await this.#trySend(invalidation));

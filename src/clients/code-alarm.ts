@@ -15,9 +15,10 @@ const MAX_INVALID = 100;
 /** Watches one client's answers about codes. Remembers no code while the channel has no subscribers. */
 export class CodeAlarm {
   readonly #valid = new LRUCache<string, true>({ max: MAX_VALID });
-  /** Codes with a negative answer since the last positive one, and its time: codes that were valid, and others. */
-  readonly #lost = new Map<string, number>();
-  readonly #unknown = new Map<string, number>();
+  /** Codes that were valid, with the time of their negative answer. Emptied by each positive one. */
+  readonly #wereValid = new Map<string, number>();
+  /** The same of codes that never were. */
+  readonly #neverValid = new Map<string, number>();
   #anyWasValid = false;
 
   constructor(private readonly clock: () => number) {}
@@ -26,8 +27,8 @@ export class CodeAlarm {
   positive(code: string): void {
     this.#anyWasValid = true;
     if (!driftChannel.hasSubscribers) return;
-    this.#lost.clear();
-    this.#unknown.clear();
+    this.#wereValid.clear();
+    this.#neverValid.clear();
     this.#valid.set(code, true);
   }
 
@@ -38,13 +39,13 @@ export class CodeAlarm {
   negative(code: string, wasValid: boolean): void {
     if (!driftChannel.hasSubscribers) return;
     if (wasValid) this.#anyWasValid = true;
-    if (wasValid || this.#valid.has(code) || this.#lost.has(code)) {
-      const count = this.#count(this.#lost, code);
+    if (wasValid || this.#valid.has(code) || this.#wereValid.has(code)) {
+      const count = this.#count(this.#wereValid, code);
       const expected = 'a valid code among those that were valid';
       if (count >= WERE_VALID) this.#raise('were-valid', count, expected);
       return;
     }
-    const count = this.#count(this.#unknown, code);
+    const count = this.#count(this.#neverValid, code);
     const isAlarm = !this.#anyWasValid && count >= NEVER_VALID;
     if (isAlarm) this.#raise('never-valid', count, 'a valid code among the first ones');
   }
@@ -52,7 +53,7 @@ export class CodeAlarm {
   /** Notes that the service does not know the key, after a negative answer about a code. */
   keyRejected(code: string): void {
     if (!driftChannel.hasSubscribers) return;
-    const count = this.#count(this.#unknown, code);
+    const count = this.#count(this.#neverValid, code);
     this.#raise('key-rejected', count, 'an api_key that the service knows');
   }
 

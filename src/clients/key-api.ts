@@ -147,7 +147,7 @@ export class KeyApi {
   }
 
   /**
-   * One item (items/item, or a fresh cached list), or `null` when the service says that there is none.
+   * One item (from a cached list within its `ttl`, or items/item), or `null` when the service says that there is none.
    * @param id - a whole number, or its digits as in a route parameter.
    * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */

@@ -111,8 +111,8 @@ const unescapeOnce = (text: string): string =>
     );
 
 /**
- * Removes what a function finds from a text, and from what is left after each layer of its escapes. Gives the text as
- * it is if only that had something, and the last layer.
+ * Applies `remove` to a text, and to what is left after each layer of its escapes is undone. `clean` is the last layer in
+ * which it found something, or else the text; `last` is the last layer.
  */
 function inLayers(
   text: string,

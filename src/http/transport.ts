@@ -50,7 +50,8 @@ export class Transport {
   }
 
   /**
-   * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none.
+   * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none, or it is
+   * refused (a redirect, too large, compressed).
    * @param check - called when the request has a connection. What it throws is the result, and nothing is sent.
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
