@@ -26,7 +26,15 @@ const FOLDERS = {
     ],
     exclude: ['test/unit/passport/login-walk.test.ts'],
   },
-  check: { include: ['test/unit/check/**/*.test.ts', 'test/unit/express/guess-limit.test.ts'] },
+  check: {
+    include: [
+      'test/unit/check/**/*.test.ts',
+      'test/unit/express/guess-limit.test.ts',
+      // The guards are the other face of the check.
+      'test/unit/express/purchase-guard.test.ts',
+      'test/unit/express/messages.test.ts',
+    ],
+  },
   express: {
     include: [
       'test/unit/express/**/*.test.ts',

@@ -196,6 +196,23 @@ describe('the attempts of one client', () => {
     expect(release).toHaveBeenCalledTimes(1);
   });
 
+  it('are given back where the visitor left while they were reserved', async () => {
+    const reserving = deferred<Reservation>();
+    const { gate } = gateOf(() => reserving.promise);
+    const [release, settled] = [vi.fn(async () => {}), vi.fn(async () => {})];
+    const leaving = new AbortController();
+    const { validate } = question();
+    const answer = outcome(gate.attempt('anna', 'a', validate, leaving.signal));
+    await settle();
+    leaving.abort(new Error('left'));
+    reserving.resolve({ isAllowed: true, release, settle: settled });
+    expect(await answer).toEqual(new Error('left'));
+    await settle();
+    expect(validate).not.toHaveBeenCalled();
+    expect(release).toHaveBeenCalledTimes(1);
+    expect(settled).not.toHaveBeenCalled();
+  });
+
   it('that were sent before stay counted where the visitor comes back and leaves at once', async () => {
     const { gate, release } = openGate(1);
     await leave(gate, 'a');
@@ -216,18 +233,21 @@ describe('attempts of other clients', () => {
   });
 
   /** A client that has mistyped once, while valid codes of others use up the total. */
-  async function crowd() {
-    const gate = guessGate('test', { limit: LIMIT }, {}) as GuessGate;
+  async function crowd(limit = LIMIT) {
+    const gate = guessGate('test', { limit }, {}) as GuessGate;
     expect(await gate.attempt('anna', 'wrong', async () => null)).toBeNull();
     const { validate, answer } = question();
-    for (let n = 0; n < LIMIT * TOTAL_FACTOR; n++) {
+    for (let n = 0; n < limit * TOTAL_FACTOR; n++) {
       void gate.attempt(`other ${n}`, 'valid', validate);
     }
     await settle();
     const signal = new AbortController();
     const settled: unknown[] = [];
-    const attempt = (code: string, of = signal) => {
-      const asked = vi.fn(async () => 'purchase');
+    const attempt = (
+      code: string,
+      of = signal,
+      asked = vi.fn(async (): Promise<string | null> => 'purchase'),
+    ) => {
       const ended = outcome(gate.attempt('anna', code, asked, of.signal));
       void ended.then((result) => settled.push(result));
       return { ended, asked };
@@ -262,6 +282,27 @@ describe('attempts of other clients', () => {
     expect(settled).toHaveLength(3);
     expect(await late.ended).toMatchObject({ retryAfter: 59 });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('that are answered let all waiting attempts of a client go on at once', async () => {
+    const { answer, attempt } = await crowd(3);
+    const waiting = ['one', 'two'].map((code) => ({ ...question(), code }));
+    const ended = waiting.map(({ code, validate }) => attempt(code, undefined, validate).ended);
+    await pass(500);
+    answer('purchase');
+    await pass(500);
+    for (const { validate } of waiting) expect(validate).toHaveBeenCalledTimes(1);
+    // Both are active: one more waits for them, and is not refused.
+    const third = attempt('three');
+    await pass(500);
+    expect(third.asked).not.toHaveBeenCalled();
+    for (const each of waiting) each.answer('purchase');
+    await pass(500);
+    expect(await Promise.all([...ended, third.ended])).toEqual([
+      'purchase',
+      'purchase',
+      'purchase',
+    ]);
   });
 
   it('are waited for also when an own attempt in front has failed', async () => {
@@ -431,7 +472,11 @@ describe('a limit', () => {
   it.each(['keyGenerator', 'reserve', 'limit', 'windowMs'] as const)('must have "%s"', (name) => {
     const whole = { limit: 1, windowMs: 1, keyGenerator: () => 'x', reserve: vi.fn() };
     expect(() => guessGate('test', whole, {})).not.toThrow();
-    const broken = { ...whole, [name]: undefined } as unknown as GuessLimit;
-    expect(() => guessGate('test', broken, {})).toThrow(/^test: option "guessLimit" must be /);
+    for (const value of name === 'limit' || name === 'windowMs' ? [undefined, 0] : [undefined]) {
+      const broken = { ...whole, [name]: value } as unknown as GuessLimit;
+      expect(() => guessGate('test', broken, {})).toThrow(
+        /^test: option "guessLimit" must be \{ limit/,
+      );
+    }
   });
 });
