@@ -1,6 +1,19 @@
 import fc from 'fast-check';
-import { isMarketgateError, KeyApi, type SharedCache, type SharedRow } from 'marketgate';
-import { json, page, type Reply, ServiceInMemory } from '../support/service-in-memory.js';
+import {
+  isMarketgateError,
+  KeyApi,
+  type Purchase,
+  type SharedCache,
+  type SharedRow,
+} from 'marketgate';
+import {
+  json,
+  page,
+  type Reply,
+  ServiceInMemory,
+  type ServiceRequest,
+  type WireAnswer,
+} from '../support/service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from '../support/wire.js';
 
 /**
@@ -86,6 +99,8 @@ interface Ask {
 
 type Step =
   | { readonly do: 'ask'; readonly all: readonly Ask[] }
+  | { readonly do: 'ask slowly'; readonly ask: Ask }
+  | { readonly do: 'answer' }
   | { readonly do: 'refund'; readonly by: number; readonly code: number }
   | { readonly do: 'restart'; readonly of: number }
   | { readonly do: 'rotate' }
@@ -101,10 +116,10 @@ type Step =
 const process = fc.nat(PROCESSES - 1);
 const code = fc.nat(CODES.length - 1);
 
-function lookups(minLength: number, maxLength: number) {
-  const fresh = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, fc.boolean());
-  return fc.array(fc.record({ by: process, code, fresh }), { minLength, maxLength });
-}
+const fresh = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, fc.boolean());
+const lookup = fc.record({ by: process, code, fresh });
+const lookups = (minLength: number, maxLength: number) =>
+  fc.array(lookup, { minLength, maxLength });
 
 type StepOf<D extends Step['do']> = Omit<Extract<Step, { do: D }>, 'do'>;
 const does = <D extends Step['do']>(
@@ -118,6 +133,9 @@ const does = <D extends Step['do']>(
 const step = fc.oneof(
   // One lookup, or several at once.
   does(8, 'ask', { all: fc.oneof(lookups(1, 1), lookups(1, 1), lookups(2, 5)) }),
+  // The service takes its time with the next answer, and gives it when other things have happened.
+  does(3, 'ask slowly', { ask: lookup }),
+  does(2, 'answer', {}),
   does(2, 'invalidate', { by: process, code: fc.option(code, { nil: undefined }) }),
   does(2, 'service', { code, sells: fc.boolean() }),
   // The service takes a purchase back, one process asks, and then another one looks.
@@ -159,6 +177,20 @@ export const sequences = fc
     },
   )
   .map((parts) => parts.flat());
+
+/** A lookup that has begun. */
+interface Pending extends Ask {
+  /** How many questions there were before it, in all and of its own about the code. */
+  readonly before: number;
+  readonly askedBefore: number;
+  /** Whether the service is up and sells the code from its beginning on. */
+  isSteady: boolean;
+  /** Whether it must be answered from the cache in an outage. */
+  due: boolean;
+  /** Whether other things have happened since. */
+  isLate: boolean;
+  outcome: Purchase | null | Error | undefined;
+}
 
 /** What one process must know of one code. */
 interface Known {
@@ -206,31 +238,56 @@ export async function runSequence(
     return CODES.map(() => ({ withdrawnUpTo: 0, held: undefined }));
   }
 
+  /** Lookups in progress while other things happen, and the answers of the service that they wait for. */
+  const open = new Set<Pending>();
+  const held: { readonly by: number; readonly release: () => void }[] = [];
+  /** Whose next question about which code the service answers later. */
+  let slow: Ask | undefined;
+
+  /** Gives what the service holds back. */
+  function release(by?: number): void {
+    for (const each of held.splice(0)) {
+      if (by === undefined || each.by === by) each.release();
+      else held.push(each);
+    }
+  }
+
   const serviceOf = (by: number) =>
     new ServiceInMemory((request): Reply => {
-      if (request.path === '/api/account/details') {
-        return isOut ? page(503) : json(success({ data: account }));
-      }
-      const wanted = request.parameter('purchase_code') ?? '';
-      const index = CODES.indexOf(wanted as (typeof CODES)[number]);
-      const number = ++questions;
-      askedAt[number] = now;
-      if (isOut) return page(503);
-      (lastAsked[by] as number[])[index] = number;
-      if (!sells[index]) {
-        // Also where a refresh in the background hears it.
-        withdrawn[index] = Math.max(withdrawn[index] ?? -1, number - 1);
-        withdrawnAt[index] = now;
-        return json(refusal('Invalid purchase code'), 404);
-      }
-      const sold = { ...purchase, purchase_code: wanted, item: { ...item, version: `${number}` } };
-      return json(success({ data: { purchase: sold } }));
+      const reply = replyTo(request, by);
+      const isSlow =
+        slow?.by === by && request.parameter('purchase_code') === CODES[slow.code] && reply;
+      if (!isSlow) return reply;
+      slow = undefined;
+      return new Promise((resolve) => held.push({ by, release: () => resolve(reply) }));
     });
+
+  function replyTo(request: ServiceRequest, by: number): WireAnswer {
+    if (request.path === '/api/account/details') {
+      return isOut ? page(503) : json(success({ data: account }));
+    }
+    const wanted = request.parameter('purchase_code') ?? '';
+    const index = CODES.indexOf(wanted as (typeof CODES)[number]);
+    const number = ++questions;
+    askedAt[number] = now;
+    if (isOut) return page(503);
+    (lastAsked[by] as number[])[index] = number;
+    if (!sells[index]) {
+      // Also where a refresh in the background hears it.
+      withdrawn[index] = Math.max(withdrawn[index] ?? -1, number - 1);
+      withdrawnAt[index] = now;
+      return json(refusal('Invalid purchase code'), 404);
+    }
+    const sold = { ...purchase, purchase_code: wanted, item: { ...item, version: `${number}` } };
+    return json(success({ data: { purchase: sold } }));
+  }
   const start = (n: number): KeyApi =>
     new KeyApi({
       baseUrl: 'https://market.example',
       apiKey: () => key,
       retries: 0,
+      // A slow answer is no outage.
+      timeout: 12 * HOUR,
       clock: () => now + (skews[n] ?? 0),
       dispatcher: serviceOf(n),
       cache: { shared: links[n] as Link },
@@ -292,58 +349,96 @@ export async function runSequence(
     }
   }
 
-  /** Lookups that overlap. What the service says of a code does not change meanwhile. */
-  async function lookUp(all: readonly Ask[]): Promise<void> {
-    const before = questions;
-    const askedBefore = lastAsked.map((each) => [...each]);
-    const limits = known.map((each) => each.map(({ withdrawnUpTo }) => withdrawnUpTo));
-    const due = all.map(({ by, code: index, fresh }) => !fresh && mustServe(by, index));
-    let isDone = false;
-    const answers = Promise.all(
-      all.map(({ by, code: index, fresh }) =>
-        (processes[by] as KeyApi).validatePurchase(CODES[index] as string, { fresh }).then(
-          (value) => value,
-          (error: unknown) => error as Error,
-        ),
-      ),
-    ).finally(() => {
-      isDone = true;
-    });
-    // Some wait for others, for as long as a lock lives.
-    for (let look = 0; !isDone && look < 500; look++) {
+  function begin(ask: Ask): Pending {
+    const { by, code: index, fresh } = ask;
+    const pending: Pending = {
+      ...ask,
+      before: questions,
+      askedBefore: lastAsked[by]?.[index] ?? 0,
+      isSteady: sells[index] === true && !isOut,
+      due: !fresh && mustServe(by, index),
+      isLate: false,
+      outcome: undefined,
+    };
+    void (processes[by] as KeyApi).validatePurchase(CODES[index] as string, { fresh }).then(
+      (value) => {
+        pending.outcome = value;
+      },
+      (error: unknown) => {
+        pending.outcome = error as Error;
+      },
+    );
+    return pending;
+  }
+
+  /** Waits for lookups. Some wait for others, for as long as a lock lives. */
+  async function settled(all: Iterable<Pending>, looks: number): Promise<boolean> {
+    const isDone = () => [...all].every(({ outcome }) => outcome !== undefined);
+    for (let look = 0; !isDone() && look < looks; look++) {
       await settle();
-      if (!isDone) await wait(25);
+      if (!isDone()) await wait(25);
     }
-    const outcomes = await answers;
     await settle();
-    for (const [n, { by, code: index, fresh }] of all.entries()) {
-      const found = outcomes[n];
-      const asked = lastAsked[by]?.[index] ?? 0;
-      const hasAsked = asked > (askedBefore[by]?.[index] ?? 0);
-      if (found === null) {
-        const isWrong = sells[index] && !isOut && (fresh || (all.length === 1 && hasAsked));
-        if (isWrong) throw new Error('a no, though the service said yes');
-        if (isOut && due[n]) throw new Error('a no in an outage, though a yes was not withdrawn');
-        // Only a question of its own is a no that this process has heard.
-        if (hasAsked && !sells[index]) withdraw(by, index, asked - 1);
-      } else if (found instanceof Error) {
-        if (!isMarketgateError(found) || !isOut) throw found;
-        if (due[n]) throw new Error('a yes that was not withdrawn is lost in an outage');
-      } else {
-        const number = Number((found as typeof purchase).item.version);
-        const upTo = limits[by]?.[index] ?? 0;
-        const age = now - (askedAt[number] ?? 0);
-        // Tombstones last as long as answers. A process whose clock is wrong can serve one for longer.
-        if (number <= upTo && age < STALE_IF_ERROR) {
-          throw new Error(`answer ${number} was served, though ${upTo} was withdrawn`);
-        }
-        if (age >= STALE_IF_ERROR + slack) throw new Error(`an answer ${age} ms old was served`);
-        if (!isOut && fresh && number <= before) throw new Error('fresh came from the cache');
-        if (!isOut && age >= TTL + STALE + slack)
-          throw new Error('too old while the service answers');
-        const own = known[by]?.[index] as Known;
-        if (number >= (own.held?.number ?? 0)) own.held = { number, slack, disturbances };
+    return isDone();
+  }
+
+  /** Lookups that overlap. */
+  async function lookUp(all: readonly Ask[]): Promise<void> {
+    const begun = all.map(begin);
+    const limits = begun.map(limitOf);
+    // One can have joined a lookup of its process that the service has not answered yet.
+    const hasJoined = !(await settled(begun, 200));
+    if (hasJoined) {
+      await answer();
+      await settled(begun, 500);
+    }
+    const isAlone = all.length === 1 && !hasJoined;
+    for (const [n, each] of begun.entries()) check(each, limits[n] as number, isAlone);
+  }
+
+  /** The service gives the answers that it holds back. */
+  async function answer(): Promise<void> {
+    const late = [...open];
+    open.clear();
+    const limits = late.map(limitOf);
+    for (const each of late) each.due &&= mustServe(each.by, each.code);
+    release();
+    await settled(late, 500);
+    for (const [n, each] of late.entries()) check(each, limits[n] as number, false);
+  }
+
+  /** The number of the last question whose answer a lookup must not get any more. */
+  const limitOf = ({ by, code: index }: Pending): number => known[by]?.[index]?.withdrawnUpTo ?? 0;
+
+  function check(pending: Pending, upTo: number, isAlone: boolean): void {
+    const { by, code: index, fresh, before, isSteady, due, outcome: found } = pending;
+    if (found === undefined) throw new Error('a lookup that never ends');
+    const asked = lastAsked[by]?.[index] ?? 0;
+    const hasAsked = asked > pending.askedBefore;
+    if (found === null) {
+      if (isSteady && (fresh || (isAlone && hasAsked))) {
+        throw new Error('a no, though the service said yes');
       }
+      if (isOut && due) throw new Error('a no in an outage, though a yes was not withdrawn');
+      // Only a question of its own is a no that this process has heard.
+      if (!pending.isLate && hasAsked && !sells[index]) withdraw(by, index, asked - 1);
+    } else if (found instanceof Error) {
+      if (!isMarketgateError(found) || !isOut) throw found;
+      if (isOut && due) throw new Error('a yes that was not withdrawn is lost in an outage');
+    } else {
+      const number = Number((found as typeof purchase).item.version);
+      const age = now - (askedAt[number] ?? 0);
+      // Tombstones last as long as answers. A process whose clock is wrong can serve one for longer.
+      if (number <= upTo && age < STALE_IF_ERROR) {
+        throw new Error(`answer ${number} was served, though ${upTo} was withdrawn`);
+      }
+      if (age >= STALE_IF_ERROR + slack) throw new Error(`an answer ${age} ms old was served`);
+      if (fresh && number <= before) throw new Error('fresh came from the cache');
+      if (!isOut && isAlone && age >= TTL + STALE + slack) {
+        throw new Error('too old while the service answers');
+      }
+      const own = known[by]?.[index] as Known;
+      if (number >= (own.held?.number ?? 0)) own.held = { number, slack, disturbances };
     }
   }
 
@@ -361,8 +456,15 @@ export async function runSequence(
     return now - (askedAt[held.number] ?? 0) + slack < STALE_IF_ERROR;
   }
 
+  function setSells(index: number, isSold: boolean): void {
+    if (!isSold) for (const pending of open) pending.isSteady &&= pending.code !== index;
+    sells[index] = isSold;
+  }
+
   /** A process ends, and another one takes its place. */
   async function restart(n: number): Promise<void> {
+    for (const pending of open) if (pending.by === n) open.delete(pending);
+    release(n);
     await processes[n]?.close();
     for (const name of untold.keys()) if (name.startsWith(`${n} `)) untold.delete(name);
     for (const [at, { of, by }] of [...missed.entries()].reverse()) {
@@ -386,7 +488,25 @@ export async function runSequence(
     for (const each of processes) await each.getAccount();
     for (const each of steps) {
       if (each.do === 'ask') await lookUp(each.all);
-      else if (each.do === 'restart') {
+      else if (each.do === 'answer') await answer();
+      else if (each.do === 'ask slowly') {
+        slow = each.ask;
+        const pending = begin(each.ask);
+        const limit = limitOf(pending);
+        const isHeld = held.length;
+        // Also a refresh in the background.
+        await settle();
+        for (let look = 0; look < 200 && pending.outcome === undefined; look++) {
+          if (held.length > isHeld) break;
+          await settle();
+          await wait(25);
+        }
+        slow = undefined;
+        if (pending.outcome === undefined) {
+          pending.isLate = true;
+          open.add(pending);
+        } else check(pending, limit, false);
+      } else if (each.do === 'restart') {
         // What it could not tell would be lost with it.
         if (![...untold.values()].some(({ by }) => by === each.of)) await restart(each.of);
       } else if (each.do === 'rotate') {
@@ -394,11 +514,13 @@ export async function runSequence(
         const isInTouch = states.every((state) => state === 'up') && missed.length === 0;
         if (isInTouch && untold.size === 0) key = `${questions}-${KEY}`;
       } else if (each.do === 'refund') {
-        sells[each.code] = false;
+        setSells(each.code, false);
         await lookUp([{ by: each.by, code: each.code, fresh: true }]);
         await lookUp([{ by: (each.by + 1) % PROCESSES, code: each.code, fresh: false }]);
-      } else if (each.do === 'service') sells[each.code] = each.sells;
+      } else if (each.do === 'service') setSells(each.code, each.sells);
       else if (each.do === 'outage') {
+        // Late failures would open the breaker again.
+        await answer();
         isOut = each.on;
         // The breaker and the pauses of the clients are not what this is about.
         now += HOUR / 2;
@@ -414,6 +536,8 @@ export async function runSequence(
         disturbances++;
         lose();
       } else if (each.do === 'wait') {
+        // No call lasts for hours.
+        if (each.milliseconds > MINUTE) await answer();
         now += each.milliseconds;
         await wait(Math.min(each.milliseconds, 31_000));
       } else if (each.do === 'step clock') {
