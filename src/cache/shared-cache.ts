@@ -104,9 +104,14 @@ export class GuardedSharedCache {
     return this.store.subscribe === undefined || this.#stop !== undefined;
   }
 
-  /** Whether messages are being missed while the store itself can be asked. */
+  /** Whether messages are being missed. */
+  get isDeaf(): boolean {
+    return this.store.subscribe !== undefined && !this.isListening;
+  }
+
+  /** The same, while the store itself can be asked. */
   get isMissingMessages(): boolean {
-    return this.store.subscribe !== undefined && !this.isListening && !this.#breaker.isOpen;
+    return this.isDeaf && !this.#breaker.isOpen;
   }
 
   /** Reads a row. In a store that does not compare orders, the order is part of the value. */
@@ -149,10 +154,12 @@ export class GuardedSharedCache {
    * Subscribes, once; the next call tries again when that failed. The first call waits for it until the
    * deadline, so that few answers are cached before messages arrive.
    * @param onMessage - called with `undefined` when messages were missed.
+   * @param onDeaf - called when messages are being missed, or the subscription has failed.
    * @param hasCached - whether answers can be cached already, whose invalidations were missed.
    */
   async subscribe(
     onMessage: (message: string | undefined) => void,
+    onDeaf: () => void,
     hasCached: boolean,
   ): Promise<void> {
     const { subscribe } = this.store;
@@ -172,6 +179,7 @@ export class GuardedSharedCache {
       const hasMissed = isListening && !this.isListening && this.#canHaveMissed;
       this.isListening = isListening;
       if (isListening) this.#canHaveMissed = true;
+      else onDeaf();
       if (hasMissed) onReceived(undefined);
     };
     const begun: Promise<(() => Promise<void>) | Unavailable> = (async () => {
@@ -180,6 +188,7 @@ export class GuardedSharedCache {
       return stop;
     })().catch((): Unavailable => {
       if (this.#stop === begun) this.#stop = undefined;
+      onDeaf();
       return UNAVAILABLE;
     });
     this.#stop = begun;

@@ -282,7 +282,9 @@ export class SharedTier {
   }
 
   #subscribe(): Promise<void> {
-    return this.#store.subscribe((message) => this.#onMessage(message), this.#hasCached);
+    // The timer finds out when the shared cache can be asked again, because no message says so.
+    const onDeaf = () => this.#scheduleRetry();
+    return this.#store.subscribe((message) => this.#onMessage(message), onDeaf, this.#hasCached);
   }
 
   /** Begins a new generation, as soon as the shared cache can be asked. */
@@ -393,10 +395,11 @@ export class SharedTier {
         for (const each of batch) this.#unsent.moveBack(each);
         isSent = (await Promise.all(batch.map((each) => this.#trySend(each)))).includes(true);
       }
-      if (isSent) this.#retryDelay = FIRST_RETRY_DELAY;
+      const isDone = isSent && !this.#store.isDeaf;
+      if (isDone) this.#retryDelay = FIRST_RETRY_DELAY;
       // More can have come meanwhile.
       const isUncertain = this.#uncertainUpTo === Number.POSITIVE_INFINITY;
-      if (this.#hasMissed || isUncertain || this.#unsent.size > 0 || !isSent) this.#scheduleRetry();
+      if (this.#hasMissed || isUncertain || this.#unsent.size > 0 || !isDone) this.#scheduleRetry();
     } finally {
       this.#isSending = false;
     }

@@ -138,6 +138,25 @@ it('a process whose first subscription failed has missed what was sent until the
   expect(await one.validatePurchase(CODE)).toBeNull();
 });
 
+it('a process whose first subscription failed tries again by a timer, although it can answer from its cache', async () => {
+  const { service, shared, join } = fleet();
+  const { subscribe } = shared;
+  shared.subscribe = () => Promise.reject(new Error('down'));
+  shared.broken.add('read');
+  const one = join();
+  // Enough failures for the shared cache to be left alone.
+  for (const code of [CODE, ...Array.from({ length: 5 }, (_, n) => `${OTHER}-${n}`)]) {
+    await one.validatePurchase(code);
+  }
+  shared.subscribe = subscribe;
+  shared.broken.clear();
+  await vi.advanceTimersByTimeAsync(10_000);
+  const two = join();
+  await two.getAccount();
+  await refund(service, two);
+  expect(await one.validatePurchase(CODE)).toBeNull();
+});
+
 it('a fresh lookup that must ask again gets no answer from before it began', async () => {
   const { service, shared, join } = fleet();
   const link = new Link(shared, false);
