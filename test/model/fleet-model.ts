@@ -57,6 +57,7 @@ export class Link implements SharedCache {
   publish = (key: string | undefined) => this.#when('read', () => this.#shared.publish(key));
 
   async subscribe(listener: (key: string | undefined) => void): Promise<() => Promise<void>> {
+    if (this.#state === 'cut') throw new Error('the link is cut');
     this.#listener = listener;
     return this.#shared.subscribe((key) => {
       if (this.#state !== 'cut') listener(key);
@@ -102,7 +103,7 @@ type Step =
   | { readonly do: 'ask slowly'; readonly ask: Ask }
   | { readonly do: 'answer' }
   | { readonly do: 'refund'; readonly by: number; readonly code: number }
-  | { readonly do: 'restart'; readonly of: number }
+  | { readonly do: 'restart'; readonly of: number; readonly isCut: boolean }
   | { readonly do: 'rotate' }
   | { readonly do: 'invalidate'; readonly by: number; readonly code: number | undefined }
   | { readonly do: 'service'; readonly code: number; readonly sells: boolean }
@@ -141,7 +142,7 @@ const step = fc.oneof(
   // The service takes a purchase back, one process asks, and then another one looks.
   does(3, 'refund', { by: process, code }),
   does(2, 'outage', { on: fc.boolean() }),
-  does(1, 'restart', { of: process }),
+  does(1, 'restart', { of: process, isCut: fc.boolean() }),
   does(1, 'rotate', {}),
   does(4, 'link', {
     of: process,
@@ -461,8 +462,16 @@ export async function runSequence(
     sells[index] = isSold;
   }
 
+  /** What a process in touch with the shared cache finds there. */
+  function learn(n: number): void {
+    for (const [index, upTo] of stored.entries()) {
+      const own = known[n]?.[index] as Known;
+      own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
+    }
+  }
+
   /** A process ends, and another one takes its place. */
-  async function restart(n: number): Promise<void> {
+  async function restart(n: number, isCut: boolean): Promise<void> {
     for (const pending of open) if (pending.by === n) open.delete(pending);
     release(n);
     await processes[n]?.close();
@@ -471,12 +480,11 @@ export async function runSequence(
       if (of === n || by === n) missed.splice(at, 1);
     }
     links[n] = backend.link();
-    states[n] = 'up';
+    states[n] = isCut ? 'cut' : 'up';
+    links[n].setState(states[n]);
     disturbances++;
     known[n] = nothingKnown();
-    for (const [index, upTo] of stored.entries()) {
-      ((known[n] as Known[])[index] as Known).withdrawnUpTo = upTo;
-    }
+    if (!isCut) learn(n);
     lastAsked[n] = CODES.map(() => 0);
     processes[n] = start(n);
     await (processes[n] as KeyApi).getAccount().catch(() => {});
@@ -508,7 +516,10 @@ export async function runSequence(
         } else check(pending, limit, false);
       } else if (each.do === 'restart') {
         // What it could not tell would be lost with it.
-        if (![...untold.values()].some(({ by }) => by === each.of)) await restart(each.of);
+        if (![...untold.values()].some(({ by }) => by === each.of)) {
+          // What a real timer does later is not waited for.
+          await restart(each.of, each.isCut && backend.isPrompt);
+        }
       } else if (each.do === 'rotate') {
         // What a process has missed is kept under the secret of that time.
         const isInTouch = states.every((state) => state === 'up') && missed.length === 0;
@@ -564,6 +575,7 @@ export async function runSequence(
         states[each.of] = each.state;
         disturbances++;
         await toldByNow();
+        if (each.state !== 'cut') learn(each.of);
       }
     }
   } finally {
