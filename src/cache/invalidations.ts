@@ -1,3 +1,5 @@
+import type { Seal } from './seal.js';
+
 /** An invalidation for the other processes. */
 export interface Invalidation {
   readonly subject: string;
@@ -12,6 +14,11 @@ export interface Invalidation {
   isDroppable: boolean;
   /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
   readonly spelling?: string | undefined;
+  /**
+   * Of an invalidation that is passed on: the seal it has come under. It is sent under later ones only, or it would come
+   * back.
+   */
+  readonly receivedUnder?: Seal;
 }
 
 /** What one process publishes: a subject is invalid, or everything is, or it has missed messages. */

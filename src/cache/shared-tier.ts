@@ -318,6 +318,7 @@ export class SharedTier {
     // Where a generation cannot be stored, the message is sent all the same.
     let isSent = await this.#generations.ensureKnown();
     for (const seal of this.#seals.all) {
+      if (seal === invalidation.receivedUnder) break;
       const name = this.#generations.nameOf(seal, subject);
       if (invalidation.order === undefined) {
         const row = await this.#store.read(name ?? this.#generations.rowOf(seal));
@@ -484,7 +485,8 @@ export class SharedTier {
           const isOwn = message.isDroppable === true && !isDroppable;
           this.#tombstones.keep({ ...invalidation, isOwn });
         }
-        if (isEarlier && !this.#unsent.get(subject)) void this.#send(invalidation);
+        const isPassedOn = isEarlier && !this.#unsent.get(subject);
+        if (isPassedOn) void this.#send({ ...invalidation, receivedUnder: seal });
       }
       return true;
     }

@@ -218,6 +218,34 @@ it('a refund sealed with the earlier secret reaches a process that started with 
   await expectUnavailable(service, two);
 });
 
+it('more wrong codes than are remembered do not go back and forth after the api_key was rotated', async () => {
+  const { service, shared, join } = fleet();
+  let key = KEY;
+  const processes = [0, 1, 2].map(() => join({ max: 2, maxInvalid: 2 }, { apiKey: () => key }));
+  service.says = 'negative';
+  const guess = async (round: number): Promise<void> => {
+    for (const [by, each] of processes.entries()) {
+      for (let n = 0; n < 5; n++) await each.validatePurchase(`${OTHER}-${round}-${by}-${n}`);
+    }
+  };
+  await guess(1);
+  key = OTHER_KEY;
+  const { publish } = shared;
+  const sent = vi.fn(async (message: string | undefined) => {
+    // Without an end, the test would have none.
+    if (sent.mock.calls.length > 2000) throw new Error('too many messages');
+    await publish.call(shared, message);
+  });
+  shared.publish = sent;
+  await guess(2);
+  await vi.advanceTimersByTimeAsync(10_000);
+  const count = sent.mock.calls.length;
+  expect(count).toBeLessThan(500);
+  // Then there is peace.
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sent.mock.calls.length).toBe(count);
+});
+
 it('an invalidation that is sent when all answers before it have expired is not passed on', async () => {
   const { service, shared, join } = fleet();
   let key = KEY;
