@@ -102,6 +102,7 @@ type Step =
   | { readonly do: 'ask'; readonly all: readonly Ask[] }
   | { readonly do: 'ask slowly'; readonly ask: Ask }
   | { readonly do: 'answer' }
+  | { readonly do: 'guess'; readonly by: number; readonly count: number }
   | { readonly do: 'refund'; readonly by: number; readonly code: number }
   | { readonly do: 'restart'; readonly of: number; readonly isCut: boolean }
   | { readonly do: 'rotate' }
@@ -137,6 +138,8 @@ const step = fc.oneof(
   // The service takes its time with the next answer, and gives it when other things have happened.
   does(3, 'ask slowly', { ask: lookup }),
   does(2, 'answer', {}),
+  // Wrong codes, which can be more than a process remembers.
+  does(1, 'guess', { by: process, count: fc.constantFrom(2, 5, 10) }),
   does(2, 'invalidate', { by: process, code: fc.option(code, { nil: undefined }) }),
   does(2, 'service', { code, sells: fc.boolean() }),
   // The service takes a purchase back, one process asks, and then another one looks.
@@ -216,6 +219,7 @@ export async function runSequence(
   const sells = CODES.map(() => true);
   /** Questions about codes, numbered over all processes: the version of an answer is its number. */
   let questions = 0;
+  let guesses = 0;
   const askedAt: number[] = [];
   const links = Array.from({ length: PROCESSES }, () => backend.link());
   const states: LinkState[] = links.map(() => 'up');
@@ -234,6 +238,12 @@ export async function runSequence(
   let disturbances = 0;
   /** Milliseconds by which an answer can look older than it is, as no process knows how wrong clocks are. */
   let slack = 0;
+
+  /** Time passes, by the clocks of the processes too. */
+  async function pass(milliseconds: number): Promise<void> {
+    now += milliseconds;
+    await wait(milliseconds);
+  }
 
   function nothingKnown(): Known[] {
     return CODES.map(() => ({ withdrawnUpTo: 0, held: undefined }));
@@ -269,6 +279,7 @@ export async function runSequence(
     }
     const wanted = request.parameter('purchase_code') ?? '';
     const index = CODES.indexOf(wanted as (typeof CODES)[number]);
+    if (index === -1) return isOut ? page(503) : json(refusal('Invalid purchase code'), 404);
     const number = ++questions;
     askedAt[number] = now;
     if (isOut) return page(503);
@@ -291,7 +302,8 @@ export async function runSequence(
       timeout: 12 * HOUR,
       clock: () => now + (skews[n] ?? 0),
       dispatcher: serviceOf(n),
-      cache: { shared: links[n] as Link },
+      // As small as it can be without that a code pushes out the other one.
+      cache: { shared: links[n] as Link, max: CODES.length, maxInvalid: 2 },
     });
   const processes = links.map((_, n) => start(n));
 
@@ -335,7 +347,7 @@ export async function runSequence(
 
   /** Everything that is told later is told by then, by the timer if not on reconnecting. */
   async function toldByNow(): Promise<void> {
-    await wait(40_000);
+    await pass(40_000);
     await settle();
     for (const [name, { by, code: index, upTo }] of untold) {
       if (states[by] !== 'up') continue;
@@ -377,7 +389,7 @@ export async function runSequence(
     const isDone = () => [...all].every(({ outcome }) => outcome !== undefined);
     for (let look = 0; !isDone() && look < looks; look++) {
       await settle();
-      if (!isDone()) await wait(25);
+      if (!isDone()) await pass(25);
     }
     await settle();
     return isDone();
@@ -497,7 +509,20 @@ export async function runSequence(
     for (const each of steps) {
       if (each.do === 'ask') await lookUp(each.all);
       else if (each.do === 'answer') await answer();
-      else if (each.do === 'ask slowly') {
+      else if (each.do === 'guess') {
+        for (let n = 0; n < each.count && !isOut; n++) {
+          const guess = `wrong-code-${++guesses}`;
+          let isDone = false;
+          const end = (): void => {
+            isDone = true;
+          };
+          void (processes[each.by] as KeyApi).validatePurchase(guess).then(end, end);
+          for (let look = 0; !isDone && look < 500; look++) {
+            await settle();
+            if (!isDone) await pass(25);
+          }
+        }
+      } else if (each.do === 'ask slowly') {
         slow = each.ask;
         const pending = begin(each.ask);
         const limit = limitOf(pending);
@@ -507,7 +532,7 @@ export async function runSequence(
         for (let look = 0; look < 200 && pending.outcome === undefined; look++) {
           if (held.length > isHeld) break;
           await settle();
-          await wait(25);
+          await pass(25);
         }
         slow = undefined;
         if (pending.outcome === undefined) {
