@@ -171,9 +171,25 @@ const away = fc.record({ of: process, by: process, code }).map(({ of, by, code }
   { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: false })) },
 ]);
 
+/** A process that knows nothing of a purchase is cut off, hears of its refund and of many wrong codes, and comes back. */
+const flooded = fc.record({ of: process, code }).map(({ of, code }): Step[] => [
+  { do: 'service', code, sells: true },
+  { do: 'restart', of, isCut: false },
+  { do: 'ask', all: everyone.filter((by) => by !== of).map((by) => ({ by, code, fresh: true })) },
+  { do: 'link', of, state: 'cut' },
+  { do: 'refund', by: of, code },
+  { do: 'guess', by: of, count: 10 },
+  { do: 'link', of, state: 'up' },
+  { do: 'ask', all: everyone.map((by) => ({ by, code, fresh: false })) },
+]);
+
 export const sequences = fc
   .array(
-    fc.oneof({ weight: 30, arbitrary: step.map((each) => [each]) }, { weight: 1, arbitrary: away }),
+    fc.oneof(
+      { weight: 60, arbitrary: step.map((each) => [each]) },
+      { weight: 2, arbitrary: away },
+      { weight: 1, arbitrary: flooded },
+    ),
     {
       minLength: 10,
       maxLength: 35,
