@@ -382,12 +382,12 @@ export class SharedTier {
     this.#isSending = true;
     try {
       const seal = await this.#currentSeal();
-      let isSent = seal !== undefined && (await this.#generations.retry());
-      if (seal && isSent && this.#hasMissed) {
+      // Before the generation, which can be lost and refused: others send again all the same.
+      if (seal && this.#hasMissed) {
         this.#hasMissed = false;
-        isSent = await this.#publish(seal, { hasMissed: true });
-        this.#hasMissed ||= !isSent;
+        this.#hasMissed = !(await this.#publish(seal, { hasMissed: true })) || this.#hasMissed;
       }
+      let isSent = seal !== undefined && (await this.#generations.retry()) && !this.#hasMissed;
       if (seal && isSent) isSent = await this.#sendUncertainty(seal);
       const waiting = this.#unsent.all();
       while (isSent && waiting.length > 0) {

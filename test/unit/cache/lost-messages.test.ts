@@ -218,6 +218,20 @@ it('a refund sealed with the earlier secret reaches a process that started with 
   await expectUnavailable(service, two);
 });
 
+it('a refund that was missed is sent again also where the generation is lost and cannot be written', async () => {
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  const [one, two] = [join(), join({ shared: link })];
+  for (const each of [one, two]) await each.validatePurchase(CODE);
+  link.setState('cut');
+  await refund(service, one);
+  // The first row is that of the generation.
+  shared.rows.delete([...shared.rows.keys()][0] ?? '');
+  link.setState('read-only');
+  await vi.advanceTimersByTimeAsync(10_000);
+  await expectUnavailable(service, two);
+});
+
 it('more wrong codes than are remembered do not go back and forth after the api_key was rotated', async () => {
   const { service, shared, join } = fleet();
   let key = KEY;
