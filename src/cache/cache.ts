@@ -267,7 +267,7 @@ export class Cache<T extends object> {
         lookup.requestNumber = Number.POSITIVE_INFINITY;
         // A later request can have been answered by now.
         const later = round > 1 ? this.peek(lookup.spelling) : undefined;
-        if (later !== undefined && later.at >= since) {
+        if (later !== undefined && later.at > since) {
           // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;
