@@ -255,7 +255,7 @@ export async function runSequence(
   /** Milliseconds by which an answer can look older than it is, as no process knows how wrong clocks are. */
   let slack = 0;
 
-  /** Time passes, by the clocks of the processes too. */
+  /** Time passes, by all clocks. */
   async function pass(milliseconds: number): Promise<void> {
     now += milliseconds;
     await wait(milliseconds);
@@ -575,7 +575,7 @@ export async function runSequence(
         await answer();
         isOut = each.on;
         // The breaker and the pauses of the clients are not what this is about.
-        now += HOUR / 2;
+        await pass(HOUR / 2);
         for (const process of processes) await process.getAccount({ fresh: true }).catch(() => {});
       } else if (each.do === 'flush') {
         await backend.restartEmpty();
@@ -590,8 +590,7 @@ export async function runSequence(
       } else if (each.do === 'wait') {
         // No call lasts for hours.
         if (each.milliseconds > MINUTE) await answer();
-        now += each.milliseconds;
-        await wait(Math.min(each.milliseconds, 31_000));
+        await pass(each.milliseconds);
       } else if (each.do === 'step clock') {
         slack += 2 * Math.abs(each.by - (skews[each.of] ?? 0));
         skews[each.of] = each.by;
