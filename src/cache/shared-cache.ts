@@ -23,8 +23,9 @@ export interface SharedCache {
   lock?(key: string, ttl: number): Promise<(() => Promise<void>) | undefined>;
   /**
    * Calls `onInvalidate` with each key that any process publishes; `undefined` stands for all keys.
-   * Resolves, once messages arrive, to the function that unsubscribes. A cache whose connection can be lost,
-   * or that resolves earlier, calls `onListening` with whether messages arrive.
+   * Resolves, once messages arrive, to the function that unsubscribes. A rejected subscription is tried again
+   * every few seconds. A cache whose connection can be lost, or that resolves earlier, calls `onListening`
+   * with whether messages arrive.
    */
   subscribe?(
     onInvalidate: (key: string | undefined) => void,
