@@ -241,9 +241,8 @@ export class SharedTier {
 
   /** Reports a row that was written by another version of the package, or not by this fleet. */
   reportUnreadableRow(): void {
-    const endpoint = 'shared cache';
     const expected = 'a value sealed by this fleet, of this version';
-    const message = { endpoint, kind: 'dropped', path: 'value', expected } as const;
+    const message = { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected } as const;
     reportDrift(this, message, this.#options.wallClock);
   }
 
