@@ -247,6 +247,8 @@ export async function runSequence(
   const untold = new Map<string, { by: number; code: number; upTo: number }>();
   /** What a process that starts finds withdrawn in the shared cache. */
   const stored = CODES.map(() => 0);
+  /** The same, unless its row can be lost: then those that told it tell it again. */
+  const certain = CODES.map(() => 0);
   /** What was withdrawn by anybody, whoever knows of it. */
   const withdrawn = CODES.map(() => -1);
   const withdrawnAt = CODES.map(() => 0);
@@ -344,7 +346,7 @@ export async function runSequence(
   const missed: { of: number; by: number; code: number; upTo: number }[] = [];
 
   function tell(by: number, index: number, upTo: number, isStored: boolean): void {
-    if (isStored) stored[index] = Math.max(stored[index] ?? 0, upTo);
+    if (isStored) certain[index] = stored[index] = Math.max(stored[index] ?? 0, upTo);
     for (const [n, each] of known.entries()) {
       const isInTouch = n === by || states[n] !== 'cut';
       const other = each[index] as Known;
@@ -355,6 +357,7 @@ export async function runSequence(
 
   /** The shared cache has lost what a process missed: those that told it tell it again. */
   function lose(): void {
+    certain.fill(0);
     for (const { by, code: index, upTo } of missed.splice(0)) {
       const name = `${by} ${index}`;
       untold.set(name, { by, code: index, upTo: Math.max(upTo, untold.get(name)?.upTo ?? 0) });
@@ -491,8 +494,8 @@ export async function runSequence(
   }
 
   /** What a process in touch with the shared cache finds there. */
-  function learn(n: number): void {
-    for (const [index, upTo] of stored.entries()) {
+  function learn(n: number, from = stored): void {
+    for (const [index, upTo] of from.entries()) {
       const own = known[n]?.[index] as Known;
       own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
     }
@@ -615,7 +618,7 @@ export async function runSequence(
         states[each.of] = each.state;
         disturbances++;
         await toldByNow();
-        if (each.state !== 'cut') learn(each.of);
+        if (each.state !== 'cut') learn(each.of, certain);
       }
     }
   } finally {
