@@ -247,8 +247,10 @@ export async function runSequence(
   const untold = new Map<string, { by: number; code: number; upTo: number }>();
   /** What a process that starts finds withdrawn in the shared cache. */
   const stored = CODES.map(() => 0);
-  /** The same, unless its row can be lost: then those that told it tell it again. */
+  /** The same, unless its row can be lost, or is looked for under another secret: then those that told it tell it again. */
   const certain = CODES.map(() => 0);
+  /** The row of the generation can be lost: those who do not know it find nothing that is stored now. */
+  let canLackGeneration = false;
   /** What was withdrawn by anybody, whoever knows of it. */
   const withdrawn = CODES.map(() => -1);
   const withdrawnAt = CODES.map(() => 0);
@@ -346,13 +348,15 @@ export async function runSequence(
   const missed: { of: number; by: number; code: number; upTo: number }[] = [];
 
   function tell(by: number, index: number, upTo: number, isStored: boolean): void {
-    if (isStored) certain[index] = stored[index] = Math.max(stored[index] ?? 0, upTo);
+    if (isStored) stored[index] = Math.max(stored[index] ?? 0, upTo);
+    if (isStored && !canLackGeneration) certain[index] = stored[index] ?? 0;
     for (const [n, each] of known.entries()) {
       const isInTouch = n === by || states[n] !== 'cut';
       const other = each[index] as Known;
       if (isInTouch) other.withdrawnUpTo = Math.max(other.withdrawnUpTo, upTo);
       else if (isStored) missed.push({ of: n, by, code: index, upTo });
     }
+    if (canLackGeneration) lose();
   }
 
   /** The shared cache has lost what a process missed: those that told it tell it again. */
@@ -368,7 +372,7 @@ export async function runSequence(
   async function toldByNow(): Promise<void> {
     await pass(40_000);
     await settle();
-    for (const [name, { by, code: index, upTo }] of untold) {
+    for (const [name, { by, code: index, upTo }] of [...untold]) {
       if (states[by] !== 'up') continue;
       untold.delete(name);
       tell(by, index, upTo, true);
@@ -515,6 +519,7 @@ export async function runSequence(
     links[n].setState(states[n]);
     disturbances++;
     known[n] = nothingKnown();
+    certain.fill(0);
     if (!isCut) learn(n);
     lastAsked[n] = CODES.map(() => 0);
     processes[n] = start(n);
@@ -582,12 +587,14 @@ export async function runSequence(
         for (const process of processes) await process.getAccount({ fresh: true }).catch(() => {});
       } else if (each.do === 'flush') {
         await backend.restartEmpty();
+        canLackGeneration = false;
         disturbances++;
         stored.fill(0);
         lose();
         await toldByNow();
       } else if (each.do === 'evict') {
         await backend.evict(each.row);
+        canLackGeneration = true;
         disturbances++;
         lose();
       } else if (each.do === 'wait') {
