@@ -5,7 +5,7 @@ import { MemoryBackend } from '../../model/memory-backend.js';
 import { settle } from '../../support/key-api-service.js';
 import { moveTimeByHand } from './support.js';
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 200);
+const RUNS = Number(process.env.MODEL_RUNS ?? 500);
 
 moveTimeByHand();
 
