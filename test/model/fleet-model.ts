@@ -31,10 +31,14 @@ export class Link implements SharedCache {
   #state: LinkState = 'up';
   #listener: ((key: string | undefined) => void) | undefined;
 
-  /** @param tellsAlways - whether each new state counts as a reconnect, not only the end of a cut. */
-  constructor(shared: SharedCache, tellsAlways: boolean) {
+  /**
+   * @param tellsAlways - whether each new state counts as a reconnect, not only the end of a cut.
+   * @param isOrdered - whether it keeps the order of answers.
+   */
+  constructor(shared: SharedCache, tellsAlways: boolean, isOrdered = true) {
     this.#shared = shared as Required<SharedCache>;
     this.#tellsAlways = tellsAlways;
+    if (!isOrdered) Object.assign(this, { read: undefined, write: undefined });
   }
 
   setState(state: LinkState): void {
@@ -78,6 +82,8 @@ export interface Backend {
   link(): Link;
   /** Whether it always answers in time, also on a busy machine. */
   readonly isPrompt: boolean;
+  /** Whether it keeps the order of answers. */
+  readonly isOrdered: boolean;
   /** Forgets all rows and cuts all connections for a moment, as a server that restarts empty. */
   restartEmpty(): Promise<void>;
   /** Forgets one row, as a server that is short of memory. */
@@ -348,13 +354,14 @@ export async function runSequence(
   const missed: { of: number; by: number; code: number; upTo: number }[] = [];
 
   function tell(by: number, index: number, upTo: number, isStored: boolean): void {
-    if (isStored) stored[index] = Math.max(stored[index] ?? 0, upTo);
+    if (isStored && backend.isOrdered) stored[index] = Math.max(stored[index] ?? 0, upTo);
     if (isStored && !canLackGeneration) certain[index] = stored[index] ?? 0;
     for (const [n, each] of known.entries()) {
-      const isInTouch = n === by || states[n] !== 'cut';
+      // Without an order, only the process that heard it must know.
+      const isInTouch = n === by || (states[n] !== 'cut' && backend.isOrdered);
       const other = each[index] as Known;
       if (isInTouch) other.withdrawnUpTo = Math.max(other.withdrawnUpTo, upTo);
-      else if (isStored) missed.push({ of: n, by, code: index, upTo });
+      else if (isStored && backend.isOrdered) missed.push({ of: n, by, code: index, upTo });
     }
     if (canLackGeneration) lose();
   }
@@ -485,7 +492,7 @@ export async function runSequence(
   function mustServe(by: number, index: number): boolean {
     const held = known[by]?.[index]?.held;
     const upTo = withdrawn[index] ?? -1;
-    if (!isOut || held === undefined || held.number <= upTo) return false;
+    if (!isOut || held === undefined || held.number <= upTo || !backend.isOrdered) return false;
     // Asked for within the same millisecond: once the shared cache is lost, only the times tell which came last.
     const isSameTime = askedAt[held.number] === withdrawnAt[index];
     if (upTo >= 0 && disturbances > 0 && isSameTime) return false;
@@ -537,7 +544,8 @@ export async function runSequence(
       if (each.do === 'ask') await lookUp(each.all);
       else if (each.do === 'answer') await answer();
       else if (each.do === 'guess') {
-        for (let n = 0; n < each.count && !isOut; n++) {
+        // Without an order, what was dropped is compared by clocks that differ.
+        for (let n = 0; n < each.count && !isOut && backend.isOrdered; n++) {
           const guess = `wrong-code-${++guesses}`;
           let isDone = false;
           const end = (): void => {

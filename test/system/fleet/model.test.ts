@@ -12,6 +12,7 @@ const timeout = 10_000;
 
 class RedisBackend implements Backend {
   readonly isPrompt = false;
+  readonly isOrdered = true;
   readonly clients: Redis[] = [];
   readonly #links: Link[] = [];
   readonly #prefix = `model:${randomUUID()}:`;
