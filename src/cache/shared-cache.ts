@@ -1,4 +1,5 @@
 import { limited, within } from '../deadline.js';
+import { MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd } from '../http/gates.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 
@@ -300,6 +301,8 @@ export interface SharedResult {
   readonly release: () => void;
 }
 
+export const NOT_FOUND: SharedResult = { answer: undefined, order: undefined, release: () => {} };
+
 /** What a process had of an answer that another one invalidates. */
 export type LocalState = 'positive' | 'in flight';
 
@@ -362,3 +365,10 @@ export function textOf(value: unknown): string | undefined {
   }
   return Array.isArray(value) ? `[${parts.join()}]` : parts[0];
 }
+
+/** The error of an invalidation that could not be sent. */
+export const notSent = (): MarketgateError =>
+  new MarketgateError(
+    'store_unavailable',
+    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
+  );

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { schedule, wait } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { type Invalidation, InvalidationMap, type Message, Tombstones } from './invalidations.js';
@@ -10,6 +9,8 @@ import { Seal, Seals } from './seal.js';
 import {
   GuardedSharedCache,
   isPositive,
+  NOT_FOUND,
+  notSent,
   Orders,
   type Row,
   readRow,
@@ -33,9 +34,6 @@ const MAX_RETRY_DELAY = 5000;
 /** Unsent invalidations that are sent at the same time. */
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
-
-const noop = (): void => {};
-const NOT_FOUND: SharedResult = { answer: undefined, order: undefined, release: noop };
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
@@ -72,6 +70,8 @@ export class SharedTier {
    * been a refund. Infinity: the other processes do not know yet.
    */
   #uncertainUpTo = 0;
+  /** False again when more is dropped, or another process has missed the message. */
+  #isUncertaintySent = true;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
@@ -308,7 +308,9 @@ export class SharedTier {
   }
 
   #queue(invalidation: Invalidation): void {
-    if (this.#unsent.set(invalidation)) this.#uncertainUpTo = Number.POSITIVE_INFINITY;
+    if (!this.#unsent.set(invalidation)) return;
+    this.#uncertainUpTo = Number.POSITIVE_INFINITY;
+    this.#isUncertaintySent = false;
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
@@ -329,8 +331,7 @@ export class SharedTier {
       const { order, isDroppable } = invalidation;
       this.#orders.saw(order);
       const age = this.#options.clock() - at;
-      const wallAt = this.#options.wallClock() - age;
-      const row: Row = { spelling, age, at: wallAt, life: this.#life };
+      const row: Row = { spelling, age, at: this.#options.wallClock() - age, life: this.#life };
       const sealed = seal.seal(`${name} ${order}`, JSON.stringify(row));
       const isStored =
         name !== undefined &&
@@ -397,9 +398,8 @@ export class SharedTier {
       }
       const isDone = isSent && !this.#store.isDeaf;
       if (isDone) this.#retryDelay = FIRST_RETRY_DELAY;
-      // More can have come meanwhile.
-      const isUncertain = this.#uncertainUpTo === Number.POSITIVE_INFINITY;
-      if (this.#hasMissed || isUncertain || this.#unsent.size > 0 || !isDone) this.#scheduleRetry();
+      const hasMore = this.#hasMissed || !this.#isUncertaintySent || this.#unsent.size > 0;
+      if (hasMore || !isDone) this.#scheduleRetry();
     } finally {
       this.#isSending = false;
     }
@@ -407,13 +407,18 @@ export class SharedTier {
 
   /** Publishes up to which order answers are uncertain. Returns whether that succeeded. */
   async #sendUncertainty(seal: Seal): Promise<boolean> {
-    if (this.#uncertainUpTo !== Number.POSITIVE_INFINITY) return true;
-    const row = await this.#store.read(this.#generations.rowOf(seal));
-    if (row === UNAVAILABLE) return false;
-    const uncertainUpTo = this.#orders.next(row);
-    if (!(await this.#publish(seal, { uncertainUpTo }))) return false;
-    this.#uncertainUpTo = uncertainUpTo;
-    return true;
+    if (this.#isUncertaintySent) return true;
+    let uncertainUpTo = this.#uncertainUpTo;
+    if (uncertainUpTo === Number.POSITIVE_INFINITY) {
+      const row = await this.#store.read(this.#generations.rowOf(seal));
+      if (row === UNAVAILABLE) return false;
+      uncertainUpTo = this.#orders.next(row);
+    }
+    this.#isUncertaintySent = true;
+    const isSent = await this.#publish(seal, { uncertainUpTo });
+    this.#isUncertaintySent &&= isSent;
+    if (this.#isUncertaintySent) this.#uncertainUpTo = uncertainUpTo;
+    return isSent;
   }
 
   #onMessage(message: string | undefined): void {
@@ -421,9 +426,8 @@ export class SharedTier {
     if (message === undefined || this.#receive(message)) return;
     // Sealed with another secret. The api_key can have been rotated since this process used it last.
     const [known] = this.#seals.all;
-    this.#seals.refresh().then(() => {
-      if (known !== this.#seals.all[0]) this.#receive(message);
-    }, noop);
+    const receiveAgain = () => known !== this.#seals.all[0] && this.#receive(message);
+    this.#seals.refresh().then(receiveAgain, () => {});
   }
 
   /** Messages were missed, perhaps of a new generation. The shared cache can be reached again. */
@@ -443,10 +447,11 @@ export class SharedTier {
   /** Once for all processes that have missed messages at the same time. */
   #scheduleResend(): void {
     this.#queueSent();
-    if (this.#unsent.size > 0) this.#scheduleRetry();
+    if (this.#unsent.size > 0 || !this.#isUncertaintySent) this.#scheduleRetry();
   }
 
   #queueSent(): void {
+    this.#isUncertaintySent = this.#uncertainUpTo === 0;
     for (const each of this.#tombstones.sent()) {
       if (!this.#unsent.get(each.subject)) this.#queue(each);
     }
@@ -461,6 +466,7 @@ export class SharedTier {
       const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
       if (from === this.#id) return true;
       if (message.uncertainUpTo !== undefined) {
+        if (message.uncertainUpTo === this.#uncertainUpTo) return true;
         this.#uncertainUpTo = Math.max(this.#uncertainUpTo, message.uncertainUpTo);
         this.#options.onMissed();
       } else if (message.hasMissed) {
@@ -492,9 +498,3 @@ export class SharedTier {
     return false;
   }
 }
-
-const notSent = (): MarketgateError =>
-  new MarketgateError(
-    'store_unavailable',
-    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
-  );

@@ -260,6 +260,8 @@ export async function runSequence(
   /** What was withdrawn by anybody, whoever knows of it. */
   const withdrawn = CODES.map(() => -1);
   const withdrawnAt = CODES.map(() => 0);
+  /** Who could not tell the others to forget everything. */
+  const unsentAll = new Set<number>();
   /** Connections that changed, and losses of the shared cache. */
   let disturbances = 0;
   /** Milliseconds by which an answer can look older than it is, as no process knows how wrong clocks are. */
@@ -530,6 +532,7 @@ export async function runSequence(
     disturbances++;
     known[n] = nothingKnown();
     certain.fill(0);
+    unsentAll.delete(n);
     if (!isCut) learn(n);
     lastAsked[n] = CODES.map(() => 0);
     processes[n] = start(n);
@@ -629,12 +632,15 @@ export async function runSequence(
             },
           );
         await settle();
+        if (!isSent && each.code === undefined) unsentAll.add(each.by);
         // Where it rejects, the others are told later, and no sooner.
         for (const index of codes) withdraw(each.by, index, upTo, isSent);
       } else {
         links[each.of]?.setState(each.state);
         states[each.of] = each.state;
         disturbances++;
+        // A new generation begins, in which the rows of the last one are not found.
+        if (each.state === 'up' && unsentAll.delete(each.of)) lose();
         await toldByNow();
         if (each.state !== 'cut') learn(each.of, certain);
       }

@@ -133,6 +133,23 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await passing(two.validatePurchase(OTHER))).toMatchObject({ purchase_code: OTHER });
   });
 
+  it('counts where it was dropped also in a process that was cut off when the others heard of that', async () => {
+    const { service, links, processes, guess } = linkedFleet(3);
+    const [one, two, three] = processes;
+    for (const each of [one, three]) await each.getAccount();
+    await two.validatePurchase(CODE);
+    for (const link of [links[0], links[2]]) link.setState('cut');
+    service.says = 'negative';
+    expect(await passing(one.validatePurchase(CODE))).toBeNull();
+    await guess(one);
+    for (const link of [links[0], links[2]]) {
+      link.setState('up');
+      await vi.advanceTimersByTimeAsync(10_000);
+    }
+    // The shared cache still has the answer that the second process got.
+    expect(await passing(three.validatePurchase(CODE))).toBeNull();
+  });
+
   it('counts where it waits to be sent while earlier wrong codes are sent again', async () => {
     const { service, links, processes } = linkedFleet(2);
     const [one, two] = processes;
