@@ -428,8 +428,9 @@ export class Cache<T extends object> {
       return undefined;
     }
     const isWithinTtl = age < limits.ttl;
+    const isEarlier = own?.orderEpoch === this.#epoch && own.order > found.order;
     // The younger one is kept for an outage, also when it is stale.
-    if (own === undefined || own.at < at || (isWithinTtl && own.epoch !== this.#epoch)) {
+    if (!isEarlier && (!own || own.at < at || (isWithinTtl && own.epoch !== this.#epoch))) {
       this.#negative.delete(key);
       this.#positive.set(key, {
         value: freeze(found.value as T),

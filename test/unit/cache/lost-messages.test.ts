@@ -5,7 +5,7 @@ import { expectError, rejection } from '../../support/errors.js';
 import { begun, ITEM, settle } from '../../support/key-api-service.js';
 import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
-import { CODE, KEY, purchase, success } from '../../support/wire.js';
+import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
 import {
   expectUnavailable,
   fleet,
@@ -289,6 +289,23 @@ it('before a fresh lookup forgets the positive answer of another process, the ke
   service.keys = new Set();
   service.now += 10_000;
   await expectError(two.validatePurchase(CODE, { fresh: true }), 'api_key_rejected');
+});
+
+it('an answer that cannot be shared stays the later one, also when the clock is set forward meanwhile', async () => {
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  let behind = 0;
+  const one = join({ shared: link }, { clock: () => service.now - behind });
+  await one.validatePurchase(CODE);
+  service.now += MINUTE;
+  behind = 3 * HOUR;
+  service.item = { ...item, version: 'later' };
+  service.hold();
+  const [fresh] = await begun(one.validatePurchase(CODE, { fresh: true }));
+  link.setState('read-only');
+  behind = 0;
+  await service.release();
+  expect(await fresh).toMatchObject({ item: { version: 'later' } });
 });
 
 it('a late answer that cannot be shared gives way to a later refund all the same', async () => {

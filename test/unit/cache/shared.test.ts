@@ -97,12 +97,13 @@ describe('an answer of another process', () => {
       await keyApi.validatePurchase(CODE, { fresh: true });
       await settle();
     };
+    const [one, two] = [join(), join()];
+    if (later > 0) await write(one, 'own');
     service.now = at + later;
-    await write(join(), 'shared');
+    await write(two, 'shared');
     const rows = [...shared.rows];
     service.now = at;
-    const one = join();
-    await write(one, 'own');
+    if (later <= 0) await write(one, 'own');
     for (const row of rows) shared.rows.set(...row);
     service.now = at + 2 * HOUR;
     service.says = 'outage';
