@@ -222,6 +222,8 @@ interface Pending extends Ask {
 interface Known {
   /** The number of the last question whose answer is withdrawn: it must not be served. */
   withdrawnUpTo: number;
+  /** The same, but only while the service answers: among too many wrong codes, nobody knows which was a refund. */
+  doubtfulUpTo: number;
   /** The last positive answer that it has served, and so holds. */
   held:
     | { readonly number: number; readonly slack: number; readonly disturbances: number }
@@ -251,6 +253,8 @@ export async function runSequence(
   const known: Known[][] = links.map(nothingKnown);
   /** Withdrawals that a process could not tell the others yet, by process and code. */
   const untold = new Map<string, { by: number; code: number; upTo: number }>();
+  /** Those of them that can have been dropped, because more wrong codes came. */
+  const dropped = new Set<string>();
   /** What a process that starts finds withdrawn in the shared cache. */
   const stored = CODES.map(() => 0);
   /** The same, unless its row can be lost, or is looked for under another secret: then those that told it tell it again. */
@@ -274,7 +278,7 @@ export async function runSequence(
   }
 
   function nothingKnown(): Known[] {
-    return CODES.map(() => ({ withdrawnUpTo: 0, held: undefined }));
+    return CODES.map(() => ({ withdrawnUpTo: 0, doubtfulUpTo: 0, held: undefined }));
   }
 
   /** Lookups in progress while other things happen, and the answers of the service that they wait for. */
@@ -341,6 +345,7 @@ export async function runSequence(
     own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
     withdrawn[index] = Math.max(withdrawn[index] ?? -1, upTo);
     withdrawnAt[index] = now;
+    dropped.delete(`${by} ${index}`);
     // Where it cannot be written, the old row is deleted at least.
     if (isHeard && states[by] === 'full') stored[index] = Math.max(stored[index] ?? 0, upTo);
     if (!isHeard && !backend.isPrompt) {
@@ -355,9 +360,25 @@ export async function runSequence(
   /** What a process that was cut off learns when it is back: the shared cache knows. */
   const missed: { of: number; by: number; code: number; upTo: number }[] = [];
 
-  function tell(by: number, index: number, upTo: number, isStored: boolean): void {
+  function tell(
+    by: number,
+    index: number,
+    upTo: number,
+    isStored: boolean,
+    isDropped = false,
+  ): void {
+    if (isDropped) {
+      for (const [n, each] of known.entries()) {
+        const other = each[index] as Known;
+        const isTold = backend.isOrdered && states[n] !== 'cut';
+        if (isTold) other.doubtfulUpTo = Math.max(other.doubtfulUpTo, upTo);
+      }
+      return;
+    }
     if (isStored && backend.isOrdered) stored[index] = Math.max(stored[index] ?? 0, upTo);
-    if (isStored && !canLackGeneration) certain[index] = stored[index] ?? 0;
+    if (isStored && !canLackGeneration) {
+      certain[index] = Math.max(certain[index] ?? 0, upTo);
+    }
     for (const [n, each] of known.entries()) {
       // Without an order, only the process that heard it must know.
       const isInTouch = n === by || (states[n] !== 'cut' && backend.isOrdered);
@@ -384,7 +405,7 @@ export async function runSequence(
     for (const [name, { by, code: index, upTo }] of [...untold]) {
       if (states[by] !== 'up') continue;
       untold.delete(name);
-      tell(by, index, upTo, true);
+      tell(by, index, upTo, true, dropped.has(name));
     }
     for (const [n, { of, code: index, upTo }] of [...missed.entries()].reverse()) {
       if (states[of] === 'cut') continue;
@@ -454,7 +475,10 @@ export async function runSequence(
   }
 
   /** The number of the last question whose answer a lookup must not get any more. */
-  const limitOf = ({ by, code: index }: Pending): number => known[by]?.[index]?.withdrawnUpTo ?? 0;
+  function limitOf({ by, code: index }: Pending): number {
+    const { withdrawnUpTo = 0, doubtfulUpTo = 0 } = known[by]?.[index] ?? {};
+    return isOut ? withdrawnUpTo : Math.max(withdrawnUpTo, doubtfulUpTo);
+  }
 
   function check(pending: Pending, upTo: number, isAlone: boolean): void {
     const { by, code: index, fresh, before, isSteady, due, outcome: found } = pending;
@@ -547,6 +571,7 @@ export async function runSequence(
       if (each.do === 'ask') await lookUp(each.all);
       else if (each.do === 'answer') await answer();
       else if (each.do === 'guess') {
+        for (const index of CODES.keys()) dropped.add(`${each.by} ${index}`);
         // Without an order, what was dropped is compared by clocks that differ.
         for (let n = 0; n < each.count && !isOut && backend.isOrdered; n++) {
           const guess = `wrong-code-${++guesses}`;
