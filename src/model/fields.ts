@@ -59,8 +59,18 @@ const asIdText: Coerce = (sent) => (Number.isSafeInteger(sent) ? String(sent) : 
 export const text = field('string', z.string(), asText);
 export const url = text.meta({ format: 'uri' });
 export const requiredText = field('string', z.string(), asIdText, true);
-/** An id or a secret that is documented as text; it cannot be empty. */
-export const textId = field('string', z.string().min(1, 'string'), asIdText, true);
+/** Neither a blank nor a character that is not shown: all ids of such would be one. */
+const VISIBLE = /[^\s\p{C}]/u;
+/** An id or a secret that is documented as text; it cannot be blank. */
+export const textId = field(
+  'string',
+  z
+    .string()
+    .min(1, 'string')
+    .refine((id) => VISIBLE.test(id), 'string'),
+  asIdText,
+  true,
+);
 
 /** A flag that is documented as text, "1" or "0". */
 export const flagText = field('string', z.string(), (sent) =>

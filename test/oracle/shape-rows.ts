@@ -159,7 +159,7 @@ export const REFUSED: readonly { record: RecordName; path: string; sent: unknown
   ...refused('purchase', 'purchase_code', '', true, false, 1.5, UNSAFE, {}, ['x']),
   ...refused('purchase', 'item.id', 1.5, true, '1042.0', UNSAFE, {}),
   ...refused('account', 'username', '', true, 1.5, {}),
-  ...refused('user', 'user_id', '', true, false, 1.5, UNSAFE, UNSAFE + 2, {}, ['77']),
+  ...refused('user', 'user_id', '', ' ', '\u200b', true, false, 1.5, UNSAFE, UNSAFE + 2, {}, ['77']),
 ];
 
 /** A copy of a record with one place in it changed; `undefined` takes it away. */

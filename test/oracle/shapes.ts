@@ -29,7 +29,7 @@ const text: Rule = (value) => (typeof value === 'string' ? 'yes' : 'no');
 
 /** "Ids are strings of digits or safe integers": of other strings nothing is said. */
 const id: Rule = (value) => {
-  if (typeof value === 'string') return value === '' ? 'no' : value.trim() === '' ? 'open' : 'yes';
+  if (typeof value === 'string') return /[^\s\p{C}]/u.test(value) ? 'yes' : 'no';
   return Number.isSafeInteger(value) ? 'partly' : 'no';
 };
 
