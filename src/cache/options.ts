@@ -17,8 +17,8 @@ export interface CacheOptions {
   /** Milliseconds that an answer is served without asking. Default 5 minutes. */
   ttl?: number | undefined;
   /**
-   * Milliseconds after `ttl` in which the stale answer is still served, and refreshed in the background.
-   * Later, a caller waits for a new one. Default 1 hour.
+   * Milliseconds after `ttl` in which the stale answer is still served, and refreshed in the background; no
+   * more than `staleIfError`. Later, a caller waits for a new one. Default 1 hour.
    */
   staleWhileRevalidate?: number | undefined;
   /**
