@@ -11,10 +11,14 @@ import { asError } from '../errors.js';
 export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   req.originalUrl ?? req.url ?? '/';
 
-/** The query, parsed by the framework or here. A repeated name has an array of values. */
+/**
+ * The query, parsed by the framework or here: Express gives an empty one with `app.set('query parser', false)`. A
+ * repeated name has an array of values.
+ */
 export function queryOf(req: Request): Record<string, unknown> {
   const parsed: unknown = req.query;
-  if (typeof parsed === 'object' && parsed !== null) return parsed as Record<string, unknown>;
+  const isObject = typeof parsed === 'object' && parsed !== null;
+  if (isObject && Object.keys(parsed).length > 0) return parsed as Record<string, unknown>;
   return parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import { clearCookie, MAX_COOKIE, pathOf, responseOf, setCookie } from './plain-http.js';
-import { callSession, isLoggedIn, type Session, sessionOf } from './session.js';
+import { callSession, isLoggedIn, sessionOf } from './session.js';
 
 const MAX_LENGTH = 2048;
 // Registered, because the strategy and the app can come from two copies of the package.
@@ -38,7 +38,8 @@ export function safeReturnTo(value: unknown): string | undefined {
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
   if (!(RETURN_TO in req) && isLoggedIn(req) && session !== undefined && KEY in session) {
-    attachReturnTo(req, takeFromSession(session));
+    attachReturnTo(req, savedReturnTo(req as IncomingMessage));
+    delete session[KEY];
   }
   return safeReturnTo((req as Marked)[RETURN_TO]);
 }
@@ -55,7 +56,7 @@ const COOKIE = 'marketgate.return_to';
 const LIFETIME = 10 * 60_000;
 
 /**
- * Saves the page that required a login, until the login starts: in the session, or in a cookie for apps without
+ * Saves the page that required a login, until a login is completed: in the session, or in a cookie for apps without
  * one. The cookie is not signed: its value is checked when it is read, and the visitor could type
  * any such path.
  */
@@ -72,24 +73,23 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   await callSession(session, 'save');
 }
 
-/** Removes and gives the saved page. */
-export async function takeSavedReturnTo(req: IncomingMessage): Promise<string | undefined> {
+const cookieOf = (req: IncomingMessage) => parseCookie(String(req.headers.cookie))[COOKIE];
+
+/** The saved page. It stays saved, because a login can fail and start again. */
+export function savedReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
-  if (session !== undefined) {
-    if (!(KEY in session)) return undefined;
-    const path = takeFromSession(session);
-    // Some sessions (iron-session) are saved only by a call, and the login attempt can be in a cookie.
-    await callSession(session, 'save');
-    return path;
-  }
-  const path = parseCookie(String(req.headers.cookie))[COOKIE];
-  const res = responseOf(req as Request);
-  if (path !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
-  return safeReturnTo(path);
+  return safeReturnTo(session === undefined ? cookieOf(req) : session[KEY]);
 }
 
-function takeFromSession(session: Session): string | undefined {
-  const path = safeReturnTo(session[KEY]);
-  delete session[KEY];
-  return path;
+/** Removes the saved page. */
+export async function dropSavedReturnTo(req: IncomingMessage): Promise<void> {
+  const session = sessionOf(req);
+  if (session === undefined) {
+    const res = responseOf(req as Request);
+    if (cookieOf(req) !== undefined && res !== undefined) clearCookie(req, res, COOKIE);
+  } else if (KEY in session) {
+    delete session[KEY];
+    // Some sessions (iron-session) are saved only by a call.
+    await callSession(session, 'save');
+  }
 }

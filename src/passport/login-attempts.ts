@@ -118,8 +118,11 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
     takeConfirmation: async (req: Request, id: string) =>
       (await remove(req, (each) => each.isConfirmation === true && each.id === id)) !== undefined,
 
-    /** Ends all attempts of this browser. */
-    endAll: (req: Request) => storage.write(req, []),
+    /** Ends all attempts of this browser, also for an old cookie that still has them. */
+    async endAll(req: Request): Promise<void> {
+      await Promise.all(current(req).map(({ id }) => claims.claim(id).catch(() => false)));
+      await storage.write(req, []);
+    },
   };
 }
 

@@ -10,7 +10,12 @@ import {
   type MarketgateErrorCode,
 } from '../errors.js';
 import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
-import { attachReturnTo, safeReturnTo, takeSavedReturnTo } from '../express/return-to.js';
+import {
+  attachReturnTo,
+  dropSavedReturnTo,
+  safeReturnTo,
+  savedReturnTo,
+} from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
@@ -253,7 +258,7 @@ async function handle(
 const withoutEffect = (what: string): MarketgateError =>
   new MarketgateError(
     'login_failed',
-    `${what} was refused, because it would use up the auth_key or the saved return path; follow the link instead`,
+    `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
   );
 
 /** The auth_key of a callback, or what is wrong with it. `undefined` when the query has none. */
@@ -296,8 +301,7 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
       'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session, or { session: false } on both routes and keep the login yourself',
     );
   }
-  const saved = await takeSavedReturnTo(req);
-  const returnTo = safeReturnTo(options.returnTo) ?? saved;
+  const returnTo = safeReturnTo(options.returnTo) ?? savedReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
     ...(isStartedElsewhere(req) && { foreign: true }),
@@ -407,6 +411,7 @@ async function complete(
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
   await setup.attempts.endAll(req);
+  await dropSavedReturnTo(req);
   attachReturnTo(req, returnTo);
   Object.defineProperty(req, FRESH, { value: true });
   adaptLogIn(req);

@@ -43,6 +43,7 @@ it('the path is what the client sent, and a slash when nothing says it', () => {
 it.each([
   [{ query: { a: '1' }, url: '/?a=2' }, { a: '1' }],
   [{ query: null, url: '/?a=2' }, { a: '2' }],
+  [{ query: {}, url: '/?a=2' }, { a: '2' }],
   [{ url: '/?a=1&a=2?&b=' }, { a: ['1', '2?'], b: '' }],
   [{ url: '/a' }, {}],
   [{}, {}],

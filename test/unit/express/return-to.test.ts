@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
 import { ATTEMPTS_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
 
-// Where requireLogin stopped a visitor: kept in the session or in a cookie until the login starts.
+// Where requireLogin stopped a visitor: kept in the session or in a cookie until a login is completed.
 
 const COOKIE = 'marketgate.return_to';
 
@@ -91,8 +91,9 @@ describe('the page that a visitor was stopped on, in the session', () => {
     const { session, start, comeBack } = openLogin();
     session['marketgate:returnTo'] = saved;
     await start({ returnTo: wanted });
-    expect(session).not.toHaveProperty(['marketgate:returnTo']);
-    return (await comeBack()).to;
+    const { to } = await comeBack();
+    expect(session).toEqual({});
+    return to;
   }
 
   it.each([
@@ -106,8 +107,8 @@ describe('the page that a visitor was stopped on, in the session', () => {
     expect(await logIn(saved, wanted)).toBe(to);
   });
 
-  it('is taken once, also if the attempts are in a cookie and the session saves only when told', async () => {
-    const { start, visit } = openLogin({ where: 'cookie' });
+  it('is taken out of a session that saves only when told, while the attempts are in a cookie', async () => {
+    const { start, comeBack } = openLogin({ where: 'cookie' });
     let stored: object = { 'marketgate:returnTo': '/account' };
     const open = () => {
       const data = { ...stored };
@@ -117,10 +118,10 @@ describe('the page that a visitor was stopped on, in the session', () => {
       return Object.defineProperty(data, 'save', { value: save });
     };
     await start({}, { session: open() });
+    expect((await comeBack('k1', { session: open() })).to).toBe('/account');
     expect(stored).toEqual({});
-    // That login is abandoned, and a plain one leads to no page.
     await start({}, { session: open() });
-    expect((await visit({ auth_key: 'k1' }, { session: open() })).to).toBeUndefined();
+    expect((await comeBack('k2', { session: open() })).to).toBeUndefined();
   });
 });
 
@@ -157,8 +158,9 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
     const { browser, start, comeBack } = openLogin({ where: 'cookie' });
     browser.cookies[COOKIE] = saved;
     await start();
+    const { to } = await comeBack();
     expect(browser.cookies[COOKIE]).toBeUndefined();
-    return (await comeBack()).to;
+    return to;
   }
 
   it('is where the login leads, and the cookie is cleared', async () => {
@@ -173,8 +175,9 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
   );
 
   it('is not cleared where there is none', async () => {
-    const { browser, start } = openLogin({ where: 'cookie' });
+    const { browser, start, comeBack } = openLogin({ where: 'cookie' });
     await start();
+    await comeBack();
     expect(Object.keys(browser.cookies)).toEqual([ATTEMPTS_COOKIE]);
   });
 
@@ -185,6 +188,29 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
     expect(String(outcome?.[1])).toContain('express-session');
   });
 });
+
+it.each<[string, (login: ReturnType<typeof openLogin>) => Promise<unknown>]>([
+  ['is clicked twice', async () => {}],
+  ['is tried again after the service did not answer', ({ comeBack }) => comeBack('no answer')],
+])(
+  'the page that a visitor was stopped on is where a login leads that %s',
+  async (_what, meanwhile) => {
+    for (const where of ['session', 'cookie'] as const) {
+      const exchange = vi.fn(async (authKey: string) => {
+        if (authKey === 'no answer') throw new Error(authKey);
+        return { value: 'token', issuedAt: 0, expiresAt: 3_600_000 };
+      });
+      const login = openLogin({ where, api: { exchange } });
+      if (where === 'session') login.session['marketgate:returnTo'] = '/account';
+      else login.browser.cookies[COOKIE] = '/account';
+      await login.start();
+      await meanwhile(login);
+      await login.start();
+      const { outcome, to } = await login.comeBack('k1');
+      expect([outcome?.[0], to]).toEqual(['success', '/account']);
+    }
+  },
+);
 
 describe('a path to return to', () => {
   it.each(['/', '/a//', '/a?b=c#top', '/a?to=//b', `/${'x'.repeat(2047)}`])(

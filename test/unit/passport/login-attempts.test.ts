@@ -68,6 +68,17 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     expect(exchanged).toEqual(['mine']);
   });
 
+  it('end with a login, also when the browser still holds a copy of them', async () => {
+    const { start, comeBack, browser, session, exchanged } = open();
+    for (let i = 0; i < 3; i++) await start();
+    const copies = [structuredClone(session), { ...browser.cookies }];
+    await comeBack('mine');
+    Object.assign(session, copies[0]);
+    Object.assign(browser.cookies, copies[1]);
+    expect((await comeBack('strangers')).outcome?.[2]).toBe(403);
+    expect(exchanged).toEqual(['mine']);
+  });
+
   it('are five at most, the newest first: a login that fails takes its own alone', async () => {
     let isIn = false;
     const { start, comeBack } = open({ verify: (_input: unknown) => isIn && user });
