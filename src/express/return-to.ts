@@ -82,7 +82,7 @@ export function savedReturnTo(req: IncomingMessage): string | undefined {
 }
 
 /** Removes the saved page. */
-export async function dropSavedReturnTo(req: IncomingMessage): Promise<void> {
+export async function dropReturnTo(req: IncomingMessage): Promise<void> {
   const session = sessionOf(req);
   if (session === undefined) {
     const res = responseOf(req as Request);

@@ -10,12 +10,7 @@ import {
   type MarketgateErrorCode,
 } from '../errors.js';
 import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
-import {
-  attachReturnTo,
-  dropSavedReturnTo,
-  safeReturnTo,
-  savedReturnTo,
-} from '../express/return-to.js';
+import { attachReturnTo, dropReturnTo, safeReturnTo, savedReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
@@ -411,7 +406,7 @@ async function complete(
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
   await setup.attempts.endAll(req);
-  await dropSavedReturnTo(req);
+  await dropReturnTo(req);
   attachReturnTo(req, returnTo);
   Object.defineProperty(req, FRESH, { value: true });
   adaptLogIn(req);
