@@ -60,8 +60,8 @@ export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
    * How many failed attempts a client can make: codes that the service does not know. Outages, repeats
    * that the cache answers, and valid codes do not count. Over the limit, the check gives
    * `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
-   * KeyApi. All clients together have ten times the limit; past that, only clients without a failed
-   * attempt can try. `false` turns it off. Default: 10 a minute for each client.
+   * KeyApi. All clients together have ten times the limit a minute, and at least 100; past that, only clients
+   * without a failed attempt can try. `false` turns it off. Default: 10 a minute for each client.
    */
   guessLimit?: GuessLimitOption | undefined;
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
@@ -156,7 +156,6 @@ export const CHECK_OPTION_NAMES = [
 ] as const;
 
 type MaybePromise<T> = T | Promise<T>;
-type ValidResult = Extract<CheckResult, { verdict: 'valid' }>;
 type HolderIdOf<About> = (about: About) => MaybePromise<HolderId>;
 
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
@@ -188,6 +187,7 @@ export const andThen = <T, U>(
 /**
  * Makes the check of a guard.
  * @param clientOf gives the client key. Called only when the cache has no answer.
+ * @param letsInOutage whether visitors are let in while the service fails. With `holder` they need an account then, too.
  * @throws TypeError that names the wrong option.
  */
 export function makePurchaseCheck<About>(
@@ -195,6 +195,7 @@ export function makePurchaseCheck<About>(
   keyApi: PurchaseValidator,
   options: PurchaseCheckOptions<About, HolderId | HolderIdOf<About>>,
   clientOf: (about: About, gate: GuessGate) => string,
+  letsInOutage = false,
 ): PurchaseCheck<About> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const itemsFor = itemsOption(owner, options.item);
@@ -249,7 +250,8 @@ export function makePurchaseCheck<About>(
         if (!isMarketgateError(error) || signal?.aborted) throw error;
         if (error.code === 'too_many_attempts') return { verdict: 'unknown', error };
         if (error.status < 500) throw error;
-        return { verdict: 'unknown', error, isOutage: true };
+        const outage: CheckResult = { verdict: 'unknown', error, isOutage: true };
+        return letsInOutage && checkHolder ? checkHolder(outage, code, about) : outage;
       }
       return decide(purchase, code, items, about);
     });
@@ -290,6 +292,11 @@ const invalidCode = (): CheckResult => ({
     'purchase_code_invalid',
     'the service does not know this purchase code',
   ),
+});
+
+const loginRequired = (): CheckResult => ({
+  verdict: 'invalid',
+  denial: new MarketgateError('login_required', 'nobody is logged in who could hold the code'),
 });
 
 /** Refuses a valid purchase. */
@@ -409,7 +416,10 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
   return types as string[];
 }
 
-/** Gives the function that lets an account hold the code of a valid purchase, or refuses it. */
+/**
+ * Gives the function that lets an account hold the code of a valid purchase, or refuses it. In an outage it takes
+ * nothing, and only refuses who has no account.
+ */
 function makeHolderCheck<About>(
   owner: string,
   option: HolderOptions<HolderId | HolderIdOf<About>> | undefined,
@@ -424,8 +434,9 @@ function makeHolderCheck<About>(
   if (!Number.isSafeInteger(max) || max < 1) {
     throw wrongOption(owner, 'holder.max', 'must be a whole number, 1 or more');
   }
-  const take = (result: ValidResult, code: string, account: unknown): MaybePromise<CheckResult> => {
+  const take = (result: CheckResult, code: string, account: unknown): MaybePromise<CheckResult> => {
     const holder = holderName(owner, account);
+    if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
     if (holder === undefined) {
       return refuse(result.purchase, 'login_required', 'nobody is logged in who could hold it');
     }
@@ -439,7 +450,7 @@ function makeHolderCheck<About>(
     );
   };
   return (result, code, about) => {
-    if (result.verdict !== 'valid') return result;
+    if (result.verdict !== 'valid' && !result.isOutage) return result;
     const account = typeof id === 'function' ? id(about) : id;
     return andThen(account, (holder) => take(result, code, holder));
   };

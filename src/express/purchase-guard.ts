@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
+import type { GuessGate } from '../check/guess-gate.js';
 import {
   andThen,
   CHECK_OPTION_NAMES,
@@ -40,9 +41,9 @@ export interface LoadPurchaseOptions
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
    * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error goes
-   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase. A
-   * failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`) goes to
-   * `next` in any case.
+   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase; with
+   * `holder` only if somebody is logged in. A failure of the holder store or of your own functions (`code`,
+   * `item`, `accept`, `holder.id`) goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -76,15 +77,16 @@ export function requirePurchase(
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
-  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
   const onUnknown = choiceOption(owner, 'onUnknown', given.onUnknown, ['deny', 'allow'], 'deny');
+  const letsInOutage = onUnknown === 'allow';
+  const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given, letsInOutage);
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
   return (req, res, next) => {
     const context = contextOf(req, res);
     const onResult = (result: CheckResult): void => {
       const reason = setContext(context, result);
-      const allowed = reason === undefined || (result.isOutage === true && onUnknown === 'allow');
+      const allowed = reason === undefined || (result.isOutage === true && letsInOutage);
       if (guardChannel.hasSubscribers) {
         const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
         guardChannel.publish(message);
@@ -96,6 +98,9 @@ export function requirePurchase(
       }
       noStore(res);
       const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
+      if (isRefusal && reason.retryAfter !== undefined && !res.headersSent) {
+        res.setHeader('Retry-After', Math.ceil(reason.retryAfter));
+      }
       if (onDenied === undefined || !isRefusal) {
         next(reason);
         return;
@@ -164,15 +169,19 @@ export function loadPurchase(
 }
 
 /** Makes the function that reads and checks a request's code; also lists the headers that it reads. */
-function makeRequestCheck(owner: string, keyApi: PurchaseValidator, options: LoadPurchaseOptions) {
+function makeRequestCheck(
+  owner: string,
+  keyApi: PurchaseValidator,
+  options: LoadPurchaseOptions,
+  letsInOutage?: boolean,
+) {
   warnIfInHandler();
   const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()) } = options;
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const check = makePurchaseCheck<Request>(owner, keyApi, options, (req, gate) =>
-    gate.keyGenerator(req),
-  );
+  const clientOf = (req: Request, gate: GuessGate) => gate.keyGenerator(req);
+  const check = makePurchaseCheck<Request>(owner, keyApi, options, clientOf, letsInOutage);
   // An id that is the same for all visitors would let them share a code.
   if (options.holder && typeof options.holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');

@@ -54,11 +54,14 @@ export interface GuessLimit {
 }
 
 /**
- * Multiplied by a client's limit, this gives the limit of all clients together. Beyond it, only clients without a
- * failed attempt are admitted, which leaves requests for customers whose code is not cached. It is high, so that a few
- * clients that guess do not block others.
+ * The limit of all clients together. Beyond it, only clients without a failed attempt are admitted, which leaves
+ * requests for customers whose code is not cached. It is high and its window short, so that neither a few clients that
+ * guess nor the typing errors of many customers block others for long.
  */
-export const TOTAL_FACTOR = 10;
+export const totalLimit = ({ limit, windowMs }: { limit: number; windowMs: number }) => ({
+  limit: Math.max(limit * 10, 100),
+  windowMs: Math.min(windowMs, 60_000),
+});
 
 /** Milliseconds that an attempt waits for the answers of others: as long as a request lasts by default. */
 export const MAX_WAIT = 10_000;
@@ -153,22 +156,25 @@ export class AttemptLog {
   }
 
   /** Takes one attempt of a client, if there is one left. */
-  reserve(client: string, { limit, windowMs }: { limit: number; windowMs: number }): Reservation {
+  reserve(client: string, settings: { limit: number; windowMs: number }): Reservation {
+    const { limit, windowMs } = settings;
     const now = Date.now();
     // After the clock was set back, nobody knows how old the attempts are.
     if (now <= (this.#all.at(-1)?.at ?? now) - SLEW) {
       this.#clients.clear();
       this.#all.length = 0;
     }
-    const isRecent = (attempt: Attempt | undefined) =>
-      attempt !== undefined && attempt.at > now - windowMs;
+    /** When an attempt stops counting. Not later than now if it does not count. */
+    const endOf = (attempt: Attempt | undefined, window: number) =>
+      attempt === undefined ? 0 : attempt.at + window;
     const own = this.#clients.get(client) ?? [];
-    const totalLimit = limit * TOTAL_FACTOR;
-    const oldestOfAll = isRecent(own.at(-1)) ? this.#all.at(-totalLimit) : undefined;
-    const blocking = [own.at(-limit), oldestOfAll].filter(isRecent) as Attempt[];
-    if (blocking.length > 0) {
-      const until = Math.max(...blocking.map(({ at }) => at)) + windowMs;
-      const counted = isRecent(own.at(-limit)) ? own.slice(-limit) : this.#all.slice(-totalLimit);
+    const total = totalLimit(settings);
+    const hasFailed = endOf(own.at(-1), windowMs) > now;
+    const ownEnd = endOf(own.at(-limit), windowMs);
+    const totalEnd = hasFailed ? endOf(this.#all.at(-total.limit), total.windowMs) : 0;
+    const until = Math.max(ownEnd, totalEnd);
+    if (until > now) {
+      const counted = ownEnd > now ? own.slice(-limit) : this.#all.slice(-total.limit);
       return {
         isAllowed: false,
         retryAfter: Math.max(1, Math.ceil((until - now) / 1000)),
@@ -179,7 +185,7 @@ export class AttemptLog {
     this.#clients.set(client, own);
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
-    this.#maxAttempts = Math.max(this.#maxAttempts, totalLimit * 2);
+    this.#maxAttempts = Math.max(this.#maxAttempts, total.limit * 2);
     const attempt: Attempt = { at: now, isSettled: false };
     for (const attempts of [own, this.#all]) {
       attempts.push(attempt);

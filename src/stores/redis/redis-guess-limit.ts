@@ -8,7 +8,7 @@ import {
   GuessLimitSettings,
   MAX_WAIT,
   type Reservation,
-  TOTAL_FACTOR,
+  totalLimit,
 } from '../guess-limit.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
@@ -88,11 +88,12 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
     };
     try {
       const clientHash = hash('sha256', client, 'base64url').slice(0, 22);
-      const own = await this.#take(clientHash, this.limit, taken);
+      const own = await this.#take(clientHash, this, taken);
+      const total = totalLimit(this);
       // A client without a failed attempt is admitted, whatever others have.
-      const most = own.count === 1 ? NO_LIMIT : this.limit * TOTAL_FACTOR;
+      if (own.count === 1) total.limit = NO_LIMIT;
       const { count, ttl, pending } =
-        own.count > 0 ? await this.#take(EVERYBODY, most, taken) : own;
+        own.count > 0 ? await this.#take(EVERYBODY, total, taken) : own;
       if (count === 0) {
         taken.pop();
         await release();
@@ -116,22 +117,22 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   }
 
   /**
-   * Counts an attempt, unless there are `most` already, and adds it to `taken`. Gives the count with it, or 0 when
+   * Counts an attempt, unless there are `limit` already, and adds it to `taken`. Gives the count with it, or 0 when
    * none was left, the milliseconds until the window ends, and how many attempts have no answer.
    */
   #take(
     name: string,
-    most: number,
+    { limit, windowMs }: { limit: number; windowMs: number },
     taken: Taken[],
   ): Promise<Record<'count' | 'ttl' | 'pending', number>> {
     // Windows of different length are counted separately, because a key has one lifetime only.
-    const windowMs = wholeMilliseconds(this.windowMs);
-    const key = `${this.#redis.prefix}${windowMs}:${name}`;
+    const whole = wholeMilliseconds(windowMs);
+    const key = `${this.#redis.prefix}${whole}:${name}`;
     return this.#redis.call('reserve', async (redis) => {
       const id = randomUUID();
       // Before the reply: Redis can have counted it also if the reply is late or lost.
       taken.push({ key, id });
-      const reply = await redis.run(TAKE, key, [windowMs, most, id, MAX_WAIT].map(String));
+      const reply = await redis.run(TAKE, key, [whole, limit, id, MAX_WAIT].map(String));
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       const [count = Number.NaN, ttl = Number.NaN, pending = 0] = numbers;
       if (!Number.isFinite(count + ttl)) throw new TypeError('a reply that is no count');

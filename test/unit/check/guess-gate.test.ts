@@ -1,7 +1,7 @@
 import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
-import { TOTAL_FACTOR } from '../../../src/stores/guess-limit.js';
+import { totalLimit } from '../../../src/stores/guess-limit.js';
 import { deferred } from '../../support/deferred.js';
 
 /** Lets all promises go on that wait for nothing else. */
@@ -237,7 +237,7 @@ describe('attempts of other clients', () => {
     const gate = guessGate('test', { limit }, {}) as GuessGate;
     expect(await gate.attempt('anna', 'wrong', async () => null)).toBeNull();
     const { validate, answer } = question();
-    for (let n = 0; n < limit * TOTAL_FACTOR; n++) {
+    for (let n = 0; n < totalLimit({ limit, windowMs: 60_000 }).limit; n++) {
       void gate.attempt(`other ${n}`, 'valid', validate);
     }
     await settle();
@@ -308,7 +308,7 @@ describe('attempts of other clients', () => {
   it('are waited for also when an own attempt in front has failed', async () => {
     const gate = guessGate('test', { limit: LIMIT }, {}) as GuessGate;
     const [wrong, others] = [question(), question()];
-    for (let n = 0; n < LIMIT * TOTAL_FACTOR; n++) {
+    for (let n = 0; n < totalLimit({ limit: LIMIT, windowMs: 60_000 }).limit; n++) {
       void gate.attempt(`other ${n}`, 'valid', others.validate);
     }
     void gate.attempt('anna', 'wrong', wrong.validate);

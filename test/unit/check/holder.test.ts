@@ -17,6 +17,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { everythingOf, throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
+import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
 import { openShop } from '../../support/shop.js';
 import { CODE, purchase as onTheWire } from '../../support/wire.js';
@@ -390,6 +391,31 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     // Who is refused for another reason is not let in by it.
     expect((await ask(undefined, path)).body).not.toMatchObject({ verdict: 'unknown' });
     expect(onDenied).toHaveBeenCalledTimes(path === '/' ? 1 : 0);
+  });
+});
+
+describe('the account, while the service cannot be asked', () => {
+  const validatePurchase = () => Promise.reject(new MarketgateError('service_unavailable', 'down'));
+  const fail = throwing(new Error('no id'));
+  it.each<[what: string, id: () => unknown, 'allow' | 'deny', error: string, denials: number]>([
+    ['is enough where visitors are let in', () => 'anna', 'allow', '', 0],
+    ['must be there', () => undefined, 'allow', 'login_required', 1],
+    ['must be there, by a promise', async () => null, 'allow', 'login_required', 1],
+    ['that fails is an error', fail, 'allow', 'no id', 0],
+    ['is not asked where nobody is let in', fail, 'deny', 'service_unavailable', 0],
+  ])('%s', async (_what, id, onUnknown, expected, denials) => {
+    const { store, take } = spiedStore();
+    const onDenied = vi.fn((denial, _req, _res, next) => next(denial));
+    const holder = { store, id } as never;
+    const options = { guessLimit: false, holder, onUnknown, onDenied } as const;
+    const guard = requirePurchase({ validatePurchase }, options);
+    const req = { headers: { 'x-purchase-code': CODE } };
+    const error = await new Promise<MarketgateError>((next) =>
+      guard(req as never, fakeResponse(), next as never),
+    );
+    expect(error?.code ?? error?.message ?? '').toBe(expected);
+    expect(onDenied).toHaveBeenCalledTimes(denials);
+    expect(take).not.toHaveBeenCalled();
   });
 });
 

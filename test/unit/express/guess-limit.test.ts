@@ -1,4 +1,4 @@
-import express from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import {
   errorHandler,
   KeyApi,
@@ -40,6 +40,28 @@ describe('failed attempts', () => {
     expect(Number(answers[5]?.headers['retry-after'])).toBeGreaterThan(0);
     expect(Number(answers[5]?.headers['retry-after'])).toBeLessThanOrEqual(60);
     expect(asked(VALIDATION)).toBe(3);
+  });
+
+  it('over the limit have Retry-After also where the app itself responds', async () => {
+    const shop = await openShop();
+    const app = express();
+    const guard = (onDenied?: RequirePurchaseOptions['onDenied']) =>
+      requirePurchase(shop.keyApi, { guessLimit: { limit: 1 }, onDenied });
+    app.get('/', guard());
+    app.get(
+      '/own',
+      guard((denial, _req, res) => void res.status(denial.status).send('refused')),
+    );
+    app.use(((error, _req, res, _next) =>
+      res.status(error.status).send('own')) as ErrorRequestHandler);
+    const ask = (path: string, n: number) =>
+      request(app).get(path).set('x-purchase-code', guess(n));
+    const first = await ask('/own', 1).expect(403);
+    expect(first.headers['retry-after']).toBeUndefined();
+    for (const path of ['/own', '/']) {
+      const { headers } = await ask(path, 2).expect(429);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    }
   });
 
   it('valid codes do not count, also when they belong to another item', async () => {

@@ -82,10 +82,10 @@ describe('a log of attempts', () => {
   it('leaves a client without a failed attempt its turn when all others together had too many', () => {
     const log = new AttemptLog();
     const isIn = (client: string) => take(log, client) === true;
-    const attackers = Array.from({ length: 11 }, (_, i) => `attacker ${i}`);
+    const attackers = Array.from({ length: 40 }, (_, i) => `attacker ${i}`);
     const tries = [1, 2, 3].flatMap(() => attackers.map(isIn));
-    // Ten times the limit, of 33 that they have by their own counts.
-    expect(tries.filter(Boolean)).toHaveLength(30);
+    // Of 120 that they have by their own counts.
+    expect(tries.filter(Boolean)).toHaveLength(100);
     expect(isIn('a customer')).toBe(true);
     // Who mistypes waits as everybody does, and not for ever.
     expect(take(log, 'a customer')).toBe(60);
@@ -102,19 +102,35 @@ describe('a log of attempts', () => {
     expect(take(log, 'a customer')).toBe(true);
   });
 
+  it.each([
+    ['a limit of three an hour', { limit: 3, windowMs: 60 * MINUTE }, 99],
+    ['a limit of thirty', { limit: 30, windowMs: MINUTE }, 299],
+  ])(
+    '%s: others can mistype often, and block a client for a minute at most',
+    (_what, settings, n) => {
+      const log = new AttemptLog();
+      expect(take(log, 'a customer', settings)).toBe(true);
+      for (let i = 1; i < n; i++) expect(take(log, `other ${i}`, settings)).toBe(true);
+      expect(take(log, 'a customer', settings)).toBe(true);
+      expect(take(log, 'a customer', settings)).toBe(60);
+      vi.setSystemTime(NOON + MINUTE);
+      expect(take(log, 'a customer', settings)).toBe(true);
+    },
+  );
+
   it('waits for the later of the two limits', () => {
     const log = new AttemptLog();
     for (let i = 0; i < 3; i++) take(log, 'a');
     vi.setSystemTime(NOON + 10_000);
     expect(take(log, 'a')).toBe(50);
-    for (let i = 0; i < 30; i++) take(log, `customer ${i}`);
+    for (let i = 0; i < 100; i++) take(log, `customer ${i}`);
     expect(take(log, 'a')).toBe(60);
   });
 
   it.each([
     ['its own', 3, () => 'a'],
     ['its own, not of others,', 3, (i: number) => (i === 0 ? 'another' : 'a')],
-    ['all', 21, (i: number) => `${i}`],
+    ['all', 101, (i: number) => `${i}`],
   ])('says whether one of %s attempts that count is pending', async (_which, count, clientOf) => {
     const log = new AttemptLog();
     const wide = { limit: 100, windowMs: MINUTE };
@@ -130,12 +146,13 @@ describe('a log of attempts', () => {
 
   it('remembers twice as many attempts as count, and no more', () => {
     const log = new AttemptLog();
-    for (let i = 0; i < 30; i++) {
+    for (let i = 0; i < 300; i++) {
       vi.setSystemTime(NOON + i * MINUTE);
       take(log, 'a', { limit: 1, windowMs: MINUTE });
     }
-    expect(take(log, 'a', { limit: 20, windowMs: 60 * MINUTE })).not.toBe(true);
-    expect(take(log, 'a', { limit: 21, windowMs: 60 * MINUTE })).toBe(true);
+    const day = 1440 * MINUTE;
+    expect(take(log, 'a', { limit: 200, windowMs: day })).not.toBe(true);
+    expect(take(log, 'a', { limit: 201, windowMs: day })).toBe(true);
   });
 
   it('does not grow with the clients that come and go', () => {
