@@ -282,7 +282,7 @@ export class Cache<T extends object> {
       }
       throw new MarketgateError(
         'service_unavailable',
-        'KeyApi: each answer was invalidated before it arrived',
+        'KeyApi: each answer was invalidated before it arrived; try again',
       );
     } catch (error) {
       this.#report({ source: lookup.source, outcome: 'failed' }, error);

@@ -172,7 +172,7 @@ class Attempts {
       }
       throw new MarketgateError(
         'too_many_attempts',
-        'this client has sent too many purchase codes that the service does not know',
+        'this client has sent too many purchase codes that the service does not know; wait as long as retryAfter says',
         { retryAfter: reservation.isPending ? 1 : Math.max(1, reservation.retryAfter) },
       );
     }

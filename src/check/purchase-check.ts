@@ -259,11 +259,11 @@ export function makePurchaseCheck<About>(
 
   const check = (given: unknown, items: Items | Denial, about: About, runRequest: RunRequest) => {
     if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
-    if (typeof given !== 'string') return invalidCode();
+    if (typeof given !== 'string') return malformedCode();
     // Most codes need nothing.
     const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
     if (code === '') return absent();
-    if (!PURCHASE_CODE.test(code)) return invalidCode();
+    if (!PURCHASE_CODE.test(code)) return malformedCode();
     if (typeof fresh !== 'function') return find(code, items, about, runRequest, isAlwaysFresh);
     return andThen(fresh(about), (is) => find(code, items, about, runRequest, isTrue(is)));
   };
@@ -283,20 +283,26 @@ export const isAbsent = (code: unknown): boolean =>
 
 const absent = (): CheckResult => ({
   verdict: 'absent',
-  denial: new MarketgateError('purchase_required', 'no purchase code was sent'),
-});
-
-const invalidCode = (): CheckResult => ({
-  verdict: 'invalid',
   denial: new MarketgateError(
-    'purchase_code_invalid',
-    'the service does not know this purchase code',
+    'purchase_required',
+    'no purchase code was sent; send the one that came with the purchase',
   ),
 });
 
+const invalidCode = (what = 'the service does not know this purchase code'): CheckResult => ({
+  verdict: 'invalid',
+  denial: new MarketgateError('purchase_code_invalid', `${what}; check that it was copied whole`),
+});
+
+const malformedCode = (): CheckResult =>
+  invalidCode('this is no purchase code, which has 8 to 128 letters, digits and dashes');
+
 const loginRequired = (): CheckResult => ({
   verdict: 'invalid',
-  denial: new MarketgateError('login_required', 'nobody is logged in who could hold the code'),
+  denial: new MarketgateError(
+    'login_required',
+    'nobody is logged in who could hold the code; log in first',
+  ),
 });
 
 /** Refuses a valid purchase. */
@@ -325,6 +331,7 @@ function makeConditionCheck<About>(
     }
   }
   const licenses = licensesOption(owner, conditions.licenseType);
+  const wanted = licenses?.map((type) => `"${type}"`).join(' or ');
   const supported = flagOption(owner, 'supported', conditions.supported);
   const accept = functionOption(owner, 'accept', conditions.accept);
 
@@ -334,12 +341,20 @@ function makeConditionCheck<About>(
     about: About,
   ): MaybePromise<CheckResult> => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
-      return refuse(purchase, 'purchase_item_mismatch', 'for another item');
+      return refuse(
+        purchase,
+        'purchase_item_mismatch',
+        'for another item; send the code of this one',
+      );
     }
     if (licenses !== undefined) {
       if (wasUnreadable(purchase, 'license_type')) return unreadable('license_type');
       if (!licenses.includes(purchase.license_type)) {
-        return refuse(purchase, 'license_type_mismatch', 'its licence is of another kind');
+        return refuse(
+          purchase,
+          'license_type_mismatch',
+          `its licence is of another kind; it takes ${wanted}`,
+        );
       }
     }
     if (supported) {
@@ -350,14 +365,18 @@ function makeConditionCheck<About>(
         return unreadable('supported_until');
       }
       if (!isSupported(purchase, clock())) {
-        return refuse(purchase, 'support_expired', 'its support has expired or was never bought');
+        return refuse(
+          purchase,
+          'support_expired',
+          'its support has expired or was never bought; renew it',
+        );
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
     return andThen(accept(purchase, about), (accepted) =>
       accepted === true
         ? { verdict: 'valid', purchase }
-        : refuse(purchase, 'purchase_not_accepted', '"accept" refused it'),
+        : refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one'),
     );
   };
 }
@@ -416,6 +435,8 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
   return types as string[];
 }
 
+const HELD = 'held by another account; log in with that one, or let the site release the code';
+
 /**
  * Gives the function that lets an account hold the code of a valid purchase, or refuses it. In an outage it takes
  * nothing, and only refuses who has no account.
@@ -438,14 +459,17 @@ function makeHolderCheck<About>(
     const holder = holderName(owner, account);
     if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
     if (holder === undefined) {
-      return refuse(result.purchase, 'login_required', 'nobody is logged in who could hold it');
+      return refuse(
+        result.purchase,
+        'login_required',
+        'nobody is logged in who could hold it; log in first',
+      );
     }
     // A service can ignore letter case, and then all spellings are one purchase.
     const key = code.toLowerCase();
     if (holders.isKnown(key, holder)) return result;
     return holders.take(key, holder, max).then(
-      (isHeld) =>
-        isHeld ? result : refuse(result.purchase, 'purchase_held', 'held by another account'),
+      (isHeld) => (isHeld ? result : refuse(result.purchase, 'purchase_held', HELD)),
       (error: MarketgateError) => ({ verdict: 'unknown', error }),
     );
   };

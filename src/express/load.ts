@@ -107,7 +107,10 @@ export function loadItem(
     const item = await keyApi.getItem(itemId(await idOf(req)), call);
     // A shallow copy, because Express's res.render writes into its argument.
     if (item !== null) return { item: { ...answerOf('getItem', item) } };
-    throw new MarketgateError('item_not_found', 'the service has no item with this id');
+    throw new MarketgateError(
+      'item_not_found',
+      'the service has no item with this id; check the link',
+    );
   });
 }
 

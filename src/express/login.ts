@@ -179,7 +179,10 @@ const userIdOfPassport: UserIdSource = (req) => {
 };
 
 const loginRequired = (): MarketgateError =>
-  new MarketgateError('login_required', 'nobody is logged in, and this route needs somebody');
+  new MarketgateError(
+    'login_required',
+    'nobody is logged in, and this route needs somebody; log in first',
+  );
 
 const tokenExpired = (
   why = 'the access_token of this user has expired; the visitor must log in again',

@@ -262,7 +262,7 @@ function readAuthKey(
   query: { auth_key?: unknown },
 ): string | Failure | undefined {
   const broken = (why: string) =>
-    new Failure('auth_key_rejected', `The login could not be completed: ${why}.`);
+    new Failure('auth_key_rejected', `The login failed: ${why}; please log in again.`);
   const { auth_key: value } = query;
   // Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`.
   if (Object.keys(query).some((name) => name.startsWith('auth_key['))) {
@@ -383,7 +383,7 @@ async function completePending(visit: Visit, id: string): Promise<Outcome> {
   const profile = await profileOfToken(visit, token);
   // The visitor has agreed to this account only.
   if (profile.id !== userId) {
-    const message = 'The account is another one than you have confirmed. Please log in again.';
+    const message = 'The account is another one than you have confirmed; please log in again.';
     throw new Failure('login_failed', message, { status: 403 });
   }
   return complete(visit, token, profile, returnTo);
@@ -399,9 +399,9 @@ async function complete(
   await setup.tokenStore?.set(setup.tokenName(profile.id), token);
   const { user, info } = await setup.verify({ profile, token, req });
   if (!user) {
-    const { message = 'This site does not accept the account: verify gave no user.' } = {
-      ...(info as { message?: unknown } | undefined),
-    };
+    const reason =
+      'This site does not accept the account (verify gave no user); log in with another one.';
+    const { message = reason } = { ...(info as { message?: unknown } | undefined) };
     throw new Failure('login_failed', String(message), { challenge: info });
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
@@ -443,7 +443,7 @@ function endUsed(visit: Visit, { returnTo }: ClaimRecord): Outcome {
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
     return endWithoutLogin(visit, returnTo);
   }
-  const message = 'This login link was already used. Please log in again.';
+  const message = 'This login link was already used; please log in again.';
   throw new Failure('auth_key_rejected', message);
 }
 
@@ -453,16 +453,16 @@ const hostOf = (req: Request): string | undefined =>
 
 function notStarted({ setup: { hosts }, req }: Visit): Failure {
   const host = hostOf(req);
-  let hint = 'If this happens again, allow cookies for this site.';
+  let hint = 'if this happens again, allow cookies for this site';
   if (host !== undefined && hosts.size > 0 && !hosts.has(host)) {
-    hint = `It came back to ${host} but logins begin on another host, and cookies stay with their host: open this site under ${host}, or register a redirect URL on the other host.`;
+    hint = `it came back to ${host} but logins begin on another host, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`;
   } else if (!req.headers.cookie) {
     hint =
-      'No cookie came back with it: allow cookies for this site. (Its developer: no cookie comes back that is SameSite=Strict, nor one that is Secure on plain http or behind an undeclared proxy.)';
+      'no cookie came back with it, so allow cookies for this site (for its developer: no cookie comes back that is SameSite=Strict, nor one that is Secure on plain http or behind an undeclared proxy)';
   }
   return new Failure(
     'login_failed',
-    `This login was not started in this browser, or too long ago. ${hint} Please log in again.`,
+    `This login was not started in this browser, or too long ago: ${hint}; please log in again.`,
     { status: 403 },
   );
 }

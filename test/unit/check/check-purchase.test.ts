@@ -173,6 +173,27 @@ describe('a denial', () => {
     expect(everythingOf(denial)).not.toContain(CODE);
   });
 
+  it.each<[unknown, Partial<CheckPurchaseOptions>, RegExp]>([
+    [undefined, {}, /^no purchase code was sent; send /],
+    ['seven77', {}, /^this is no purchase code, which has 8 to 128 .*; check /],
+    [guess(1), {}, /^the service does not know this purchase code; check /],
+    [CODE, { item: 7 }, /, but for another item; send /],
+    [CODE, { licenseType: ['Extended', 'Other'] }, /another kind; it takes "Extended" or "Other"$/],
+    [CODE, { supported: true }, /has expired or was never bought; renew /],
+    [CODE, { accept: () => false }, /, but "accept" refused it; send /],
+    [CODE, { holder: { store: new MemoryHolderStore(), id: null } }, /, but nobody .*; log in /],
+  ])('of %j with %j says in one sentence what to do', async (code, options, message) => {
+    const ended = { ...purchase, supported_until: '2001-01-01' };
+    const validatePurchase = async (sent: string) => (sent === CODE ? ended : null);
+    const decision = await checkPurchase({ validatePurchase }, code, {
+      client: 'anna',
+      ...options,
+    });
+    const denial = 'denial' in decision ? decision.denial : undefined;
+    expect(denial?.message).toMatch(message);
+    expect(denial?.message).not.toMatch(/\./);
+  });
+
   it('of a code that the service does not know has none', async () => {
     const decision = await decide(null);
     expect(decision).toEqual(denied('purchase_code_invalid'));

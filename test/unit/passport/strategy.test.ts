@@ -337,7 +337,7 @@ describe('a failed login says why', () => {
     );
   });
 
-  const TWICE = 'If this happens again';
+  const TWICE = 'if this happens again';
   it.each<[string | undefined, string | undefined, string]>([
     ['app.example', '<b>x</b>', TWICE],
     ['app.example', 'a.example, <b>', 'came back to a.example but'],
@@ -355,7 +355,7 @@ describe('a failed login says why', () => {
 
   it('when no cookie came back', async () => {
     const { outcome } = await openLogin().comeBack();
-    expect(outcome).toEqual(failure('login_failed', 403, 'No cookie came back'));
+    expect(outcome).toEqual(failure('login_failed', 403, 'no cookie came back'));
     const { outcome: other } = await openLogin().comeBack('k1', at('app.example'));
     expect(other).toEqual(failure('login_failed', 403, TWICE));
   });
@@ -405,7 +405,7 @@ it.each([
   expect(print).toHaveBeenCalledTimes(times);
   if (times > 0) {
     expect(print).toHaveBeenCalledWith(
-      expect.stringMatching(/a login failed: .*No cookie.*explain login_failed/),
+      expect.stringMatching(/a login failed: .*no cookie.*explain login_failed/),
     );
   }
 });
