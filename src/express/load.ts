@@ -4,7 +4,7 @@ import type { KeyApi } from '../clients/key-api.js';
 import { asError, MarketgateError } from '../errors.js';
 import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
-import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
+import { contextOf, type MarketplaceContext, type Middleware, noStore } from './context.js';
 import { handleThrown } from './plain-http.js';
 
 /** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
@@ -17,7 +17,10 @@ export function loader(
     (async () => load(req as Request, res as Response, context))()
       .then(
         () => next(),
-        (error: unknown) => onError(error, req, res, next),
+        (error: unknown) => {
+          noStore(res);
+          onError(error, req, res, next);
+        },
       )
       .catch((error: unknown) => handleThrown(req, res, error));
   };

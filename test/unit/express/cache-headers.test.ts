@@ -1,13 +1,18 @@
-import type { Express, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import {
   errorHandler,
   firstOf,
   fromHeader,
   fromQuery,
   fromSession,
+  loadItem,
   loadPurchase,
+  loadUser,
   MemoryHolderStore,
+  MemoryTokenStore,
+  type Middleware,
   type RequirePurchaseOptions,
+  requireLogin,
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
@@ -118,6 +123,21 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
     const { app } = await open({ onDenied, guessLimit: { limit: 1 } });
     expect(told(await get(app, WRONG).expect(403))[0]).toBe('no-store');
     expect(told(await get(app, WRONG.replace('4', '5')).expect(429))[0]).toBe('no-store');
+  });
+
+  it.each<[string, (shop: Shop) => Middleware, number]>([
+    ['loadItem', ({ keyApi }) => loadItem(keyApi, { id: () => 999_999 }), 404],
+    ['loadUser', () => loadUser({ getUser: vi.fn() }, { tokenStore: new MemoryTokenStore() }), 401],
+    ['requireLogin', () => requireLogin(), 401],
+  ])('nor is one of %s that the app answers', async (_name, make, status) => {
+    const shop = await openShop();
+    const app = express();
+    app.use(setting({ 'Cache-Control': 'public, max-age=60' }));
+    app.use(make(shop));
+    const answers: ErrorRequestHandler = (error, _req, res, _next) =>
+      void res.status(error.status).end();
+    app.use(answers);
+    expect(told(await get(app).expect(status))[0]).toBe('no-store');
   });
 
   it('who is let in during an outage gets what is not for others either', async () => {
