@@ -3,7 +3,7 @@ import type { Deadline } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
-import { isTransient, type JsonResponse, unusable } from '../http/response.js';
+import { isTransient, type JsonResponse, saysError, unusable } from '../http/response.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
@@ -157,7 +157,7 @@ export async function parseKeyAnswer<T>(
   const name = `${method} ${path}`;
   const { status, value } = response;
   const body: Body = isObject(value) ? value : {};
-  const isError = typeof body.status === 'string' && body.status.toLowerCase() === 'error';
+  const isError = saysError(body.status);
   const payload = isError ? undefined : await endpoint.payload(body, options);
   const isEmptyList = payload?.ok && isEmptyArray(payload.value);
   // With HTTP 5xx or 429, an empty list does not mean an empty catalogue.

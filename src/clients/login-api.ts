@@ -3,7 +3,7 @@ import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { isTransient, type JsonResponse, unusable } from '../http/response.js';
+import { isTransient, type JsonResponse, saysError, unusable } from '../http/response.js';
 import { nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
@@ -225,7 +225,8 @@ function bodyOf({ value }: JsonResponse): Body | undefined {
   return isObject(value) ? value : undefined;
 }
 
-const hasError = ({ error }: Body = {}): boolean => Boolean(error) && !isEmptyArray(error);
+const hasError = ({ error, status }: Body = {}): boolean =>
+  saysError(status) || (Boolean(error) && !isEmptyArray(error));
 
 /** The reason that the service gives: `message`, or text in `error`. */
 const reasonIn = ({ message, error }: Body): string =>

@@ -51,6 +51,10 @@ function describe(text: string): string {
   return begin > 0 ? 'text ahead of the JSON' : 'text that is not JSON';
 }
 
+/** Whether the "status" of a body says that it is an error. */
+export const saysError = (status: unknown): boolean =>
+  typeof status === 'string' && status.toLowerCase() === 'error';
+
 /** Whether a later request can succeed: 408 (too slow), 425 (too early), 429 (too many requests) and 5xx (failed). */
 export const isTransient = (status: number): boolean =>
   status >= 500 || status === 408 || status === 425 || status === 429;

@@ -33,6 +33,8 @@ export const LOGIN_API_ROWS: readonly AnswerRow<LoginEndpoint>[] = [
   row('a payload with text ahead of it', [200], (e) => `Notice: x\n${JSON.stringify(payload(e))}`, UNEXPECTED),
   row('a payload in a page, or in a query', [200], (e) => (e === 'user' ? `<html>${JSON.stringify(payload(e))}</html>` : 'access_token=a-token'), UNEXPECTED),
   row('a payload that is called an error', [200, 400], (e) => ({ error: true, ...payload(e) }), REFUSED),
+  row('a payload with the status "error"', [200, 400], (e) => ({ status: 'Error', ...payload(e) }), REFUSED),
+  row('a payload with another status', [200], (e) => ({ status: 'success', ...payload(e) }), both('positive')),
 
   ...['auth_key', 'access_token'].map((name) => row(`{error, message} about the ${name}`, ANY, refusal(`Bad Request, invalid ${name}`), REFUSED, /log in again/)),
   ...['app_id', 'app_secret'].map((name) => row(`{error, message} about the ${name}`, ANY, refusal(`Bad Request, invalid ${name}`), REFUSED_APP, /"appId" and "appSecret"|log in again/)),

@@ -15,6 +15,8 @@ type Body = Record<string, unknown>;
 /** Whether a body says that it is an error: surely, surely not, or in some way of its own. */
 function saysError(body: Body): boolean | undefined {
   const error = own(body, 'error');
+  const status = own(body, 'status');
+  if (typeof status === 'string' && status.toLowerCase() === 'error') return true;
   if ([undefined, null, false, 0, ''].includes(error as never)) return false;
   // PHP's empty map.
   if (Array.isArray(error) && error.length === 0) return false;
