@@ -5,13 +5,8 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
 import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import {
-  isPositive,
-  type LocalState,
-  type SharedAnswer,
-  type SharedResult,
-} from './shared-cache.js';
-import type { SharedTier } from './shared-tier.js';
+import { isPositive, type LocalState, type SharedAnswer } from './shared-cache.js';
+import type { SharedResult, SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
 const MAX_REFRESHES = 16;

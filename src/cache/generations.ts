@@ -15,16 +15,18 @@ export interface GenerationsOptions {
   publish(seal: Seal, message: Message): Promise<boolean>;
   /** Another process has invalidated everything up to an order, this many milliseconds ago. */
   onInvalidatedAgo(upTo: number, ago: number): void;
+  /** Another process has lost invalidations: cached answers need a lookup. */
+  onUncertain(): void;
   /** Other processes, or the rows, can lack invalidations that this one has sent. */
   onResend(): void;
-  /** A new generation cannot be stored or published now. */
+  /** A new generation is to be stored or published, and is not yet. */
   onUnsent(): void;
 }
 
 /**
  * The generations of the rows, one under each secret. Names contain the generation, so the rows of an
- * earlier one are not found. A new one begins when everything is invalidated, and when the row of the
- * current one is lost.
+ * earlier one are not found. A new one begins when everything is invalidated, when a process has lost invalidations
+ * that it had not sent, and when the row of the current one is lost.
  *
  * Its number is the order of its row. The row holds the order up to which everything is invalid; of two
  * such orders, the later counts.
@@ -33,6 +35,8 @@ export class Generations {
   #numbers = new WeakMap<Seal, number>();
   /** Infinity: up to an order that the shared cache has not given yet. */
   #allInvalidUpTo = 0;
+  /** The same for what is uncertain: a process has lost invalidations. A generation is later than that. */
+  #uncertainUpTo = 0;
   /** How many times messages were missed, or everything was invalidated. */
   #resets = 0;
   /** The latest generation that another process has published. */
@@ -45,11 +49,12 @@ export class Generations {
   constructor(private readonly options: GenerationsOptions) {}
 
   /**
-   * Whether an answer of this order is invalid because everything was invalidated later. One of unknown order
-   * (minus infinity) was removed from the cache at that time, so one that is still cached is later.
+   * Whether an answer of this order is invalid because everything was invalidated later, or uncertain. One of unknown
+   * order (minus infinity) was removed from the cache at that time, so one that is still cached is later.
    */
   isInvalid(order: number): boolean {
-    return order !== Number.NEGATIVE_INFINITY && order <= this.#allInvalidUpTo;
+    if (order === Number.NEGATIVE_INFINITY) return false;
+    return order <= Math.max(this.#allInvalidUpTo, this.#uncertainUpTo);
   }
 
   /** `undefined`: it is not known. */
@@ -81,9 +86,19 @@ export class Generations {
     this.forget();
   }
 
+  /**
+   * Unsent invalidations were lost, of which one can have been of a refund: no row until now is used any more.
+   * {@link retry} begins a generation, not each of many that are lost.
+   */
+  abandonRows(): void {
+    this.#uncertainUpTo = Number.POSITIVE_INFINITY;
+    this.options.onUnsent();
+  }
+
   /** Tries again to store a generation that was refused. */
   retry(): Promise<boolean> {
     this.#isRefused = false;
+    if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.forget();
     return this.ensureKnown();
   }
 
@@ -102,7 +117,13 @@ export class Generations {
   }
 
   /** Another process has published its generation. */
-  receive(seal: Seal, { allUpTo = 0, generation }: Message): void {
+  receive(seal: Seal, { allUpTo = 0, uncertainUpTo = 0, generation }: Message): void {
+    const isUncertain = uncertainUpTo > this.#uncertainUpTo;
+    if (isUncertain) {
+      this.#uncertainUpTo = uncertainUpTo;
+      this.forget();
+      this.options.onUncertain();
+    }
     const isPending = this.#allInvalidUpTo === Number.POSITIVE_INFINITY;
     const isNew = isPending || allUpTo > this.#allInvalidUpTo;
     const isKnown = generation === undefined || generation === this.#numbers.get(seal);
@@ -113,7 +134,7 @@ export class Generations {
     if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
     if (isNew) this.options.onInvalidatedAgo(allUpTo, 0);
     // Its sender can also have missed what this process knows.
-    else this.options.onResend();
+    else if (!isUncertain) this.options.onResend();
   }
 
   async #readAll(): Promise<boolean> {
@@ -141,19 +162,24 @@ export class Generations {
       if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
         this.#allInvalidUpTo = orders.next(row);
       }
+      if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.#uncertainUpTo = orders.next(row);
       if (storedUpTo > this.#allInvalidUpTo) {
         // The message was missed. Its age is measured by the shared cache's own clock, which is another one
         // after a failover.
         this.#allInvalidUpTo = storedUpTo;
         onInvalidatedAgo(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
       }
-      const allUpTo = this.#allInvalidUpTo;
+      const [allUpTo, uncertainUpTo] = [this.#allInvalidUpTo, this.#uncertainUpTo];
       // No process has shared anything under an earlier secret, or all of it is lost.
       const isUnused = row.value === undefined && seal !== seals.all[0];
-      if (storedUpTo === allUpTo || isUnused) {
+      const isCurrent = storedUpTo === allUpTo && row.order > uncertainUpTo;
+      if (isCurrent || isUnused) {
         const generation = row.order;
         // What is invalidated while it is published must be published again.
-        if (this.#unpublished.delete(seal) && !(await publish(seal, { allUpTo, generation }))) {
+        if (
+          this.#unpublished.delete(seal) &&
+          !(await publish(seal, { allUpTo, uncertainUpTo, generation }))
+        ) {
           this.#unpublished.add(seal);
           onUnsent();
           return false;
@@ -165,18 +191,19 @@ export class Generations {
       }
       if (this.#isRefused) return false;
       this.#unpublished.add(seal);
+      orders.saw(uncertainUpTo);
       const order = orders.next(row);
       const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
       if ((await store.write(name, sealed, LIFE, order)) === UNAVAILABLE) {
         this.#isRefused = true;
         // Without it, a process that starts later begins a new one.
         await store.delete(name);
-        await publish(seal, { allUpTo });
+        await publish(seal, { allUpTo, uncertainUpTo });
         onUnsent();
         return false;
       }
-      // The tombstones of the generation before are not found any more.
-      onResend();
+      // The tombstones are lost.
+      if (storedUpTo !== allUpTo) onResend();
     }
     return false;
   }

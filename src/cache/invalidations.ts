@@ -37,7 +37,7 @@ export interface Message {
   readonly isStored?: boolean;
   /** Whether its sender knew of no positive answer. */
   readonly isDroppable?: boolean;
-  /** Its sender has dropped unsent invalidations: answers up to this order need a lookup. */
+  /** With a new generation: its sender, or one before it, had lost invalidations until this order. */
   readonly uncertainUpTo?: number;
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;

@@ -1,5 +1,4 @@
 import { limited, within } from '../deadline.js';
-import { MarketgateError } from '../errors.js';
 import { Breaker, type CallEnd } from '../http/gates.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 
@@ -291,18 +290,6 @@ export interface SharedAnswer {
   readonly isOwnVersion: boolean;
 }
 
-/** What the shared tier has about a subject. */
-export interface SharedResult {
-  /** `undefined`: there is none, or none that can be trusted. */
-  readonly answer: SharedAnswer | undefined;
-  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
-  readonly order: number | undefined;
-  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
-  readonly release: () => void;
-}
-
-export const NOT_FOUND: SharedResult = { answer: undefined, order: undefined, release: () => {} };
-
 /** What a process had of an answer that another one invalidates. */
 export type LocalState = 'positive' | 'in flight';
 
@@ -365,10 +352,3 @@ export function textOf(value: unknown): string | undefined {
   }
   return Array.isArray(value) ? `[${parts.join()}]` : parts[0];
 }
-
-/** The error of an invalidation that could not be sent. */
-export const notSent = (): MarketgateError =>
-  new MarketgateError(
-    'store_unavailable',
-    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
-  );

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { schedule, wait } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
+import { MarketgateError } from '../errors.js';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { Generations } from './generations.js';
 import { type Invalidation, InvalidationMap, type Message, Tombstones } from './invalidations.js';
@@ -9,14 +10,11 @@ import { Seal, Seals } from './seal.js';
 import {
   GuardedSharedCache,
   isPositive,
-  NOT_FOUND,
-  notSent,
   Orders,
   type Row,
   readRow,
   type SharedAnswer,
   type SharedCache,
-  type SharedResult,
   type SharedRow,
   textOf,
   UNAVAILABLE,
@@ -34,6 +32,18 @@ const MAX_RETRY_DELAY = 5000;
 /** Unsent invalidations that are sent at the same time. */
 const BATCH = 32;
 const INVALIDATION = 'invalidation';
+
+/** What the shared tier has about a subject. */
+export interface SharedResult {
+  /** `undefined`: there is none, or none that can be trusted. */
+  readonly answer: SharedAnswer | undefined;
+  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
+  readonly order: number | undefined;
+  /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
+  readonly release: () => void;
+}
+
+const NOT_FOUND: SharedResult = { answer: undefined, order: undefined, release: () => {} };
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
@@ -65,13 +75,6 @@ export class SharedTier {
   #isSending = false;
   /** Messages were missed, and the other processes are not asked yet to send theirs again. */
   #hasMissed = false;
-  /**
-   * Shared positive answers up to this order are not served: unsent invalidations were dropped, of which one can have
-   * been a refund. Infinity: the other processes do not know yet.
-   */
-  #uncertainUpTo = 0;
-  /** False again when more is dropped, or another process has missed the message. */
-  #isUncertaintySent = true;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
@@ -98,6 +101,7 @@ export class SharedTier {
       // Rounded up, because a request can have begun within the same millisecond.
       onInvalidatedAgo: (upTo, ago) =>
         options.onAllInvalidated(upTo, Math.ceil(options.clock() - ago)),
+      onUncertain: () => options.onMissed(),
       onResend: () => this.#resendAll(),
       onUnsent: () => this.#scheduleRetry(),
     });
@@ -199,7 +203,9 @@ export class SharedTier {
     const seal = await this.#currentSeal();
     const name = seal && this.#generations.nameOf(seal, subject);
     if (seal === undefined || name === undefined) return 'not shared';
-    if (this.#generations.isInvalid(order)) return 'lost';
+    // The tombstones of an earlier generation are not found.
+    const isEarlier = order <= Number(this.#generations.numberOf(seal));
+    if (isEarlier || this.#generations.isInvalid(order)) return 'lost';
     const age = this.#options.clock() - requestedAt;
     const ttl = this.#life - age;
     const valueText = textOf(value);
@@ -256,8 +262,6 @@ export class SharedTier {
   #isInvalid(subject: string, order: number): boolean {
     const unsent = this.#unsent.get(subject);
     if (unsent && order <= (unsent.order ?? Number.POSITIVE_INFINITY)) return true;
-    // One of unknown order has had its lookup, because messages were missed.
-    if (order > Number.NEGATIVE_INFINITY && order <= this.#uncertainUpTo) return true;
     return this.#generations.isInvalid(order) || order < this.#tombstones.orderOf(subject);
   }
 
@@ -308,9 +312,7 @@ export class SharedTier {
   }
 
   #queue(invalidation: Invalidation): void {
-    if (!this.#unsent.set(invalidation)) return;
-    this.#uncertainUpTo = Number.POSITIVE_INFINITY;
-    this.#isUncertaintySent = false;
+    if (this.#unsent.set(invalidation)) this.#generations.abandonRows();
   }
 
   async #trySend(invalidation: Invalidation): Promise<boolean> {
@@ -388,7 +390,6 @@ export class SharedTier {
         this.#hasMissed = !(await this.#publish(seal, { hasMissed: true })) || this.#hasMissed;
       }
       let isSent = seal !== undefined && (await this.#generations.retry()) && !this.#hasMissed;
-      if (seal && isSent) isSent = await this.#sendUncertainty(seal);
       const waiting = this.#unsent.all();
       while (isSent && waiting.length > 0) {
         const batch = waiting.splice(0, BATCH);
@@ -398,27 +399,10 @@ export class SharedTier {
       }
       const isDone = isSent && !this.#store.isDeaf;
       if (isDone) this.#retryDelay = FIRST_RETRY_DELAY;
-      const hasMore = this.#hasMissed || !this.#isUncertaintySent || this.#unsent.size > 0;
-      if (hasMore || !isDone) this.#scheduleRetry();
+      if (this.#hasMissed || this.#unsent.size > 0 || !isDone) this.#scheduleRetry();
     } finally {
       this.#isSending = false;
     }
-  }
-
-  /** Publishes up to which order answers are uncertain. Returns whether that succeeded. */
-  async #sendUncertainty(seal: Seal): Promise<boolean> {
-    if (this.#isUncertaintySent) return true;
-    let uncertainUpTo = this.#uncertainUpTo;
-    if (uncertainUpTo === Number.POSITIVE_INFINITY) {
-      const row = await this.#store.read(this.#generations.rowOf(seal));
-      if (row === UNAVAILABLE) return false;
-      uncertainUpTo = this.#orders.next(row);
-    }
-    this.#isUncertaintySent = true;
-    const isSent = await this.#publish(seal, { uncertainUpTo });
-    this.#isUncertaintySent &&= isSent;
-    if (this.#isUncertaintySent) this.#uncertainUpTo = uncertainUpTo;
-    return isSent;
   }
 
   #onMessage(message: string | undefined): void {
@@ -447,11 +431,10 @@ export class SharedTier {
   /** Once for all processes that have missed messages at the same time. */
   #scheduleResend(): void {
     this.#queueSent();
-    if (this.#unsent.size > 0 || !this.#isUncertaintySent) this.#scheduleRetry();
+    if (this.#unsent.size > 0) this.#scheduleRetry();
   }
 
   #queueSent(): void {
-    this.#isUncertaintySent = this.#uncertainUpTo === 0;
     for (const each of this.#tombstones.sent()) {
       if (!this.#unsent.get(each.subject)) this.#queue(each);
     }
@@ -465,11 +448,7 @@ export class SharedTier {
       const message = JSON.parse(text) as Message;
       const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
       if (from === this.#id) return true;
-      if (message.uncertainUpTo !== undefined) {
-        if (message.uncertainUpTo === this.#uncertainUpTo) return true;
-        this.#uncertainUpTo = Math.max(this.#uncertainUpTo, message.uncertainUpTo);
-        this.#options.onMissed();
-      } else if (message.hasMissed) {
+      if (message.hasMissed) {
         this.#scheduleResend();
       } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);
@@ -498,3 +477,10 @@ export class SharedTier {
     return false;
   }
 }
+
+/** The error of an invalidation that could not be sent. */
+const notSent = (): MarketgateError =>
+  new MarketgateError(
+    'store_unavailable',
+    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
+  );

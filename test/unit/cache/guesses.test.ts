@@ -150,6 +150,37 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await passing(three.validatePurchase(CODE))).toBeNull();
   });
 
+  it('counts where it was dropped also in a process that starts later', async () => {
+    const { service, links, processes, guess } = linkedFleet(3);
+    const [one, two, later] = processes;
+    await one.getAccount();
+    await two.validatePurchase(CODE);
+    links[0].setState('cut');
+    service.says = 'negative';
+    expect(await passing(one.validatePurchase(CODE))).toBeNull();
+    await guess(one);
+    links[0].setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await passing(later.validatePurchase(CODE))).toBeNull();
+  });
+
+  it('costs the fleet one generation a second, not one for each wrong code', async () => {
+    const { shared, processes, guess } = linkedFleet(1);
+    const [one] = processes;
+    await one.getAccount();
+    const { write } = shared;
+    const begun: string[] = [];
+    // A server of a cluster is down: all but the row of the generation, which is kept for a year.
+    shared.write = async (...given) => {
+      if (given[2] < 1e10) throw new Error('down');
+      begun.push(given[0]);
+      return write.apply(shared, given);
+    };
+    await guess(one);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([1, 2, 3]).toContain(begun.length);
+  });
+
   it('counts where it waits to be sent while earlier wrong codes are sent again', async () => {
     const { service, links, processes } = linkedFleet(2);
     const [one, two] = processes;
