@@ -257,7 +257,9 @@ export async function runSequence(
   const dropped = new Set<string>();
   /** What a process that starts finds withdrawn in the shared cache. */
   const stored = CODES.map(() => 0);
-  /** The same, unless its row can be lost, or is looked for under another secret: then those that told it tell it again. */
+  /** The same for what was dropped: it finds no answers from before. */
+  const doubtful = CODES.map(() => 0);
+  /** What is stored, unless its row can be lost, or is looked for under another secret: then those that told it tell it again. */
   const certain = CODES.map(() => 0);
   /** The row of the generation can be lost: those who do not know it find nothing that is stored now. */
   let canLackGeneration = false;
@@ -368,6 +370,7 @@ export async function runSequence(
     isDropped = false,
   ): void {
     if (isDropped) {
+      doubtful[index] = Math.max(doubtful[index] ?? 0, upTo);
       for (const [n, each] of known.entries()) {
         const other = each[index] as Known;
         const isTold = backend.isOrdered && states[n] !== 'cut';
@@ -538,6 +541,7 @@ export async function runSequence(
     for (const [index, upTo] of from.entries()) {
       const own = known[n]?.[index] as Known;
       own.withdrawnUpTo = Math.max(own.withdrawnUpTo, upTo);
+      if (backend.isOrdered) own.doubtfulUpTo = Math.max(own.doubtfulUpTo, doubtful[index] ?? 0);
     }
   }
 
