@@ -37,6 +37,8 @@ export class Generations {
   #allInvalidUpTo = 0;
   /** The same for what is uncertain: a process has lost invalidations. A generation is later than that. */
   #uncertainUpTo = 0;
+  /** As far as other processes have said so. */
+  #heardUncertainUpTo = 0;
   /** How many times messages were missed, or everything was invalidated. */
   #resets = 0;
   /** The latest generation that another process has published. */
@@ -118,9 +120,10 @@ export class Generations {
 
   /** Another process has published its generation. */
   receive(seal: Seal, { allUpTo = 0, uncertainUpTo = 0, generation }: Message): void {
-    const isUncertain = uncertainUpTo > this.#uncertainUpTo;
+    const isUncertain = uncertainUpTo > this.#heardUncertainUpTo;
     if (isUncertain) {
-      this.#uncertainUpTo = uncertainUpTo;
+      this.#heardUncertainUpTo = uncertainUpTo;
+      this.#uncertainUpTo = Math.max(uncertainUpTo, this.#uncertainUpTo);
       this.forget();
       this.options.onUncertain();
     }

@@ -378,12 +378,12 @@ export async function runSequence(
       }
       return;
     }
+    // Without an order, only the process that heard it must know.
     if (isStored && backend.isOrdered) stored[index] = Math.max(stored[index] ?? 0, upTo);
-    if (isStored && !canLackGeneration) {
+    if (isStored && backend.isOrdered && !canLackGeneration) {
       certain[index] = Math.max(certain[index] ?? 0, upTo);
     }
     for (const [n, each] of known.entries()) {
-      // Without an order, only the process that heard it must know.
       const isInTouch = n === by || (states[n] !== 'cut' && backend.isOrdered);
       const other = each[index] as Known;
       if (isInTouch) other.withdrawnUpTo = Math.max(other.withdrawnUpTo, upTo);

@@ -164,6 +164,21 @@ describe('a refund that is followed by many wrong codes', () => {
     expect(await passing(later.validatePurchase(CODE))).toBeNull();
   });
 
+  it('counts where it was dropped also in a process that has dropped some itself and cannot write', async () => {
+    const { links, processes, guess } = linkedFleet(2);
+    const [one, two] = processes;
+    await one.getAccount();
+    await two.validatePurchase(CODE);
+    links[1].setState('full');
+    await guess(two);
+    links[0].setState('cut');
+    expect(await passing(one.validatePurchase(CODE))).toBeNull();
+    await guess(one);
+    links[0].setState('up');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await passing(two.validatePurchase(CODE))).toBeNull();
+  });
+
   it('costs the fleet one generation a second, not one for each wrong code', async () => {
     const { shared, processes, guess } = linkedFleet(1);
     const [one] = processes;
