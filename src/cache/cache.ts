@@ -252,17 +252,17 @@ export class Cache<T extends object> {
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
-    const { shared, clock } = this.#parts;
+    const { shared } = this.#parts;
     if (shared) lookup.source = 'shared';
-    const since = lookup.isFresh ? clock() : Number.NEGATIVE_INFINITY;
     try {
       for (let round = 1; round <= MAX_ROUNDS; round++) {
         lookup.isOutdated = false;
         lookup.isSuperseded = false;
         lookup.requestNumber = Number.POSITIVE_INFINITY;
-        // A later request can have been answered by now.
-        const later = round > 1 ? this.peek(lookup.spelling) : undefined;
-        if (later !== undefined && later.at > since) {
+        // A later request can have been answered by now. For a fresh lookup, it could also have been an earlier one: of
+        // another process, whose clock is behind.
+        const later = round > 1 && !lookup.isFresh ? this.peek(lookup.spelling) : undefined;
+        if (later !== undefined) {
           // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;

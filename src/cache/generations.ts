@@ -33,9 +33,14 @@ export interface GenerationsOptions {
  */
 export class Generations {
   #numbers = new WeakMap<Seal, number>();
-  /** Infinity: up to an order that the shared cache has not given yet. */
+  /** As far as the shared cache or another process has said so. */
   #allInvalidUpTo = 0;
-  /** The same for what is uncertain: a process has lost invalidations. A generation is later than that. */
+  /** This process has invalidated everything, up to an order that the shared cache has not given yet. */
+  #isAllInvalid = false;
+  /**
+   * Up to this order a process has lost invalidations. A generation is later than that. Infinity: the shared cache has
+   * not given the order yet.
+   */
   #uncertainUpTo = 0;
   /** As far as other processes have said so. */
   #heardUncertainUpTo = 0;
@@ -56,7 +61,7 @@ export class Generations {
    */
   isInvalid(order: number): boolean {
     if (order === Number.NEGATIVE_INFINITY) return false;
-    return order <= Math.max(this.#allInvalidUpTo, this.#uncertainUpTo);
+    return this.#isAllInvalid || order <= Math.max(this.#allInvalidUpTo, this.#uncertainUpTo);
   }
 
   /** `undefined`: it is not known. */
@@ -82,7 +87,7 @@ export class Generations {
 
   /** Invalidates everything requested until now. {@link ensureKnown} stores and publishes it. */
   invalidateAll(): void {
-    this.#allInvalidUpTo = Number.POSITIVE_INFINITY;
+    this.#isAllInvalid = true;
     for (const seal of this.options.seals.all) this.#unpublished.add(seal);
     this.#isRefused = false;
     this.forget();
@@ -127,17 +132,17 @@ export class Generations {
       this.forget();
       this.options.onUncertain();
     }
-    const isPending = this.#allInvalidUpTo === Number.POSITIVE_INFINITY;
-    const isNew = isPending || allUpTo > this.#allInvalidUpTo;
+    const isNew = allUpTo > this.#allInvalidUpTo;
     const isKnown = generation === undefined || generation === this.#numbers.get(seal);
     if (isKnown && allUpTo === this.#allInvalidUpTo) return;
     if (generation === undefined) this.#resets++;
     else this.#latestPublished = Math.max(this.#latestPublished, generation);
     this.#numbers = new WeakMap();
-    if (isNew && !isPending) this.#allInvalidUpTo = allUpTo;
-    if (isNew) this.options.onInvalidatedAgo(allUpTo, 0);
-    // Its sender can also have missed what this process knows.
-    else if (!isUncertain) this.options.onResend();
+    if (isNew) {
+      this.#allInvalidUpTo = allUpTo;
+      this.options.onInvalidatedAgo(allUpTo, 0);
+      // Its sender can also have missed what this process knows.
+    } else if (!isUncertain) this.options.onResend();
   }
 
   async #readAll(): Promise<boolean> {
@@ -162,16 +167,15 @@ export class Generations {
         resets !== this.#resets ||
         (this.#latestPublished > latestPublished && row.order < this.#latestPublished);
       if (isOutdated()) continue;
-      if (this.#allInvalidUpTo === Number.POSITIVE_INFINITY) {
-        this.#allInvalidUpTo = orders.next(row);
-      }
-      if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.#uncertainUpTo = orders.next(row);
       if (storedUpTo > this.#allInvalidUpTo) {
         // The message was missed. Its age is measured by the shared cache's own clock, which is another one
         // after a failover.
         this.#allInvalidUpTo = storedUpTo;
         onInvalidatedAgo(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
       }
+      if (this.#isAllInvalid) this.#allInvalidUpTo = orders.next(row);
+      this.#isAllInvalid = false;
+      if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.#uncertainUpTo = orders.next(row);
       const [allUpTo, uncertainUpTo] = [this.#allInvalidUpTo, this.#uncertainUpTo];
       // No process has shared anything under an earlier secret, or all of it is lost.
       const isUnused = row.value === undefined && seal !== seals.all[0];

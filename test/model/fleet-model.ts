@@ -395,7 +395,9 @@ export async function runSequence(
   /** The shared cache has lost what a process missed: those that told it tell it again. */
   function lose(): void {
     certain.fill(0);
-    for (const { by, code: index, upTo } of missed.splice(0)) {
+    for (const { of, by, code: index, upTo } of missed.splice(0)) {
+      // Its own invalidation of everything hides what was only in the lost row: another one of everything.
+      if (unsentAll.has(of)) continue;
       const name = `${by} ${index}`;
       untold.set(name, { by, code: index, upTo: Math.max(upTo, untold.get(name)?.upTo ?? 0) });
     }

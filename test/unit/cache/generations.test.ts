@@ -1,6 +1,7 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { Seal } from '../../../src/cache/seal.js';
+import { Link } from '../../model/fleet-model.js';
 import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { settle } from '../../support/key-api-service.js';
@@ -204,6 +205,21 @@ describe('an invalidation of everything', () => {
       expect(await each.validatePurchase(OTHER)).toBeNull();
     }
   });
+});
+
+it('what another process invalidates holds in one that could not tell of its own invalidation of everything', async () => {
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  const [cut, other] = [join({ shared: link }), join()];
+  await other.getAccount();
+  link.setState('cut');
+  await rejection(cut.invalidate());
+  await cut.validatePurchase(CODE);
+  service.now += 1000;
+  await other.invalidate();
+  link.setState('up');
+  await vi.advanceTimersByTimeAsync(10_000);
+  await expectUnavailable(service, cut);
 });
 
 it('a stale answer of another process outlives a rotation in an outage', async () => {

@@ -177,6 +177,24 @@ it.each([0, 2 * MINUTE])(
   },
 );
 
+it('nor one from before it of a process whose clock is ahead, where the shared cache keeps no order', async () => {
+  const { service, shared, join } = fleet();
+  const [link, other] = [false, false].map((isOrdered) => new Link(shared, false, isOrdered));
+  await join({ shared: other as Link }).validatePurchase(CODE);
+  service.now += 2 * MINUTE;
+  const one = join({ shared: link as Link }, { clock: () => service.now - 5 * MINUTE });
+  await one.getAccount();
+  service.hold();
+  const [fresh] = await begun(one.validatePurchase(CODE, { fresh: true }));
+  link?.reconnect();
+  await settle();
+  service.now += 1;
+  expect(await one.validatePurchase(CODE)).not.toBeNull();
+  service.says = 'negative';
+  await service.release();
+  expect(await fresh).toBeNull();
+});
+
 it('an item that another process refuses while the list is on its way is not served from it', async () => {
   const { service, shared, one, two } = await pairOf(fleet(), (each) => each.getAccount());
   service.hold();
