@@ -395,7 +395,9 @@ export class Cache<T extends object> {
         return undefined;
       }
     }
-    return lookup.isOutdated ? undefined : (this.withinTtl(key) ?? positive);
+    if (lookup.isOutdated) return undefined;
+    // What was read can be from before a fresh lookup, where clocks give the order.
+    return (!lookup.isFresh && this.withinTtl(key)) || positive;
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */

@@ -195,6 +195,24 @@ it('nor one from before it of a process whose clock is ahead, where the shared c
   expect(await fresh).toBeNull();
 });
 
+it('a fresh lookup gets its own answer, also if the one of a process whose clock is ahead counts as later', async () => {
+  const { service, shared, join } = fleet();
+  const [link, other] = [false, false].map((isOrdered) => new Link(shared, false, isOrdered));
+  const ahead = join({ shared: other as Link });
+  const one = join({ shared: link as Link }, { clock: () => service.now - 5 * MINUTE });
+  for (const each of [ahead, one]) await each.getAccount();
+  link?.setState('read-only');
+  service.hold();
+  const [early] = await begun(ahead.validatePurchase(CODE));
+  service.item = { ...service.item, version: 'second' };
+  const [fresh] = await begun(one.validatePurchase(CODE, { fresh: true }));
+  await service.release(0);
+  await early;
+  service.now += 1;
+  await service.release();
+  expect((await fresh)?.item.version).toBe('second');
+});
+
 it('an item that another process refuses while the list is on its way is not served from it', async () => {
   const { service, shared, one, two } = await pairOf(fleet(), (each) => each.getAccount());
   service.hold();
