@@ -202,6 +202,7 @@ it('a fresh lookup gets its own answer, also if the one of a process whose clock
   const one = join({ shared: link as Link }, { clock: () => service.now - 5 * MINUTE });
   for (const each of [ahead, one]) await each.getAccount();
   link?.setState('read-only');
+  service.now += 1000;
   service.hold();
   const [early] = await begun(ahead.validatePurchase(CODE));
   service.item = { ...service.item, version: 'second' };
