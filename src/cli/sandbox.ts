@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
@@ -189,7 +190,12 @@ ${styleText('dim', `\nWhile it runs: marketgate sandbox set errorRate=1 localise
 function saveEnv(path: string, values: Variables, io: Io): void {
   try {
     const isThere = existsSync(path);
-    const text = isThere ? readFileSync(path, 'utf8') : '';
+    const bytes = isThere ? readFileSync(path) : Buffer.of();
+    const text = bytes.toString();
+    // Windows PowerShell writes UTF-16.
+    if (!isUtf8(bytes) || text.includes('\0')) {
+      throw new CommandError(`--save-env: ${path} is not UTF-8 text; save it as UTF-8`);
+    }
     const present = parseEnv(text);
     const wanted = [...values, ['SESSION_SECRET', randomBytes(32).toString('hex')] as const];
     const added = wanted.filter(([name]) => !present[name]);
@@ -204,7 +210,7 @@ function saveEnv(path: string, values: Variables, io: Io): void {
     const advice = 'remove these lines to use the sandbox';
     if (names) io.err(`Warning: ${path} keeps other values of ${names}; ${advice}.`);
   } catch (error) {
-    throw fileError('--save-env', path, 'written', error);
+    throw error instanceof CommandError ? error : fileError('--save-env', path, 'written', error);
   }
 }
 

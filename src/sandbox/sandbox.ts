@@ -126,7 +126,7 @@ export class Sandbox {
   }
 
   /**
-   * Starts to listen. Rejects when the port is taken.
+   * Starts to listen. Rejects when the port is taken, or the sandbox is closed meanwhile.
    *
    * @param port - Default 0: any that is free.
    * @param host - Default `127.0.0.1`. The sandbox gives its secrets to everybody who can reach it.
@@ -135,9 +135,11 @@ export class Sandbox {
     if (this.#server) throw new Error('The sandbox is listening already; close it first.');
     const server = createServer(this.app).listen(port, host);
     this.#server = server;
-    await once(server, 'listening').catch((error: unknown) => {
-      this.#server = undefined;
-      throw error;
+    const closed = new AbortController();
+    server.once('close', () => closed.abort());
+    await once(server, 'listening', closed).catch((error: unknown) => {
+      if (this.#server === server) this.#server = undefined;
+      throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
     this.#context.hosts.add(hostnameOf(host));
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;

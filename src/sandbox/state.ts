@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { SandboxContext } from './context.js';
 import type { SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
+import { Refused } from './request.js';
 import { changeSwitches, describeSwitches } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
@@ -30,44 +31,79 @@ export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapsh
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, context.clock.now());
-  changeSwitches(context, snapshot.switches);
+  changeSwitches(context, snapshot.switches ?? {});
   Object.assign(context.seed, seed);
   context.changed();
 }
 
 /**
  * Reads a state file, if it exists, and writes it now and at every change: at once and as a whole, so that
- * nothing is lost however the process ends. Only its owner can read it, because it holds keys.
+ * nothing is lost however the process ends. Only its owner can read it, because it holds keys. A change that cannot be
+ * written is taken back.
  *
  * @throws TypeError when the file cannot be read or written.
  */
-export function keepState(context: SandboxContext, file: string): void {
-  if (existsSync(file)) {
+export function keepState(context: SandboxContext, path: string): void {
+  /** What this sandbox has read or written last. */
+  let known: string | undefined;
+  if (existsSync(path)) {
     try {
-      restoreSnapshot(context, JSON.parse(readFileSync(file, 'utf8')));
+      known = readFileSync(path, 'utf8');
+      restoreSnapshot(context, JSON.parse(known));
     } catch (error) {
       const { name, message } = error as Error;
       // The message of a parser quotes what it read, which can be a secret.
       const problem = name === 'TypeError' ? `: ${message}` : ` cannot be read as JSON (${name})`;
-      throw new TypeError(`state: ${file}${problem}`);
+      throw new TypeError(`state: ${path}${problem}`);
     }
   }
-  context.state.save = () => {
-    const fresh = `${file}.new`;
-    const text = `${JSON.stringify(snapshotOf(context), null, 2)}\n`;
-    writeFileSync(fresh, text, { mode: 0o600 });
-    try {
-      renameSync(fresh, file);
-    } catch {
-      // Windows does not replace a file that another program has open, but lets others write to it.
-      writeFileSync(file, text, { mode: 0o600 });
-      rmSync(fresh);
+  // A link stays one.
+  const file = known === undefined ? path : realpathSync(path);
+  let last = snapshotOf(context);
+  const write = (): void => {
+    if (existsSync(file) && readFileSync(file, 'utf8') !== known) {
+      const advice = 'give each sandbox a file of its own';
+      const problem = `was changed by another program, so nothing was changed here; ${advice}`;
+      throw new Refused(500, `state: ${path} ${problem}`);
     }
+    const next = snapshotOf(context);
+    const text = `${JSON.stringify(next, null, 2)}\n`;
+    replaceFile(file, text);
+    [known, last] = [text, next];
   };
   try {
-    context.state.save();
+    write();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new TypeError(`state: ${file} cannot be written (${code})`);
+    throw new TypeError(`state: ${path} cannot be written (${code})`);
+  }
+  let isTakingBack = false;
+  context.state.save = () => {
+    if (isTakingBack) return;
+    try {
+      write();
+    } catch (error) {
+      isTakingBack = true;
+      restoreSnapshot(context, last);
+      isTakingBack = false;
+      if (error instanceof Refused) throw error;
+      const problem = `cannot be written (${(error as NodeJS.ErrnoException).code})`;
+      throw new Refused(500, `state: ${path} ${problem}, so nothing was changed`);
+    }
+  };
+}
+
+/** Writes a file that only its owner can read, as a whole. */
+function replaceFile(file: string, text: string): void {
+  const fresh = `${file}.new`;
+  // The mode is only that of a new file.
+  rmSync(fresh, { force: true });
+  writeFileSync(fresh, text, { mode: 0o600 });
+  try {
+    renameSync(fresh, file);
+  } catch {
+    // Windows does not replace a file that another program has open, but lets others write to it.
+    writeFileSync(file, text, { mode: 0o600 });
+    rmSync(fresh);
   }
 }

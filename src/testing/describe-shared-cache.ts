@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { SharedCache } from '../cache/shared-cache.js';
-import { HOUR, letPass, poll, SHORT, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import {
+  HOUR,
+  letExpire,
+  lifetimeIn,
+  poll,
+  type SuiteSetup,
+  suite,
+  type TestRunner,
+} from './suite.js';
 
 /** What {@link describeSharedCache} is given for each test. */
 export interface SharedCacheSetup extends SuiteSetup {
@@ -107,15 +115,12 @@ export function describeSharedCache(
 
     add('forgets a value after its ttl', async (cache, _peer, key, setup) => {
       const renewed = randomUUID();
-      await cache.set(key, 'value', SHORT);
-      await cache.set(renewed, 'old', SHORT);
-      await cache.set(renewed, 'new', HOUR);
-      if (setup.advance !== undefined) {
-        await setup.advance(SHORT - 1000);
-        assert.equal(await cache.get(key), 'value', 'a second before the end of its ttl');
-      }
+      await cache.set(renewed, 'old', lifetimeIn(setup));
+      await cache.set(renewed, 'new', 2 * HOUR);
+      await cache.set(key, 'value', lifetimeIn(setup));
       const isGone = async () => (await cache.get(key)) === undefined;
-      await letPass(setup, SHORT, isGone, 'get still gives a value after its ttl');
+      const whenGone = ['get gives no value before its ttl', 'get gives one after it'] as const;
+      await letExpire(setup, isGone, ...whenGone);
       assert.equal(await cache.get(renewed), 'new', 'a value that was set again for longer');
     });
 
@@ -147,13 +152,14 @@ export function describeSharedCache(
     });
 
     addLock('releases a lock after its ttl', async (cache, peer, key, setup) => {
-      const late = requireRelease(await cache.lock(key, SHORT), 'the first');
+      const late = requireRelease(await cache.lock(key, lifetimeIn(setup)), 'the first');
       let second: Awaited<ReturnType<typeof cache.lock>>;
       const isFree = async () => {
         second = await peer.lock(key, HOUR);
         return second !== undefined;
       };
-      await letPass(setup, SHORT, isFree, 'the lock must be free after its ttl');
+      const whenFree = 'the lock must be free after its ttl, and not before';
+      await letExpire(setup, isFree, whenFree, whenFree);
       // The release of a slow holder must not release the next holder's lock.
       await late();
       assert.equal(await cache.lock(key, HOUR), undefined, 'a late release must release nothing');

@@ -31,8 +31,11 @@ export interface SuiteSetup {
 
 export const HOUR = 3_600_000;
 
-/** A short lifetime in milliseconds. More than a second, because some backends count in seconds. */
-export const SHORT = 1500;
+/** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
+const SHORT = 2500;
+
+/** By how many milliseconds something can end too early, for such a backend. */
+const EARLY = 1000;
 
 /** Milliseconds that a message can take, and that an expiry can be late. */
 const TOLERANCE = 3000;
@@ -75,19 +78,31 @@ export function suite<Setup extends SuiteSetup>(
   );
 }
 
+/** The lifetime that {@link letExpire} tests, in milliseconds. */
+export const lifetimeIn = ({ advance }: SuiteSetup): number =>
+  advance === undefined ? SHORT : HOUR;
+
 /**
- * Lets `milliseconds` pass, then fails with `message` unless `isTrue`. Without `advance` it polls, and returns
- * as soon as `isTrue`.
+ * Lets a lifetime pass that has just begun, and fails with `early` or `late` unless it ends when it should. Without
+ * `advance` it polls, and returns as soon as `isOver`.
  */
-export async function letPass(
+export async function letExpire(
   { advance }: SuiteSetup,
-  milliseconds: number,
-  isTrue: () => Promise<boolean>,
-  message: string,
+  isOver: () => Promise<boolean>,
+  early: string,
+  late: string,
 ): Promise<void> {
-  if (advance === undefined) return poll(isTrue, message, milliseconds + TOLERANCE);
-  await advance(milliseconds);
-  assert.ok(await isTrue(), message);
+  if (advance === undefined) {
+    const begun = performance.now();
+    // Together less than five seconds, after which jest ends a test.
+    await poll(isOver, late, SHORT + 2000);
+    assert.ok(performance.now() - begun > SHORT - EARLY, early);
+    return;
+  }
+  await advance(HOUR - EARLY);
+  assert.ok(!(await isOver()), early);
+  await advance(EARLY);
+  assert.ok(await isOver(), late);
 }
 
 /** Waits until `isTrue`, or fails with `message`. */

@@ -96,6 +96,17 @@ describe('marketgate sandbox', () => {
     expect(second.err).toContain('keeps other values of MARKETPLACE_API_KEY');
   });
 
+  it('stops when --save-env names a file that is no UTF-8 text, and leaves it alone', async () => {
+    const path = newPath('.env');
+    for (const text of [Buffer.from('\ufeffA=1\n', 'utf16le'), Buffer.from([0x41, 0xff, 0x0a])]) {
+      await writeFile(path, text);
+      const ran = await cli(['sandbox', '--port', '0', '--save-env', path]);
+      expect(ran.code).toBe(2);
+      expect(ran.err).toContain(`--save-env: ${path} is not UTF-8 text; save it as UTF-8`);
+      expect(await readFile(path)).toEqual(text);
+    }
+  });
+
   it('stops when --save-env cannot be written', async () => {
     const ran = await cli(['sandbox', '--port', '0', '--save-env', '/no/such/dir/.env']);
     expect(ran.code).toBe(2);

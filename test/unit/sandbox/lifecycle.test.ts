@@ -32,6 +32,16 @@ describe('listen and close', () => {
     expect((await fetch((await sandbox.listen()).baseUrl)).status).toBe(200);
   });
 
+  it('that is closed while it begins to listen rejects, and can listen again', async () => {
+    const sandbox = createSandbox();
+    const listening = sandbox.listen();
+    const refused = expect(listening).rejects.toThrow('The sandbox was closed before it listened.');
+    await sandbox.close();
+    await refused;
+    await sandbox.listen();
+    await sandbox.close();
+  });
+
   it('close() ends hanging, endless, delayed and kept-alive connections', async () => {
     const { sandbox, baseUrl } = await start();
     const ask = async () => (await fetch(`${baseUrl}/api/items/all`)).text();

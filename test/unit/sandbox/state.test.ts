@@ -1,4 +1,12 @@
-import fs, { readFileSync, statSync, writeFileSync } from 'node:fs';
+import fs, {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
@@ -83,6 +91,69 @@ describe('a state file', () => {
     expect(JSON.parse(readFileSync(state, 'utf8')).switches['faults.errorRate']).toBe(0);
     // Windows has no such mode.
     if (process.platform !== 'win32') expect(statSync(state).mode & 0o077).toBe(0);
+  });
+
+  it('that cannot be written any more is named, and what was to be written does not happen', async () => {
+    const folder = newPath('folder');
+    mkdirSync(folder);
+    const { sandbox, baseUrl, apiKey, get } = await start({ state: join(folder, 'state.json') });
+    sandbox.faults.times = 2;
+    const before = sandbox.snapshot();
+    rmSync(folder, { recursive: true });
+    const { data, faults } = sandbox;
+    const message = /^state: .*state\.json cannot be written \(ENOENT\), so nothing was changed$/;
+    expect(() => data.addPurchase({ item_id: 1046 })).toThrow(message);
+    expect(() => data.rotateApiKey('northlight')).toThrow(message);
+    expect(() => {
+      faults.latency = 3;
+    }).toThrow(message);
+    expect(() => sandbox.restore({ ...before, seed: { ...before.seed, users: [] } })).toThrow(
+      message,
+    );
+    expect(sandbox.snapshot()).toEqual(before);
+    const response = await fetch(`${baseUrl}/sandbox/console/switches`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: '{"nulls":true}',
+    });
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ message: expect.stringMatching(message) });
+    expect(sandbox.snapshot()).toEqual(before);
+    mkdirSync(folder);
+    faults.clear();
+    expect((await get(`/api/account/details?api_key=${apiKey}`)).status).toBe(200);
+  });
+
+  it('of two sandboxes at once loses nothing of the first that writes', () => {
+    const state = newPath('state.json');
+    const [one, other] = [createSandbox({ state }), createSandbox({ state })];
+    const { purchase_code } = one.data.addPurchase({ item_id: 1046 });
+    expect(() => other.data.addPurchase({ item_id: 1046 })).toThrow(
+      `state: ${state} was changed by another program, so nothing was changed here; give each sandbox a file of its own`,
+    );
+    expect(other.data.purchases).toHaveLength(12);
+    one.faults.bom = true;
+    const last = createSandbox({ state });
+    expect(last.data.purchases.map((each) => each.purchase_code)).toContain(purchase_code);
+    expect(last.faults.bom).toBe(true);
+  });
+
+  it('can be a link, and only its owner can read it, whatever was left there', () => {
+    const [state, link] = [newPath('state.json'), newPath('link.json')];
+    createSandbox({ state });
+    symlinkSync(state, link);
+    writeFileSync(`${state}.new`, 'of a process that was killed', { mode: 0o644 });
+    createSandbox({ state: link }).faults.bom = true;
+    expect(createSandbox({ state }).faults.bom).toBe(true);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    if (process.platform !== 'win32') expect(statSync(state).mode & 0o077).toBe(0);
+  });
+
+  it('of data alone leaves the switches as they are', () => {
+    const state = newPath('state.json');
+    writeFileSync(state, '{"seed":{"users":[]}}');
+    const sandbox = createSandbox({ state });
+    expect([sandbox.data.users, sandbox.faults.latency]).toEqual([[], 0]);
   });
 
   it('is written also while another program has it open, which on Windows forbids to replace it', () => {

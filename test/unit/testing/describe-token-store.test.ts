@@ -163,6 +163,9 @@ const BROKEN: Record<string, Record<string, Break>> = {
   'grants the first claim of each name, and no other': {
     'grants each claim': () => ({ claim: async () => true }),
     'grants no claim': () => ({ claim: async () => false }),
+    'does not see capitals': (inner) => ({
+      claim: (name, ttl) => inner.claim(name.toLowerCase(), ttl),
+    }),
     'has one claim for all names': (inner) => ({ claim: (_name, ttl) => inner.claim('all', ttl) }),
   },
   'grants one of 50 claims made at once': {
@@ -187,6 +190,7 @@ const BROKEN: Record<string, Record<string, Break>> = {
   'frees a claimed name after its ttl, and not before': {
     'claims for ever': (inner) => ({ claim: (name) => inner.claim(name, Infinity) }),
     'frees too soon': (inner) => ({ claim: (name, ttl) => inner.claim(name, Math.min(ttl, 100)) }),
+    'frees in the middle': (inner) => ({ claim: (name, ttl) => inner.claim(name, ttl / 2) }),
     'prolongs a claim with each further one': (inner) => ({
       async claim(name, ttl) {
         const isGranted = await inner.claim(name, ttl);
@@ -216,11 +220,12 @@ it.each(brokenRows(BROKEN))('the suite fails a store that %s', async (_what, tes
 describe('a store whose clock cannot be moved', () => {
   beforeEach(() => void vi.useFakeTimers());
 
-  /** The outcome of the test about the expiry of a token, while time passes by itself. */
-  async function expiryOf(store: TokenStore): Promise<unknown> {
+  const TOKENS = 'forgets a token when it expires';
+  /** The outcome of a test about an expiry, while time passes by itself. */
+  async function expiryOf(store: TokenStore, title = TOKENS): Promise<unknown> {
     const { runner, tests } = collector();
     describeTokenStore('a store', () => ({ store }), runner);
-    const test = tests.find(({ name }) => name === 'forgets a token when it expires');
+    const test = tests.find(({ name }) => name === title);
     const outcome = test?.body().then(
       () => 'passed',
       (error: Error) => error.message,
@@ -235,7 +240,21 @@ describe('a store whose clock cannot be moved', () => {
 
   it('fails within five seconds when nothing expires', async () => {
     const store = new MemoryTokenStore({ clock: () => 0 });
-    expect(await expiryOf(store)).toBe('get still gives a token after its expiresAt');
+    expect(await expiryOf(store)).toBe('get gives one after it');
+  });
+
+  it('fails when something ends early: a token a minute before, a claim in the middle', async () => {
+    const store = new Reference(Date.now);
+    store.get = async (userId) => {
+      const token = store.rows.get(userId);
+      return token && token.expiresAt > Date.now() + 60_000 ? token : undefined;
+    };
+    expect(await expiryOf(store)).toBe('get gives no token before its expiresAt');
+    const { claim } = store;
+    store.claim = (name, ttl) => claim.call(store, name, ttl / 2);
+    expect(await expiryOf(store, 'frees a claimed name after its ttl, and not before')).toBe(
+      'a claim must give false within the ttl, and true again after it',
+    );
   });
 });
 
