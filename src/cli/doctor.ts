@@ -157,6 +157,14 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
     if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
       throw new CommandError('REDIS_URL must be a redis: or rediss: URL');
     }
+    if (!/^\/?\d*$/.test(url.pathname)) {
+      throw new CommandError('REDIS_URL must have the number of a database as its path, or none');
+    }
+    try {
+      decodeURIComponent(url.username + url.password);
+    } catch {
+      throw new CommandError('REDIS_URL: write "%" in its user name or password as "%25"');
+    }
     const redis = await import('redis').catch(() => undefined);
     if (redis === undefined) {
       return ['skipped', 'install the package redis to check the connection'];
@@ -186,7 +194,7 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
 const REDIS_REFUSALS: Readonly<Record<string, string>> = {
   NOAUTH: 'it requires a password',
   WRONGPASS: 'it refuses the user name or the password',
-  ERR: 'it refuses the user name or the password',
+  ERR: 'it refuses the user name, the password or the number of the database',
   LOADING: 'it is loading its data; try again in a moment',
 };
 

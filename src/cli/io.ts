@@ -17,7 +17,7 @@ export interface Io {
 export interface RunOptions {
   readonly io: Io;
   readonly environment: NodeJS.ProcessEnv;
-  /** The working directory: its `.env` is read unless `--env-file` names another. */
+  /** The working directory: its `.env` is read unless `--env` names another. */
   readonly cwd: string;
   /** Called before the sandbox starts. Resolves when the sandbox must stop. */
   readonly untilStopped: () => Promise<unknown>;

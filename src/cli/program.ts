@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { PACKAGE_VERSION } from '../http/transport.js';
 import { doctor } from './doctor.js';
 import { explain } from './explain.js';
@@ -37,7 +37,9 @@ export async function run(args: readonly string[], options: RunOptions): Promise
     program
       .command(name)
       .description(about)
-      .option('--env-file <path>', 'a file with these variables (default: ./.env where it exists)')
+      .option('--env <path>', 'a file with these variables (default: ./.env where it exists)')
+      // Node takes this one for itself, too, and ends with its own message where it cannot read the file.
+      .addOption(new Option('--env-file <path>').hideHelp())
       .option('--base-url <url>', `instead of ${VARIABLES.baseUrl}`)
       .option('--auth-url <url>', `instead of ${VARIABLES.authUrl}`)
       .option('--app-id <id>', `instead of ${VARIABLES.appId}`)

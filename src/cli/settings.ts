@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { MAX_TIMER_DELAY } from '../deadline.js';
 import { CommandError, type RunOptions, readFile } from './io.js';
 
 /** The environment variable of each setting; the examples use the same names. */
@@ -28,7 +29,7 @@ export interface Settings extends Partial<Record<Name, string | undefined>> {
 
 /** The flags that `doctor` and `verify` share. */
 export type SettingFlags = { readonly allowInsecure?: boolean } & {
-  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'envFile']?: string;
+  readonly [flag in 'baseUrl' | 'authUrl' | 'appId' | 'timeout' | 'env' | 'envFile']?: string;
 };
 
 /**
@@ -37,13 +38,13 @@ export type SettingFlags = { readonly allowInsecure?: boolean } & {
  * @throws CommandError that names the flag.
  */
 export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptions): Settings {
-  const { timeout = 10_000, allowInsecure = false, envFile, ...given } = flags;
+  const { timeout = 10_000, allowInsecure = false, envFile, env = envFile, ...given } = flags;
   if (!Number.isInteger(Number(timeout)) || Number(timeout) < 1) {
     throw new CommandError('--timeout must be a whole number of milliseconds');
   }
   const dotEnv = join(cwd, '.env');
-  const file = envFile ?? (existsSync(dotEnv) ? dotEnv : undefined);
-  const fromFile = file === undefined ? {} : readFile('--env-file', file, parseEnv);
+  const file = env ?? (existsSync(dotEnv) ? dotEnv : undefined);
+  const fromFile = file === undefined ? {} : readFile('--env', file, parseEnv);
   const settings = Object.entries(VARIABLES).map(([name, variable]) => [
     name,
     Reflect.get(given, name) || environment[variable]?.trim() || fromFile[variable]?.trim(),
@@ -51,7 +52,7 @@ export function readSettings(flags: SettingFlags, { environment, cwd }: RunOptio
   return {
     ...Object.fromEntries(settings.filter(([, value]) => value)),
     allowInsecure,
-    timeout: Number(timeout),
+    timeout: Math.min(Number(timeout), MAX_TIMER_DELAY),
     isProduction: (environment.NODE_ENV || fromFile.NODE_ENV) === 'production',
     file,
   };
@@ -65,5 +66,5 @@ export function required<N extends Name>(settings: Settings, ...names: N[]): Rec
   const missing = names.filter((name) => settings[name] === undefined);
   if (missing.length === 0) return settings as Settings & Record<N, string>;
   const variables = missing.map((name) => VARIABLES[name]).join(' and ');
-  throw new CommandError(`set ${variables}, or name a file that does with --env-file`);
+  throw new CommandError(`set ${variables}, or name a file that does with --env`);
 }

@@ -172,7 +172,9 @@ const loginApiPaths = {
   [GET_USER_INFO]: loginOperation('get', 'getUserInfo', {
     summary: 'Read the user who logged in',
     security: [{ accessToken: [] }],
-    responses: loginApiAnswers('The user.', objectOf({ user_info: schemaRef('UserInfo') })),
+    responses: loginApiAnswers('The user; an empty list for one who is gone.', {
+      anyOf: [objectOf({ user_info: schemaRef('UserInfo') }), { type: 'array', maxItems: 0 }],
+    }),
   }),
 };
 

@@ -95,6 +95,12 @@ export function sendAnswer(
   res.setHeader('Cache-Control', 'no-store');
   const ahead = `${faults?.bom ? BOM : ''}${faults?.warnings ? WARNING_TEXT : ''}`;
   const whole = Buffer.from(ahead + body);
+  if (res.req.method === 'HEAD') {
+    // Its body goes nowhere, so nothing would slow down what writes an endless one.
+    res.setHeader('Content-Length', whole.length);
+    res.end();
+    return;
+  }
   const half = whole.subarray(0, Math.floor(whole.length / 2));
 
   if (faults?.reset) {

@@ -101,7 +101,12 @@ export function createRecord(
     res.once('close', () => {
       endedAt = performance.now();
       onChange();
-      onRequest(copyOf(request));
+      try {
+        onRequest(copyOf(request));
+      } catch (error) {
+        // As an uncaught exception it would end the process.
+        console.error('marketgate/sandbox: onRequest failed:', error);
+      }
     });
     onChange();
     next();

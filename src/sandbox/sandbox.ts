@@ -96,6 +96,8 @@ export class Sandbox {
    * @throws TypeError where there is no such user or app, or the app has no redirect URL.
    */
   acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
+    const unknown = Object.keys(options).find((name) => name !== 'appId');
+    if (unknown !== undefined) throw new TypeError(`acceptLogin: there is no option "${unknown}"`);
     const app = findOrThrow(
       this.data.apps,
       'app_id',

@@ -49,7 +49,7 @@ export function keepState(context: SandboxContext, path: string): void {
   if (existsSync(path)) {
     try {
       known = readFileSync(path, 'utf8');
-      restoreSnapshot(context, JSON.parse(known));
+      if (known.trim() !== '') restoreSnapshot(context, JSON.parse(known));
     } catch (error) {
       const { name, message } = error as Error;
       // The message of a parser quotes what it read, which can be a secret.

@@ -62,6 +62,13 @@ export function describeHolderStore(
       assert.equal(await peer.take(code, 'dora', 4), true, 'a fourth holder with max 4');
     });
 
+    add('does not let go of a holder after a while', async (store, peer, code) => {
+      await store.take(code, 'anna', 1);
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await assertHolders(peer, code, ['anna']);
+      assert.equal(await peer.take(code, 'bert', 1), false, 'another holder, later');
+    });
+
     add('releases one holder, and no other', async (store, peer, code) => {
       for (const holder of ['anna', 'bert']) await store.take(code, holder, 2);
       await peer.release(code, 'carl');

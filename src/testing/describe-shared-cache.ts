@@ -248,6 +248,16 @@ export function describeSharedCache(
       assert.deepEqual(times, sorted, '"now" must not go back');
       assert.ok(times.every(Number.isSafeInteger), '"now" must be whole microseconds');
     });
+
+    addOrder('counts the time in microseconds', async (cache, _peer, key, setup) => {
+      const { now } = await cache.read(key);
+      // Half of what passes at least, because clocks are corrected.
+      const isLater = async () => (await cache.read(key)).now - now > 50_000;
+      // A server's own time can be one that `advance` does not move.
+      await setup.advance?.(100);
+      await poll(isLater, '"now" must go on as the time does');
+      assert.ok((await cache.read(key)).now - now < 60_000_000, '"now" goes on too fast');
+    });
   });
 }
 

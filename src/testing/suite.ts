@@ -19,8 +19,8 @@ export interface TestRunner {
 /** What the setup of every suite can have. */
 export interface SuiteSetup {
   /**
-   * Advances the tested object and `clock` by this many milliseconds. Default: the suite waits, a second or
-   * two in each of the few tests about time.
+   * Advances the tested object and `clock` by this many milliseconds. Default: the suite waits, one to three
+   * seconds in each of the few tests about time.
    */
   advance?(milliseconds: number): unknown;
   /** The tested object's current time in epoch milliseconds. Default `Date.now`. */

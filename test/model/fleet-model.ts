@@ -499,7 +499,8 @@ export async function runSequence(
       if (!pending.isLate && hasAsked && !sells[index]) withdraw(by, index, asked - 1);
     } else if (found instanceof Error) {
       // What happens meanwhile can be too much.
-      const isGivenUp = pending.isLate && found.message.includes('each answer was invalidated');
+      const isTooMuch = pending.isLate || dropped.size > 0;
+      const isGivenUp = isTooMuch && found.message.includes('each answer was invalidated');
       if (!isMarketgateError(found) || !(isOut || isGivenUp)) throw found;
       if (isOut && due) throw new Error('a yes that was not withdrawn is lost in an outage');
     } else {

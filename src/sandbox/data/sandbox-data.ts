@@ -23,7 +23,13 @@ export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_i
   supported_until?: string | number | Date | null;
 };
 
-const instant = (when: string | number | Date): string => timestamp(new Date(when).getTime());
+/** An instant as the service writes it; nothing for `null`. */
+function instant(when: string | number | Date | null | undefined): string | undefined {
+  if (when === null || when === undefined) return undefined;
+  const time = new Date(when).getTime();
+  if (Number.isNaN(time)) throw new TypeError('supported_until: this is no date');
+  return timestamp(time);
+}
 
 /** The record whose field has this value, or a TypeError. It does not repeat the value: a code is a secret. */
 export function findOrThrow<T>(
@@ -109,10 +115,8 @@ export class SandboxData {
     const item = findOrThrow(this.items, 'id', given.item_id, 'item_id');
     const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, ...rest } = given;
-    const fields = {
-      ...newPurchase(item, now, rest),
-      ...(until !== null && { supported_until: instant(until) }),
-    };
+    const supported_until = instant(until);
+    const fields = { ...newPurchase(item, now, rest), ...(supported_until && { supported_until }) };
     const purchase = parseOrThrow(purchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
@@ -127,10 +131,10 @@ export class SandboxData {
     this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
-  /** Moves the end of support; `undefined` disables support. */
-  setSupportedUntil(code: string, until: string | number | Date | undefined): void {
-    const supported_until = until === undefined ? until : instant(until);
-    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { supported_until });
+  /** Moves the end of support; `null` or `undefined` disables support. */
+  setSupportedUntil(code: string, until: string | number | Date | null | undefined): void {
+    const purchase = findOrThrow(this.purchases, 'purchase_code', code);
+    this.#change(purchase, { supported_until: instant(until) });
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */

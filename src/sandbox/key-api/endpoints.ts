@@ -8,6 +8,7 @@ import { mediaOf } from '../media.js';
 import {
   bodyParameters,
   form,
+  interfaceOf,
   originOf,
   type Parameters,
   queryParameters,
@@ -50,6 +51,10 @@ export function keyApiRouter(context: SandboxContext, faults: RequestHandler): R
       sendRefusal(res, dialect, 405, `This endpoint takes ${allowed} requests only.`);
     });
   }
+  router.use((req, res, next) => {
+    if (dialect.apiDisabled && interfaceOf(req.path) === 'key-api') sendDisabled(req, res);
+    else next();
+  });
   return router;
 }
 
@@ -87,7 +92,7 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
 
   return (req, res, next) => {
     const { apiDisabled, crash, rateLimit, browserRedirect } = dialect;
-    if (apiDisabled) return sendFrameworkError(req, res, 404, 'Not Found', 'html');
+    if (apiDisabled) return sendDisabled(req, res);
     if (crash !== false) return sendFrameworkError(req, res, 500, 'Server Error', crash);
     if (rateLimit !== false && !isWithinLimit(req, res)) {
       return sendFrameworkError(req, res, 429, 'Too Many Attempts.');
@@ -111,6 +116,9 @@ function sendFrameworkError(
   if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
   else sendErrorPage(res, status, `${status}`, message);
 }
+
+const sendDisabled = (req: Request, res: Response): void =>
+  sendFrameworkError(req, res, 404, 'Not Found', 'html');
 
 /** A request for an endpoint of the key API. */
 type Call = ReturnType<typeof callOf>;

@@ -20,7 +20,7 @@ describe('marketgate', () => {
     ...[
       ...['', 'nonsense', 'verify', 'verify x --nonsense', 'verify x', 'verify -'],
       ...['verify no-code!', 'verify x --base-url nowhere', 'doctor --timeout soon'],
-      ...['doctor --timeout 0', 'verify x --env-file /', 'sandbox nonsense'],
+      ...['doctor --timeout 0', 'verify x --env /', 'sandbox nonsense'],
       ...['sandbox --port x', 'sandbox --port 70000'],
       ...['sandbox --port 0 --dialect nonsense', 'sandbox --port 0 --fault errorRate=7'],
       ...['sandbox --port 0 --fault dialect.nulls'],
@@ -107,7 +107,7 @@ describe('verify -', () => {
   });
 });
 
-describe('--env-file', () => {
+describe('--env', () => {
   const fileOf = async (text: string): Promise<string> => {
     const path = newPath('.env');
     await writeFile(path, text);
@@ -118,7 +118,9 @@ describe('--env-file', () => {
     const { environment, code: codeOf } = await service();
     const lines = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     const path = await fileOf(`# mine\n${lines.join('\n')}\n`);
-    expect((await cli(['verify', codeOf('supported'), '--env-file', path])).code).toBe(0);
+    for (const flag of ['--env', '--env-file']) {
+      expect((await cli(['verify', codeOf('supported'), flag, path])).code).toBe(0);
+    }
     const { code, out } = await cli(['doctor'], {}, { cwd: dirname(path) });
     expect(code).toBe(0);
     expect(out).toContain(`read from ${path}`);
@@ -127,17 +129,17 @@ describe('--env-file', () => {
   it('comes after flags and environment', async () => {
     const { environment, code } = await service();
     const path = await fileOf('MARKETPLACE_BASE_URL=https://other.example\nMARKETPLACE_API_KEY=x');
-    const ran = await cli(['verify', code('supported'), '--env-file', path], environment);
+    const ran = await cli(['verify', code('supported'), '--env', path], environment);
     expect(ran.code).toBe(0);
   });
 
   it('that cannot be read is named', async () => {
-    const { err } = await cli(['doctor', '--env-file', '/does/not/exist']);
-    expect(err).toContain('--env-file: /does/not/exist cannot be read (ENOENT)');
+    const { err } = await cli(['doctor', '--env', '/does/not/exist']);
+    expect(err).toContain('--env: /does/not/exist cannot be read (ENOENT)');
   });
 
   it('is what doctor and verify name when settings are missing', async () => {
-    expect((await cli(['doctor'])).out).toContain('--env-file');
-    expect((await cli(['verify', 'x'])).err).toContain('--env-file');
+    expect((await cli(['doctor'])).out).toContain('--env');
+    expect((await cli(['verify', 'x'])).err).toContain('--env');
   });
 });

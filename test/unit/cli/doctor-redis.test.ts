@@ -89,6 +89,23 @@ describe('doctor asks Redis', () => {
     expect((await redis(url)).detail).toContain('must be a redis: or rediss: URL');
   });
 
+  it.each([
+    ['redis://:p%ss@127.0.0.1:1', 'write "%" in its user name or password as "%25"'],
+    ['redis://127.0.0.1:1/main', 'must have the number of a database as its path'],
+  ])('REDIS_URL %s', async (url, sentence) => {
+    const found = await redis(url);
+    expect([found.status, found.code]).toEqual(['wrong', 1]);
+    expect(found.detail).toContain(sentence);
+    expect(found.out).not.toContain('p%ss');
+  });
+
+  it('which has not that many databases', async () => {
+    const port = await tcp(always('-ERR DB index is out of range\r\n'));
+    expect((await redis(`redis://127.0.0.1:${port}/99`)).detail).toContain(
+      'the user name, the password or the number of the database',
+    );
+  });
+
   it('over TLS with a certificate nobody knows: the password stays here', async () => {
     const heard: Buffer[] = [];
     const server = createTlsServer(new TestAuthority().selfSigned(), (socket) => {

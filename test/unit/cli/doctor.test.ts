@@ -66,6 +66,12 @@ describe('marketgate doctor', () => {
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
   });
 
+  it('takes a --timeout longer than a timer can be', async () => {
+    const { environment } = await service();
+    const { found } = await diagnose(environment, '--timeout', '99999999999');
+    expect(found).toMatchObject({ reachable: 'ok', api_key: 'ok' });
+  });
+
   it('colors what it found, on a terminal that takes colors', async () => {
     const { environment } = await service();
     const { out } = await cli(['doctor'], environment, { isTerminal: true });

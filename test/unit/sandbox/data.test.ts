@@ -57,8 +57,14 @@ describe('sandbox.data', () => {
     clock.advance(1000);
     expect(await until()).toBeUndefined();
     clock.set(NOW);
-    data.setSupportedUntil(code, undefined);
-    expect(await until()).toBeUndefined();
+    for (const none of [undefined, null]) {
+      data.setSupportedUntil(code, NOW + DAY);
+      data.setSupportedUntil(code, none);
+      expect(await until()).toBeUndefined();
+    }
+    const noDate = 'supported_until: this is no date';
+    expect(() => data.setSupportedUntil(code, 'soon')).toThrow(noDate);
+    expect(() => data.addPurchase({ item_id: 1042, supported_until: 'soon' })).toThrow(noDate);
   });
 
   it('rotateApiKey: the new key works, the old one is dead at once; revokeApiKey: there is none', async ({

@@ -109,6 +109,17 @@ describe('each fault', () => {
     },
   );
 
+  it.each([{ endless: true }, { endless: 'slow' }, { oversize: 1e9 }] as const)(
+    'a HEAD with %j ends, and others are answered',
+    async (fault) => {
+      const running = await failing(fault);
+      const response = await fetch(running.baseUrl + path(running), { method: 'HEAD' });
+      expect([response.status, await response.text()]).toEqual([200, '']);
+      running.sandbox.faults.clear();
+      expect((await ask(running)).status).toBe(200);
+    },
+  );
+
   it('reset: the connection breaks in the middle of the body', async () => {
     const running = await failing({ reset: true });
     const response = await fetch(running.baseUrl + path(running));

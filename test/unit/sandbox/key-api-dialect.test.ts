@@ -142,12 +142,15 @@ describe('the key API', () => {
 
   it('apiDisabled: a plain HTML 404 on every path', async () => {
     const running = await speaking({ apiDisabled: true });
-    for (const ask of [account, all, item, () => running.validate('x')]) {
+    const other = () => running.get('/api/items/nope');
+    for (const ask of [account, all, item, () => running.validate('x'), other]) {
       const { status, headers, text } = await ask(running);
       expect(status).toBe(404);
       expect(headers.get('content-type')).toContain('text/html');
       expect(text).not.toContain('msg');
     }
+    running.sandbox.dialect.apiDisabled = false;
+    expect((await other()).text).toContain('msg');
   });
 
   it.each([

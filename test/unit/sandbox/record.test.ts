@@ -27,6 +27,19 @@ describe('sandbox.requests', () => {
     ]);
   });
 
+  it('an onRequest that throws is reported, and ends nothing', async () => {
+    const report = vi.spyOn(console, 'error').mockImplementation(() => {});
+    const failure = new Error('mine');
+    const running = await start({
+      onRequest: () => {
+        throw failure;
+      },
+    });
+    for (let i = 0; i < 2; i++) expect((await running.get('/')).status).toBe(200);
+    await vi.waitFor(() => expect(report).toHaveBeenCalledTimes(2), { timeout: 40_000 });
+    expect(report).toHaveBeenCalledWith(expect.any(String), failure);
+  });
+
   it('names the parameters of form and JSON bodies', async ({ running }) => {
     await running.validate('x');
     await running.postJson('/api/purchases/validation', { purchase_code: 5, page: 2 });

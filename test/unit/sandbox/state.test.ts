@@ -156,6 +156,13 @@ describe('a state file', () => {
     expect([sandbox.data.users, sandbox.faults.latency]).toEqual([[], 0]);
   });
 
+  it('that is empty is as good as none', () => {
+    const state = newPath('state.json');
+    writeFileSync(state, '');
+    createSandbox({ state }).faults.bom = true;
+    expect(createSandbox({ state }).faults.bom).toBe(true);
+  });
+
   it('is written also while another program has it open, which on Windows forbids to replace it', () => {
     const state = newPath('state.json');
     const { renameSync } = fs;
@@ -203,5 +210,7 @@ it('acceptLogin gives the callback URL with an auth_key of that user and app', a
     /^http:\/\/localhost:5\/in\?auth_key=/,
   );
   expect(() => sandbox.acceptLogin('9')).toThrow('user_id: there is none');
+  const misspelt = { appID: other } as object;
+  expect(() => sandbox.acceptLogin('3001', misspelt)).toThrow('there is no option "appID"');
   expect(() => sandbox.acceptLogin('3001', { appId: 'x' })).toThrow('app_id: there is none');
 });

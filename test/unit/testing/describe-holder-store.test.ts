@@ -1,6 +1,6 @@
 import { type HolderStore, MemoryHolderStore } from 'marketgate';
 import { describeHolderStore } from 'marketgate/testing';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { brokenRows, collector } from '../stores/support.js';
 
 /** Replaces some methods of a store, whose own ones `inner` has. */
@@ -20,8 +20,16 @@ async function failuresOf(breakIt: Break, isShared = true): Promise<string[]> {
     return { store: on(backends[0]), peer: on(backends[isShared ? 0 : 1]) };
   };
   describeHolderStore('a store', make, runner);
-  return failures();
+  return soon(failures());
 }
+
+/** What a run of the suite gives, without the time that it waits. */
+async function soon<T>(run: Promise<T>): Promise<T> {
+  await vi.advanceTimersByTimeAsync(5000);
+  return run;
+}
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 
 it('the suite passes a store that keeps the contract', async () => {
   expect(await failuresOf(() => ({}))).toEqual([]);
@@ -32,7 +40,7 @@ it('the suite needs no peer, and closes what the setup has opened', async () => 
   let closed = 0;
   const make = () => ({ store: new MemoryHolderStore(), close: () => void closed++ });
   describeHolderStore('a store', make, runner);
-  expect(await failures()).toEqual([]);
+  expect(await soon(failures())).toEqual([]);
   expect(closed).toBe(tests.length);
 });
 
@@ -61,6 +69,15 @@ const BROKEN: Record<string, Record<string, Break>> = {
     }),
     'gives something true-like': (inner) => ({
       take: async (...args) => ((await inner.take(...args)) ? 1 : 0) as never,
+    }),
+  },
+  'does not let go of a holder after a while': {
+    'lets go after a second': (inner) => ({
+      async take(code, holder, max) {
+        const isHeld = await inner.take(code, holder, max);
+        setTimeout(() => void inner.release(code, holder), 1000);
+        return isHeld;
+      },
     }),
   },
   'lets 3 of 500 hold a code that all take at once': {

@@ -181,6 +181,23 @@ const BROKEN: Record<string, Record<string, Break>> = {
       },
     }),
   },
+  'counts the time in microseconds': {
+    'gives milliseconds': (inner) => ({
+      async read(key) {
+        const row = await inner.read(key);
+        return { ...row, now: Math.round(row.now / 1000) };
+      },
+    }),
+    'gives nanoseconds': (inner) => ({
+      async read(key) {
+        const row = await inner.read(key);
+        return { ...row, now: (row.now - 1_799_999_999_000_000) * 1000 };
+      },
+    }),
+    'gives one time': (inner) => ({
+      read: async (key) => ({ ...(await inner.read(key)), now: 1 }),
+    }),
+  },
 };
 
 it.each(brokenRows(BROKEN))('the suite fails a cache that %s', async (_what, test, breakIt) => {
