@@ -121,7 +121,7 @@ export const GUIDE_CHECKS: Checks = {
     },
   },
   'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
-  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(19, PGLITE),
+  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(20, PGLITE),
   'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
   'examples/guides/token-store.md: postgres-token-store.test.ts': passes(27, {
     ...PGLITE,
