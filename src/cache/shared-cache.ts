@@ -117,9 +117,8 @@ export class GuardedSharedCache {
 
   /** Reads a row. In a store that does not compare orders, the order is part of the value. */
   async read(name: string): Promise<SharedRow | Unavailable> {
-    const row = this.isOrdered
-      ? await this.#call(() => this.store.read?.(name))
-      : await this.#call(() => this.#readPlain(name));
+    const read = this.isOrdered ? () => this.store.read?.(name) : () => this.#readPlain(name);
+    const row = await this.#call<SharedRow | undefined>(read, 'failed');
     return isRow(row) ? row : UNAVAILABLE;
   }
 
@@ -131,11 +130,11 @@ export class GuardedSharedCache {
       const expires = Math.round(this.clock() + ttl);
       await this.store.set(name, `${order}:${expires}:${value}`, ttl);
       return true;
-    }, 'unknown');
+    });
   }
 
   async delete(name: string): Promise<void> {
-    await this.#call<unknown>(() => this.store.delete(name), 'unknown');
+    await this.#call<unknown>(() => this.store.delete(name));
   }
 
   /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
@@ -147,7 +146,7 @@ export class GuardedSharedCache {
   }
 
   async publish(message: string): Promise<boolean> {
-    const published = await this.#call<unknown>(() => this.store.publish?.(message), 'unknown');
+    const published = await this.#call<unknown>(() => this.store.publish?.(message));
     return published !== UNAVAILABLE;
   }
 
@@ -225,12 +224,12 @@ export class GuardedSharedCache {
   }
 
   /**
-   * @param onFailure - how the breaker counts a failure. That of a write is `unknown`, because a Redis that
-   * is full or read-only still answers reads.
+   * @param onFailure - how the breaker counts a failure. Only reads are `failed`, because a Redis that is full or
+   * read-only refuses everything else, and still answers reads.
    */
   async #call<T>(
     run: () => T | Promise<T>,
-    onFailure: CallEnd = 'failed',
+    onFailure: CallEnd = 'unknown',
   ): Promise<T | Unavailable> {
     let isProbe: boolean | undefined;
     try {

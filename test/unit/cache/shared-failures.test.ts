@@ -12,6 +12,8 @@ import { expectRefused, moveTimeByHand, OTHER, refund, fleet as sharingFleet } f
 const METHODS = ['read', 'write', 'lock', 'publish', 'subscribe'] as const;
 type Method = (typeof METHODS)[number];
 
+const CODES = Array.from({ length: 12 }, (_, n) => `purchase-code-${12 + n}`);
+
 const never = (): Promise<never> => new Promise(() => {});
 const rejects = (): Promise<never> => Promise.reject(new Error('down'));
 const throws = (): never => {
@@ -273,9 +275,11 @@ describe('a shared cache that fails', () => {
     const [one, two] = [join(), join()];
     for (const each of [one, two]) await each.validatePurchase(CODE);
     await settle();
-    fail('write');
+    for (const method of ['write', 'lock'] as const) fail(method);
     for (let i = 0; i < 12; i++) await one.validatePurchase(`purchase-code-${i}`);
     const { length } = shared.messages;
+    // At once, so that the refused locks of all follow the reads of all.
+    await Promise.all(CODES.map((code) => one.validatePurchase(code)));
     service.says = 'negative';
     await one.validatePurchase(CODE, { fresh: true });
     expect(shared.messages.length).toBe(length + 1);
