@@ -121,17 +121,14 @@ export class NoAnswer extends Error {}
 /** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
 const MAX_UNANSWERED = 10_000;
 
-/** Runs a call within a limit. `work` can check `deadline.aborted`: then its result is not needed any more. */
-type Run = <T>(work: (deadline: Deadline) => T | Promise<T>) => Promise<T>;
-
 /**
  * Makes the function that runs the calls to one store or server, each within the limit. A late result or rejection
- * is ignored. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
+ * is ignored; `work` can check `deadline.aborted`. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
  */
-export function timeLimit(milliseconds: number): Run {
+export function timeLimit(milliseconds: number) {
   let unanswered = 0;
   const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
-  return <T>(work: (deadline: Deadline) => T | Promise<T>) => {
+  return <T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> => {
     // While a server hangs, its client keeps every command in memory.
     if (unanswered >= MAX_UNANSWERED) {
       return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
@@ -160,10 +157,8 @@ export function timeLimit(milliseconds: number): Run {
 }
 
 /** Runs one call as {@link timeLimit} does. */
-export const within = <T>(
-  milliseconds: number,
-  work: (deadline: Deadline) => T | Promise<T>,
-): Promise<T> => timeLimit(milliseconds)(work);
+export const within = <T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> =>
+  timeLimit(milliseconds)(work);
 
 /**
  * The timeout, in milliseconds, of each store that enforces its own. Callers add theirs only where the store's is longer
@@ -181,7 +176,8 @@ export function limited(
   longest = Number.POSITIVE_INFINITY,
 ): <T>(work: () => T | Promise<T>) => Promise<T> {
   const own = STORE_TIMEOUTS.get(store);
-  if (own === undefined || own > longest) return timeLimit(own ? longest : milliseconds);
+  if (own === undefined) return timeLimit(milliseconds);
+  if (own > longest) return timeLimit(longest);
   return async (work) => work();
 }
 
@@ -268,10 +264,30 @@ export class Period {
   get remaining(): number {
     const elapsed = this.#hasEnded ? this.length : this.clock() - this.#begun;
     const elapsedReal = performance.now() - this.#begunReal;
-    const remaining = this.length - Math.max(elapsed, elapsedReal, 0);
+    const remaining = this.length - Math.max(elapsed, elapsedReal);
     if (remaining <= 0 || elapsed <= -SLEW) this.#hasEnded = true;
     return this.#hasEnded ? 0 : remaining;
   }
+}
+
+/**
+ * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
+ * timer measures the time since the last reading.
+ */
+export function monotonic(clock: () => number): () => number {
+  let last = clock();
+  let lastReal = performance.now();
+  let time = last;
+  return () => {
+    const now = clock();
+    const real = performance.now();
+    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
+    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
+    time += isSetBack ? real - lastReal : now - last;
+    last = now;
+    lastReal = real;
+    return time;
+  };
 }
 
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */

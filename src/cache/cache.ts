@@ -54,7 +54,7 @@ export interface CacheParts<T> {
   readonly isShape: (value: unknown) => boolean;
   /** Whether another cache has a positive answer about a key. */
   readonly isListed?: (key: string) => boolean | undefined;
-  readonly shared: SharedTier | undefined;
+  readonly sharedTier: SharedTier | undefined;
   /** Called with the key of a positive answer that came from another process. */
   readonly onAdopted?: (key: string) => void;
 }
@@ -71,10 +71,16 @@ export interface CacheParts<T> {
  * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
  * answer at once, and each in-flight request that began before it. A failure is never cached.
  *
- * Three numbers say which answer is later. `at` is the time of its request by this process's monotonic clock, and gives
- * its age. `order` is that time by the shared cache's clock, and compares the answers of different processes.
- * `requestNumber` compares in-flight lookups, whose order can be unknown. An answer of an earlier `epoch` needs a lookup,
- * because messages were missed since.
+ * What says which of two answers is later:
+ *
+ * | | by | compares |
+ * |---|---|---|
+ * | `at` | the time of the request, by this process's monotonic clock | an answer with the present: its age |
+ * | `order` | the same time by the shared cache's clock | answers of different processes |
+ * | `orderEpoch` | the epoch in which the order was received | only orders of the same epoch: clocks can have changed |
+ * | `requestNumber` | the requests of this process, counted | in-flight lookups, whose order can be unknown |
+ *
+ * Each time that messages were missed begins an epoch. An answer of an earlier `epoch` needs a lookup to be served.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
@@ -103,14 +109,14 @@ export class Cache<T extends object> {
    */
   peek(spelling: string): Answer<T> | undefined {
     // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
-    const isMissingMessages = this.#parts.shared?.isMissingMessages;
-    const found = isMissingMessages ? undefined : this.#servable(spelling.toLowerCase(), spelling);
+    const mustCompare = this.#parts.sharedTier?.mustCompare;
+    const found = mustCompare ? undefined : this.#servable(spelling.toLowerCase(), spelling);
     return found && lookupChannel.hasSubscribers ? this.served(found) : found;
   }
 
   /** A positive answer that is younger than `ttl`. */
   withinTtl(key: string): Positive<T> | undefined {
-    const positive = this.#parts.shared?.isMissingMessages ? undefined : this.#positive.get(key);
+    const positive = this.#parts.sharedTier?.mustCompare ? undefined : this.#positive.get(key);
     if (positive?.epoch !== this.#epoch) return undefined;
     return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
   }
@@ -127,8 +133,8 @@ export class Cache<T extends object> {
 
   /** Whether any process has got a negative answer about a key, or has invalidated it, since this order. */
   async isInvalidatedSince(key: string, order: number): Promise<boolean | undefined> {
-    const { shared } = this.#parts;
-    return shared ? shared.isInvalidatedSince(this.#subject(key), order) : false;
+    const { sharedTier } = this.#parts;
+    return sharedTier ? sharedTier.isInvalidatedSince(this.#subject(key), order) : false;
   }
 
   /**
@@ -160,14 +166,19 @@ export class Cache<T extends object> {
       if (lookup.source !== 'service') options.onCached?.();
       return value;
     } catch (error) {
-      const stale = fresh || signal?.aborted ? undefined : this.staleIfError(key, error);
+      const stale = this.staleIfError(key, error, options);
       if (stale === undefined) throw error;
       return this.served(stale, options, true).value;
     }
   }
 
-  /** The last positive answer until `staleIfError`, if this error says that the service could not answer. */
-  staleIfError(key: string, error: unknown): Positive<T> | undefined {
+  /** The last positive answer until `staleIfError`, if this error of a call says that the service could not answer. */
+  staleIfError(
+    key: string,
+    error: unknown,
+    { fresh, signal }: CallOptions,
+  ): Positive<T> | undefined {
+    if (fresh || signal?.aborted) return undefined;
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     const positive = this.#positive.peek(key);
     const { staleIfError } = this.#parts.limits;
@@ -178,11 +189,11 @@ export class Cache<T extends object> {
   async invalidate(spelling: string): Promise<void> {
     const key = spelling.toLowerCase();
     this.#forget(key);
-    await this.#parts.shared?.invalidate(this.#subject(key));
+    await this.#parts.sharedTier?.invalidate(this.#subject(key));
   }
 
   /** Another process has invalidated the answers up to an order of the shared tier, requested until a time. */
-  invalidated(key: string, upTo: number, until: number): LocalState | undefined {
+  onInvalidated(key: string, upTo: number, until: number): LocalState | undefined {
     const positive = this.#positive.peek(key);
     const had = positive ? 'positive' : this.#lookups.has(key) ? 'in flight' : undefined;
     // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
@@ -195,15 +206,13 @@ export class Cache<T extends object> {
     for (const [key, { order, at }] of this.#positive.entries()) {
       if (order <= upTo || at <= until) this.#positive.delete(key);
     }
-    this.#negative.clear();
-    for (const key of this.#lookups.keys()) this.#outdate(key);
+    this.#forgetNegatives();
   }
 
   /** Messages were missed: what is cached is served only while the service cannot answer. */
-  missed(): void {
+  onMissed(): void {
     this.#epoch++;
-    this.#negative.clear();
-    for (const key of this.#lookups.keys()) this.#outdate(key);
+    this.#forgetNegatives();
   }
 
   /** Ends all lookups, and starts no more refreshes. */
@@ -243,7 +252,7 @@ export class Cache<T extends object> {
     const lookups = this.#lookups.get(key) ?? new Set();
     const onEnd = (): void => {
       lookups.delete(lookup);
-      if (lookups.size === 0 && this.#lookups.get(key) === lookups) this.#lookups.delete(key);
+      if (lookups.size === 0) this.#lookups.delete(key);
     };
     const lookup = new Lookup<Answer<T>>(key, spelling, isFresh, this.#answer, onEnd);
     this.#lookups.set(key, lookups.add(lookup));
@@ -252,23 +261,23 @@ export class Cache<T extends object> {
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
   readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
-    const { shared } = this.#parts;
-    if (shared) lookup.source = 'shared';
+    const { sharedTier } = this.#parts;
+    if (sharedTier) lookup.source = 'shared';
     try {
       for (let round = 1; round <= MAX_ROUNDS; round++) {
         lookup.isOutdated = false;
         lookup.isSuperseded = false;
         lookup.requestNumber = Number.POSITIVE_INFINITY;
-        // A later request can have been answered by now. For a fresh lookup, it could also have been an earlier one: of
-        // another process, whose clock is behind.
+        // A later request can have been answered by now. A fresh lookup cannot take it: where clocks give the order, it
+        // can be from before the call.
         const later = round > 1 && !lookup.isFresh ? this.peek(lookup.spelling) : undefined;
         if (later !== undefined) {
           // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
           lookup.source = 'service';
           return later;
         }
-        const answer = shared
-          ? await this.#askSharedTier(lookup, shared)
+        const answer = sharedTier
+          ? await this.#askSharedTier(lookup, sharedTier)
           : await this.#askService(lookup);
         if (answer !== undefined) {
           this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
@@ -288,24 +297,20 @@ export class Cache<T extends object> {
   /** Asks the shared tier, and where that has no answer, the service. `undefined`: invalidated meanwhile. */
   async #askSharedTier(
     lookup: Lookup<Answer<T>>,
-    shared: SharedTier,
+    sharedTier: SharedTier,
   ): Promise<Answer<T> | undefined> {
     const subject = this.#subject(lookup.key);
-    let adopted: Answer<T> | undefined;
-    const tryServe = (found: SharedAnswer): boolean => {
-      adopted = this.#adopt(lookup, found);
-      return adopted !== undefined;
-    };
+    const adopt = (found: SharedAnswer) => this.#adopt(lookup, found);
     // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
-    const found = lookup.isFresh
-      ? await shared.read(subject)
-      : await shared.find(subject, tryServe, () => !lookup.signal.aborted);
+    const found: SharedResult & { readonly adopted?: Answer<T> } = lookup.isFresh
+      ? await sharedTier.read(subject)
+      : await sharedTier.find(subject, adopt, () => !lookup.signal.aborted);
     const { answer, order, release } = found;
-    // A negative answer to this lookup invalidates it, so the key is checked first.
-    if (lookup.isFresh && answer) this.#adopt(lookup, answer);
-    if (adopted !== undefined) {
+    // Cached first: a negative answer then invalidates it, and needs a recent check of the api_key.
+    if (lookup.isFresh && answer) adopt(answer);
+    if (found.adopted !== undefined) {
       lookup.source = 'shared';
-      return adopted;
+      return found.adopted;
     }
     // The shared tier cannot be asked, so an answer that `peek` withheld is served. Not a stale one, because this
     // lookup can be its refresh.
@@ -330,7 +335,7 @@ export class Cache<T extends object> {
     lookup: Lookup<Answer<T>>,
     found?: SharedResult,
   ): Promise<Answer<T> | undefined> {
-    const { request, clock, freeze, isListed, shared } = this.#parts;
+    const { request, clock, freeze, isListed, sharedTier } = this.#parts;
     const { key } = lookup;
     const order = found?.order;
     lookup.source = 'service';
@@ -341,26 +346,29 @@ export class Cache<T extends object> {
     const spelling = known?.spelling ?? lookup.spelling;
     let refusal: unknown;
     const elapsed = performance.now() - lookup.begun;
-    const how = { signal: lookup.signal, isInvalidating: known !== undefined, elapsed };
+    const how = { signal: lookup.signal, hadPositive: known !== undefined, elapsed };
     const value = await request(spelling, how).catch((error: unknown) => {
       if (!this.#parts.isNegative?.(error)) throw error;
       refusal = error;
       return null;
     });
-    if (lookup.isOutdated || (lookup.isSuperseded && value === null)) return undefined;
+    if (lookup.isOutdated) return undefined;
     if (value === null) {
-      const hadSharedPositive = found?.answer && isPositive(found.answer);
-      const isDroppable = !(
-        known ||
-        this.#positive.has(key) ||
+      const cached = this.#positive.peek(key);
+      // A later positive answer has arrived, here or from another process.
+      const isEarlier = order !== undefined && this.#isLater(cached, order, at);
+      if (lookup.isSuperseded || isEarlier) return undefined;
+      const hadSharedPositive = found?.answer !== undefined && isPositive(found.answer);
+      const isEssential =
+        known !== undefined ||
+        cached !== undefined ||
         hadSharedPositive ||
-        isListed?.(key)
-      );
+        isListed?.(key) === true;
       this.#forget(key, lookup.requestNumber);
       const isError = refusal !== undefined;
       if (!isError) this.#negative.set(key, { value, at, spelling });
-      const negative = { subject: this.#subject(key), order, at, isDroppable };
-      await shared?.shareNegative({ ...negative, spelling: isError ? undefined : spelling });
+      const negative = { subject: this.#subject(key), order, at, isEssential };
+      await sharedTier?.shareNegative({ ...negative, spelling: isError ? undefined : spelling });
       if (isError) throw refusal;
       return { value, at };
     }
@@ -379,14 +387,14 @@ export class Cache<T extends object> {
     }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
-    if (!shared || order === undefined) return positive;
+    if (!sharedTier || order === undefined) return positive;
     // JSON would lose which fields could not be read.
     const outcome = hasUnreadable(positive.value)
       ? 'not shared'
-      : await shared.share(this.#subject(key), value, { spelling, at, order });
+      : await sharedTier.share(this.#subject(key), value, { spelling, at, order });
     if (outcome !== 'shared') {
       // Another process can have a later answer.
-      const { answer, order: now } = await shared.read(this.#subject(key));
+      const { answer, order: now } = await sharedTier.read(this.#subject(key));
       if (answer) this.#adopt(lookup, answer);
       const isNegative = answer && !isPositive(answer) && answer.order > order;
       // A later one that cannot be read any more counts as negative.
@@ -396,21 +404,21 @@ export class Cache<T extends object> {
       }
     }
     if (lookup.isOutdated) return undefined;
-    // What was read can be from before a fresh lookup, where clocks give the order.
+    // A fresh lookup cannot be given what was read: where clocks give the order, it can be from before the call.
     return (!lookup.isFresh && this.withinTtl(key)) || positive;
   }
 
   /** Caches the answer of another process. `undefined`: it cannot be served. */
   #adopt({ key, spelling }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze, isShape, shared, onAdopted } = this.#parts;
-    const own = this.#positive.peek(key);
-    // Our own answer comes back: our clock knows its age better than the row, when the wall clock was set back.
-    const isOwn = own?.order === found.order && own.orderEpoch === this.#epoch;
-    const age = isOwn ? Math.max(this.#ageOf(own), found.age) : found.age;
+    const { clock, limits, freeze, isShape, sharedTier, onAdopted } = this.#parts;
+    const cached = this.#positive.peek(key);
+    // The cached answer comes back: our clock knows its age better than the row, when the wall clock was set back.
+    const isSame = cached?.order === found.order && cached.orderEpoch === this.#epoch;
+    const age = isSame ? Math.max(this.#ageOf(cached), found.age) : found.age;
     const at = clock() - age;
     if (!isPositive(found)) {
-      // Our own answer was requested later, and will replace the row.
-      if (this.#isLater(own, found.order, at)) return undefined;
+      // The cached answer was requested later, and will replace the row.
+      if (this.#isLater(cached, found.order, at)) return undefined;
       // In-flight lookups go on: their orders are compared when they share their answers.
       this.#positive.delete(key);
       this.#negative.delete(key);
@@ -421,13 +429,14 @@ export class Cache<T extends object> {
       return negative;
     }
     if (!found.isOwnVersion && !isShape(found.value)) {
-      shared?.reportUnreadableRow();
+      sharedTier?.reportUnreadableRow();
       return undefined;
     }
     const isWithinTtl = age < limits.ttl;
-    const isEarlier = own?.orderEpoch === this.#epoch && own.order > found.order;
+    const isEarlier = cached?.orderEpoch === this.#epoch && cached.order > found.order;
+    const isYounger = !cached || cached.at < at;
     // The younger one is kept for an outage, also when it is stale.
-    if (!isEarlier && (!own || own.at < at || (isWithinTtl && own.epoch !== this.#epoch))) {
+    if (!isEarlier && (isYounger || (isWithinTtl && cached.epoch !== this.#epoch))) {
       this.#negative.delete(key);
       this.#positive.set(key, {
         value: freeze(found.value as T),
@@ -436,7 +445,7 @@ export class Cache<T extends object> {
         order: found.order,
         // A stale answer takes the epoch of the one that it replaces. Without one it gets an earlier epoch, so that
         // only `staleIfError` serves it.
-        epoch: isWithinTtl ? this.#epoch : (own?.epoch ?? this.#epoch - 1),
+        epoch: isWithinTtl ? this.#epoch : (cached?.epoch ?? this.#epoch - 1),
         orderEpoch: this.#epoch,
       });
     }
@@ -469,6 +478,12 @@ export class Cache<T extends object> {
     for (const lookup of this.#lookups.get(key) ?? []) {
       if (lookup.requestNumber < before) lookup.isOutdated = true;
     }
+  }
+
+  /** Forgets all negative answers, and outdates all in-flight lookups. */
+  #forgetNegatives(): void {
+    this.#negative.clear();
+    for (const key of this.#lookups.keys()) this.#outdate(key);
   }
 
   #refresh(key: string, spelling: string): void {

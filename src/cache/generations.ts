@@ -1,6 +1,11 @@
 import type { Message } from './invalidations.js';
 import type { Seal, Seals } from './seal.js';
-import { type GuardedSharedCache, type Orders, UNAVAILABLE } from './shared-cache.js';
+import {
+  type GuardedSharedCache,
+  type Orders,
+  type SharedRow,
+  UNAVAILABLE,
+} from './shared-cache.js';
 
 const NAME = 'generation';
 /** How long the row of a generation is kept, in milliseconds: a year. Without it, all answers are lost. */
@@ -13,8 +18,8 @@ export interface GenerationsOptions {
   readonly seals: Seals;
   readonly orders: Orders;
   publish(seal: Seal, message: Message): Promise<boolean>;
-  /** Another process has invalidated everything up to an order, this many milliseconds ago. */
-  onInvalidatedAgo(upTo: number, ago: number): void;
+  /** Another process has invalidated everything up to an order. @param age milliseconds since. */
+  onAllInvalidated(upTo: number, age: number): void;
   /** Another process has lost invalidations: cached answers need a lookup. */
   onUncertain(): void;
   /** Other processes, or the rows, can lack invalidations that this one has sent. */
@@ -43,7 +48,7 @@ export class Generations {
    */
   #uncertainUpTo = 0;
   /** As far as other processes have said so. */
-  #heardUncertainUpTo = 0;
+  #receivedUncertainUpTo = 0;
   /** How many times messages were missed, or everything was invalidated. */
   #resets = 0;
   /** The latest generation that another process has published. */
@@ -51,6 +56,7 @@ export class Generations {
   #reading: Promise<boolean> | undefined;
   /** The secrets whose current generation is not published yet. */
   readonly #unpublished = new WeakSet<Seal>();
+  /** The shared cache has refused a new row. Only {@link retry} and {@link invalidateAll} try again. */
   #isRefused = false;
 
   constructor(private readonly options: GenerationsOptions) {}
@@ -125,9 +131,9 @@ export class Generations {
 
   /** Another process has published its generation. */
   receive(seal: Seal, { allUpTo = 0, uncertainUpTo = 0, generation }: Message): void {
-    const isUncertain = uncertainUpTo > this.#heardUncertainUpTo;
+    const isUncertain = uncertainUpTo > this.#receivedUncertainUpTo;
     if (isUncertain) {
-      this.#heardUncertainUpTo = uncertainUpTo;
+      this.#receivedUncertainUpTo = uncertainUpTo;
       this.#uncertainUpTo = Math.max(uncertainUpTo, this.#uncertainUpTo);
       this.forget();
       this.options.onUncertain();
@@ -140,9 +146,11 @@ export class Generations {
     this.#numbers = new WeakMap();
     if (isNew) {
       this.#allInvalidUpTo = allUpTo;
-      this.options.onInvalidatedAgo(allUpTo, 0);
-      // Its sender can also have missed what this process knows.
-    } else if (!isUncertain) this.options.onResend();
+      this.options.onAllInvalidated(allUpTo, 0);
+    } else if (!isUncertain) {
+      // Its sender can have missed what this process knows.
+      this.options.onResend();
+    }
   }
 
   async #readAll(): Promise<boolean> {
@@ -152,66 +160,85 @@ export class Generations {
 
   /** Reads the generation under a secret. Begins one where there is none, or one that misses an invalidation. */
   async #read(seal: Seal): Promise<boolean> {
-    const { store, seals, orders, publish, onInvalidatedAgo, onResend, onUnsent } = this.options;
+    const { store, seals, orders, onResend } = this.options;
     const name = this.rowOf(seal);
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const [resets, latestPublished] = [this.#resets, this.#latestPublished];
       const row = await store.read(name);
       if (row === UNAVAILABLE) return false;
-      const text =
-        row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
-      // A row that does not open is replaced, as one that is lost.
-      const storedUpTo = text === undefined ? -1 : Number(text);
       // Everything was invalidated after this was read, or another process has begun a later generation.
       const isOutdated = (): boolean =>
         resets !== this.#resets ||
         (this.#latestPublished > latestPublished && row.order < this.#latestPublished);
       if (isOutdated()) continue;
-      if (storedUpTo > this.#allInvalidUpTo) {
-        // The message was missed. Its age is measured by the shared cache's own clock, which is another one
-        // after a failover.
-        this.#allInvalidUpTo = storedUpTo;
-        onInvalidatedAgo(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
-      }
-      if (this.#isAllInvalid) this.#allInvalidUpTo = orders.next(row);
-      this.#isAllInvalid = false;
-      if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.#uncertainUpTo = orders.next(row);
-      const [allUpTo, uncertainUpTo] = [this.#allInvalidUpTo, this.#uncertainUpTo];
+      const storedUpTo = this.#compare(seal, row);
       // No process has shared anything under an earlier secret, or all of it is lost.
-      const isUnused = row.value === undefined && seal !== seals.all[0];
-      const isCurrent = storedUpTo === allUpTo && row.order > uncertainUpTo;
+      const isUnused = row.value === undefined && seal !== seals.newest;
+      const isCurrent = storedUpTo === this.#allInvalidUpTo && row.order > this.#uncertainUpTo;
       if (isCurrent || isUnused) {
-        const generation = row.order;
-        // What is invalidated while it is published must be published again.
-        if (
-          this.#unpublished.delete(seal) &&
-          !(await publish(seal, { allUpTo, uncertainUpTo, generation }))
-        ) {
-          this.#unpublished.add(seal);
-          onUnsent();
-          return false;
-        }
+        if (!(await this.#publishNew(seal, row.order))) return false;
         if (isOutdated()) continue;
-        this.#numbers.set(seal, generation);
-        orders.saw(Math.max(generation, allUpTo));
+        this.#numbers.set(seal, row.order);
+        orders.saw(Math.max(row.order, this.#allInvalidUpTo));
         return true;
       }
-      if (this.#isRefused) return false;
-      this.#unpublished.add(seal);
-      orders.saw(uncertainUpTo);
-      const order = orders.next(row);
-      const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
-      if ((await store.write(name, sealed, LIFE, order)) === UNAVAILABLE) {
-        this.#isRefused = true;
-        // Without it, a process that starts later begins a new one.
-        await store.delete(name);
-        await publish(seal, { allUpTo, uncertainUpTo });
-        onUnsent();
-        return false;
-      }
+      if (this.#isRefused || !(await this.#replace(seal, row))) return false;
       // The tombstones are lost.
-      if (storedUpTo !== allUpTo) onResend();
+      if (storedUpTo !== this.#allInvalidUpTo) onResend();
     }
+    return false;
+  }
+
+  /**
+   * Compares a row with what this process knows: adopts an invalidation of everything that was missed, and gives this
+   * process's own ones their order. Returns the order up to which the row says that everything is invalid.
+   */
+  #compare(seal: Seal, row: SharedRow): number {
+    const { orders, onAllInvalidated } = this.options;
+    const text =
+      row.value === undefined
+        ? undefined
+        : seal.open(`${this.rowOf(seal)} ${row.order}`, row.value);
+    // A row that does not open is replaced, as one that is lost.
+    const storedUpTo = text === undefined ? -1 : Number(text);
+    if (storedUpTo > this.#allInvalidUpTo) {
+      // The message was missed. Its age is measured by the shared cache's own clock, which is another one
+      // after a failover.
+      this.#allInvalidUpTo = storedUpTo;
+      onAllInvalidated(storedUpTo, Math.max(0, row.now - storedUpTo) / 1000);
+    }
+    if (this.#isAllInvalid) this.#allInvalidUpTo = orders.next(row);
+    this.#isAllInvalid = false;
+    if (this.#uncertainUpTo === Number.POSITIVE_INFINITY) this.#uncertainUpTo = orders.next(row);
+    return storedUpTo;
+  }
+
+  /** Publishes a generation of this process that is not published yet. Returns whether none is left. */
+  async #publishNew(seal: Seal, generation: number): Promise<boolean> {
+    // What is invalidated while it is published must be published again.
+    if (!this.#unpublished.delete(seal)) return true;
+    const [allUpTo, uncertainUpTo] = [this.#allInvalidUpTo, this.#uncertainUpTo];
+    if (await this.options.publish(seal, { allUpTo, uncertainUpTo, generation })) return true;
+    this.#unpublished.add(seal);
+    this.options.onUnsent();
+    return false;
+  }
+
+  /** Begins a generation: replaces its row. Returns whether the shared cache has taken it. */
+  async #replace(seal: Seal, row: SharedRow): Promise<boolean> {
+    const { store, orders, publish, onUnsent } = this.options;
+    const [allUpTo, uncertainUpTo] = [this.#allInvalidUpTo, this.#uncertainUpTo];
+    this.#unpublished.add(seal);
+    orders.saw(uncertainUpTo);
+    const order = orders.next(row);
+    const name = this.rowOf(seal);
+    const sealed = seal.seal(`${name} ${order}`, `${allUpTo}`);
+    if ((await store.write(name, sealed, LIFE, order)) !== UNAVAILABLE) return true;
+    this.#isRefused = true;
+    // Without it, a process that starts later begins a new one.
+    await store.delete(name);
+    await publish(seal, { allUpTo, uncertainUpTo });
+    onUnsent();
     return false;
   }
 }

@@ -47,7 +47,7 @@ export class Lookup<T> extends InFlight<T> {
   readonly begun = performance.now();
   /** The key was invalidated, or a later negative answer arrived: its answer is not served. */
   isOutdated = false;
-  /** A later positive answer arrived: a positive one of its own is served, and not cached. */
+  /** A later positive answer arrived: its own is not cached, and is served only if the later one is gone. */
   isSuperseded = false;
 
   constructor(
@@ -64,8 +64,8 @@ export class Lookup<T> extends InFlight<T> {
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: LightSignal;
-  /** Whether a negative answer would invalidate a positive one. */
-  readonly isInvalidating: boolean;
+  /** Whether a positive answer is cached, which a negative one would invalidate. */
+  readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;
 }

@@ -8,10 +8,10 @@ export interface Invalidation {
   /** When it was requested, in milliseconds of this process's clock. */
   readonly at: number;
   /**
-   * Whether it is dropped first when there are too many: a negative answer where no positive one is known. Visitors
-   * can cause any number of these.
+   * False for a negative answer where no positive one is known. Visitors can cause any number of these, so they are
+   * dropped first when there are too many.
    */
-  isDroppable: boolean;
+  isEssential: boolean;
   /** The spelling that got the negative answer which it comes from, if other processes can serve that. */
   readonly spelling?: string | undefined;
   /**
@@ -25,20 +25,24 @@ export interface Invalidation {
 export interface Message {
   /** The process that sent it, which ignores it. */
   readonly from?: string;
-  /** A new generation: everything up to this order is invalid. */
-  readonly allUpTo?: number;
-  /** Its number, if the shared cache has stored it. */
-  readonly generation?: number;
+
+  /** The invalid subject. */
   readonly subject?: string;
   readonly order?: number;
   /** Milliseconds since it was requested. */
   readonly age?: number;
   /** Whether the shared cache has stored it too. */
   readonly isStored?: boolean;
-  /** Whether its sender knew of no positive answer. */
-  readonly isDroppable?: boolean;
+  /** As of the {@link Invalidation}, as far as its sender knows. */
+  readonly isEssential?: boolean;
+
+  /** A new generation: everything up to this order is invalid. */
+  readonly allUpTo?: number;
+  /** Its number, if the shared cache has stored it. */
+  readonly generation?: number;
   /** With a new generation: its sender, or one before it, had lost invalidations until this order. */
   readonly uncertainUpTo?: number;
+
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;
 }
@@ -50,39 +54,40 @@ interface Tombstone extends Invalidation {
   readonly isOwn: boolean;
 }
 
-/** Invalidations by subject. Droppable ones have separate room, so that they cannot push out essential ones. */
+/** Invalidations by subject. Essential ones have separate room, so that others cannot push them out. */
 export class InvalidationMap<T extends Invalidation> {
   /** Those of subjects with a positive answer, as of a refunded purchase, and those that the app asked for. */
   readonly essential = new Map<string, T>();
-  readonly #droppable = new Map<string, T>();
+  readonly #others = new Map<string, T>();
 
   constructor(
     private readonly maxEssential: number,
-    private readonly maxDroppable: number,
+    private readonly maxOthers: number,
   ) {}
 
   get size(): number {
-    return this.essential.size + this.#droppable.size;
+    return this.essential.size + this.#others.size;
   }
 
   get(subject: string): T | undefined {
-    return this.essential.get(subject) ?? this.#droppable.get(subject);
+    return this.essential.get(subject) ?? this.#others.get(subject);
   }
 
   /**
-   * Adds one at the end, and removes an earlier one of its subject. An essential subject stays essential. Above the
-   * limit, drops the oldest, and returns whether it did.
+   * Adds one at the end, in place of an earlier one of its subject. The later order counts, and an essential subject
+   * stays essential. Above the limit, drops the oldest, and returns whether it did.
    */
   set(invalidation: T): boolean {
-    const { subject } = invalidation;
-    invalidation.isDroppable &&= !this.essential.has(subject);
+    const { subject, order } = invalidation;
+    const earlier = this.get(subject)?.order;
+    if (order !== undefined && earlier !== undefined) invalidation.order = Math.max(order, earlier);
+    invalidation.isEssential ||= this.essential.has(subject);
     this.delete(subject);
-    const room = invalidation.isDroppable ? this.#droppable : this.essential;
+    const room = invalidation.isEssential ? this.essential : this.#others;
     room.set(subject, invalidation);
     const [first = subject] = room.keys();
-    const isTooMany =
-      room.size > (invalidation.isDroppable ? this.maxDroppable : this.maxEssential);
-    return isTooMany && room.delete(first);
+    const max = invalidation.isEssential ? this.maxEssential : this.maxOthers;
+    return room.size > max && room.delete(first);
   }
 
   /** Puts one behind the others, if it is still there. */
@@ -92,23 +97,23 @@ export class InvalidationMap<T extends Invalidation> {
 
   /** Its subject turns out to have had a positive answer. */
   makeEssential(invalidation: T): void {
-    invalidation.isDroppable = false;
+    invalidation.isEssential = true;
     this.moveBack(invalidation);
   }
 
   delete(subject: string): void {
     this.essential.delete(subject);
-    this.#droppable.delete(subject);
+    this.#others.delete(subject);
   }
 
   clear(): void {
     this.essential.clear();
-    this.#droppable.clear();
+    this.#others.clear();
   }
 
   /** The essential ones, and then the others. */
   all(): T[] {
-    return [...this.essential.values(), ...this.#droppable.values()];
+    return [...this.essential.values(), ...this.#others.values()];
   }
 }
 
@@ -141,10 +146,9 @@ export class Tombstones extends InvalidationMap<Tombstone> {
 
   /** Of two tombstones, the later one counts. */
   keep(tombstone: Tombstone): void {
-    const { order, at, isOwn } = this.get(tombstone.subject) ?? tombstone;
+    const { at, isOwn } = this.get(tombstone.subject) ?? tombstone;
     this.set({
       ...tombstone,
-      order: Math.max(order, tombstone.order),
       at: Math.max(at, tombstone.at),
       isOwn: isOwn || tombstone.isOwn,
     });

@@ -8,7 +8,7 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import type { LocalState, SharedCache } from './shared-cache.js';
+import type { SharedCache } from './shared-cache.js';
 
 /** How {@link KeyApi} caches answers. */
 export interface CacheOptions {
@@ -120,27 +120,4 @@ function checkSharedCache(owner: string, value: unknown): SharedCache {
     functionOption(owner, `cache.shared.${method}`, shared[method]);
   }
   return shared;
-}
-
-/** Options and callbacks of a shared tier. */
-export interface SharedTierOptions {
-  readonly limits: CacheLimits;
-  /** Never goes back. */
-  readonly clock: () => number;
-  /** Epoch milliseconds. */
-  readonly wallClock: () => number;
-  /** Milliseconds that a call can take in all. */
-  readonly timeout: number;
-  readonly secret: () => string | Promise<string>;
-  /** The address of the service and the account. */
-  readonly context: string;
-  /**
-   * Another process has invalidated the answers about a key up to an order. `until` is the time of that by
-   * {@link clock}; it counts where orders cannot be compared. Returns what this process had of it.
-   */
-  onInvalidated(kind: string, key: string, upTo: number, until: number): LocalState | undefined;
-  /** Another process has invalidated all answers up to an order, and all requested until a time of {@link clock}. */
-  onAllInvalidated(upTo: number, until: number): void;
-  /** Messages were missed. */
-  onMissed(): void;
 }

@@ -89,30 +89,38 @@ const MAX_SEALS = 3;
 const SHORT_WAIT = 1;
 
 export class Seals {
-  /** The current one first. */
+  /** The newest first. */
   all: readonly Seal[] = [];
   /** Numbers of calls that wait for a secret: the last one, and the last whose secret is used. */
   #lastBegun = 0;
   #lastUsed = 0;
 
-  /** @param onChange - called when there is a first or a new secret. */
+  /**
+   * @param patience - how long a call waits for the first secret, in milliseconds.
+   * @param onChange - called when there is a first or a new secret.
+   */
   constructor(
     private readonly secret: () => string | Promise<string>,
     private readonly context: string,
+    private readonly patience: number,
     private readonly onChange: () => void,
   ) {}
+
+  /** That of the current secret, as far as it is known. */
+  get newest(): Seal | undefined {
+    return this.all[0];
+  }
 
   /**
    * The current one. A secret that takes longer is used as soon as it is known. Until then the seal before
    * it is used; `undefined`: there is none.
-   * @param patience - how long to wait for the first secret, in milliseconds.
    */
-  current(patience: number): Seal | Promise<Seal | undefined> {
+  current(): Seal | Promise<Seal | undefined> {
     const secret = this.secret();
     if (typeof secret === 'string') return this.#use(secret);
     const used = this.#whenKnown(secret);
-    const wait = this.all.length > 0 ? SHORT_WAIT : patience;
-    return within(wait, () => used).catch(() => this.all[0]);
+    const wait = this.newest ? SHORT_WAIT : this.patience;
+    return within(wait, () => used).catch(() => this.newest);
   }
 
   /** Waits for the current secret, however long it takes. */
@@ -124,16 +132,16 @@ export class Seals {
     const begun = ++this.#lastBegun;
     const known = await secret;
     // A later call can have got its secret first.
-    if (begun < this.#lastUsed) return this.all[0];
+    if (begun < this.#lastUsed) return this.newest;
     this.#lastUsed = begun;
     return this.#use(known);
   }
 
   #use(secret: string): Seal {
-    const [current] = this.all;
-    if (current?.secret === secret) return current;
-    const seal = new Seal(secret, this.context);
-    const others = this.all.filter((each) => each.secret !== secret);
+    if (this.newest?.secret === secret) return this.newest;
+    const known = this.all.find((each) => each.secret === secret);
+    const seal = known ?? new Seal(secret, this.context);
+    const others = this.all.filter((each) => each !== known);
     this.all = [seal, ...others].slice(0, MAX_SEALS);
     this.onChange();
     return seal;

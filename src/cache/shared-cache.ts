@@ -24,7 +24,7 @@ export interface SharedCache {
   /**
    * Calls `onInvalidate` with each key that any process publishes; `undefined` stands for all keys.
    * Resolves, once messages arrive, to the function that unsubscribes. A rejected subscription is tried again
-   * every few seconds. A cache whose connection can be lost, or that resolves earlier, calls `onListening`
+   * with the next lookup, and every few seconds. A cache whose connection can be lost, or that resolves earlier, calls `onListening`
    * with whether messages arrive.
    */
   subscribe?(
@@ -106,13 +106,13 @@ export class GuardedSharedCache {
   }
 
   /** Whether messages are being missed. */
-  get isDeaf(): boolean {
+  get isMissingMessages(): boolean {
     return this.store.subscribe !== undefined && !this.isListening;
   }
 
-  /** The same, while the store itself can be asked. */
-  get isMissingMessages(): boolean {
-    return this.isDeaf && !this.#breaker.isOpen;
+  /** The same, while the store itself can be asked: cached answers must be compared with it first. */
+  get mustCompare(): boolean {
+    return this.isMissingMessages && !this.#breaker.isOpen;
   }
 
   /** Reads a row. In a store that does not compare orders, the order is part of the value. */
@@ -301,11 +301,9 @@ export interface Row {
   readonly spelling?: string | undefined;
   /** The version of the package that has written a positive answer. */
   readonly version?: string;
-  /** Milliseconds from the request to the write. Only in rows without a value, whose `life` begins with the write. */
-  readonly age?: number | undefined;
   /** When it was requested, in epoch milliseconds by the clock of that process. */
   readonly at: number;
-  /** Milliseconds until the row expires: from the request, or with `age` from the write. */
+  /** Milliseconds from the request until the row expires. */
   readonly life: number;
 }
 
@@ -319,7 +317,7 @@ export function readRow(
   if (typeof row?.at !== 'number' || typeof row.life !== 'number') return undefined;
   // The age by the row's remaining life, and by the clocks of two processes: clocks can differ, and write
   // access to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
-  const age = Math.max((row.age ?? 0) + row.life - ttl, now - row.at, 0);
+  const age = Math.max(row.life - ttl, now - row.at, 0);
   return {
     value: row.value ?? (row.spelling === undefined ? undefined : null),
     spelling: row.spelling ?? '',

@@ -4,12 +4,12 @@ import { Cache, type CacheParts } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, type LightSignal, SLEW } from '../deadline.js';
+import { type Deadline, type LightSignal, monotonic } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { type HttpCallOptions, HttpClient } from '../http/http-client.js';
-import { nameOf } from '../http/transport.js';
+import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
@@ -52,7 +52,7 @@ export interface KeyApiOptions extends ClientOptions {
 }
 
 /** Options of one request, from the cache or, without one, from the caller. */
-type AskOptions = HttpCallOptions & Partial<Pick<RequestOptions, 'isInvalidating'>>;
+type AskOptions = HttpCallOptions & Partial<Pick<RequestOptions, 'hadPositive'>>;
 
 /** The cache of each endpoint, under the endpoint's `what`, by which invalidations name it. */
 interface Caches {
@@ -79,7 +79,7 @@ export class KeyApi {
   readonly #http: HttpClient;
   readonly #alarm: CodeAlarm;
   readonly #keyCheck: KeyCheck;
-  readonly #shared: SharedTier | undefined;
+  readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
   readonly #listedItems: ListedItems | undefined;
   /** The latest copy of each purchased item, which purchases share. */
@@ -102,7 +102,7 @@ export class KeyApi {
     const { limits, shared, secret, scope } = cache;
     const { url, timeout, clock } = settings;
     const monotonicClock = monotonic(clock);
-    this.#shared =
+    this.#sharedTier =
       shared &&
       new SharedTier(shared, {
         limits,
@@ -112,16 +112,16 @@ export class KeyApi {
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
         onInvalidated: (kind, key, upTo, until) => {
-          const had = this.#allCaches().get(kind)?.invalidated(key, upTo, until);
+          const had = this.#caches?.[kind as keyof Caches]?.onInvalidated(key, upTo, until);
           if (kind !== 'item') return had;
-          const wasListed = this.#listedItems?.invalidated(Number(key));
+          const wasListed = this.#listedItems?.onInvalidated(Number(key));
           // A list with this item can be in flight.
           return wasListed ? 'positive' : (had ?? 'in flight');
         },
         onAllInvalidated: (upTo, until) => this.#clear(upTo, until),
         onMissed: () => {
-          for (const each of this.#allCaches().values()) each.missed();
-          this.#listedItems?.missed();
+          for (const each of this.#allCaches()) each.onMissed();
+          this.#listedItems?.onMissed();
         },
       });
     this.#caches = this.#makeCaches(limits, monotonicClock);
@@ -133,16 +133,20 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
-    const account = await (this.#caches?.account.get(NO_PARAMETER, options) ??
-      this.#ask(accountDetails, NO_PARAMETER, options));
+    const cache = this.#caches?.account;
+    const account = cache
+      ? await cache.get(NO_PARAMETER, options)
+      : await this.#ask(accountDetails, NO_PARAMETER, options);
     // The negative answer of this endpoint is an exception.
     return account as Account;
   }
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
-    const items = await (this.#caches?.items.get(NO_PARAMETER, options) ??
-      this.#ask(itemsAll, NO_PARAMETER, options));
+    const cache = this.#caches?.items;
+    const items = cache
+      ? await cache.get(NO_PARAMETER, options)
+      : await this.#ask(itemsAll, NO_PARAMETER, options);
     return items ?? [];
   }
 
@@ -153,7 +157,9 @@ export class KeyApi {
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
     const number = itemId(id);
-    return this.#listedItems?.get(number, options) ?? this.#ask(itemsItem, String(number), options);
+    return this.#listedItems
+      ? this.#listedItems.get(number, options)
+      : this.#ask(itemsItem, String(number), options);
   }
 
   /**
@@ -164,7 +170,8 @@ export class KeyApi {
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
-    return this.#caches?.purchase.get(plain, options) ?? this.#purchase(plain, options);
+    const cache = this.#caches?.purchase;
+    return cache ? cache.get(plain, options) : this.#purchase(plain, options);
   }
 
   /**
@@ -189,7 +196,7 @@ export class KeyApi {
       return;
     }
     this.#clear();
-    await this.#shared?.invalidateAll();
+    await this.#sharedTier?.invalidateAll();
   }
 
   /**
@@ -197,8 +204,8 @@ export class KeyApi {
    * `service_unavailable`; later calls are refused, unless their answer is cached.
    */
   async close(): Promise<void> {
-    for (const cache of this.#allCaches().values()) cache.close();
-    this.#shared?.close();
+    for (const cache of this.#allCaches()) cache.close();
+    this.#sharedTier?.close();
     await this.#http.close();
   }
 
@@ -208,7 +215,7 @@ export class KeyApi {
     try {
       const purchase = await this.#ask(purchasesValidation, code, options);
       if (purchase !== null) this.#alarm.positive(key);
-      else this.#alarm.negative(key, options.isInvalidating ?? false);
+      else this.#alarm.negative(key, options.hadPositive ?? false);
       return purchase;
     } catch (error) {
       if (isKeyRejected(error)) this.#alarm.keyRejected(key);
@@ -224,20 +231,20 @@ export class KeyApi {
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
-      const key = typeof current === 'string' ? current : await deadline.race(current);
-      const result = this.#send(endpoint, value, key, deadline);
-      if (endpoint.what === 'account') await this.#keyCheck.note(key, result);
+      const apiKey = typeof current === 'string' ? current : await deadline.race(current);
+      const result = this.#send(endpoint, value, apiKey, deadline);
+      if (endpoint.what === 'account') await this.#keyCheck.note(apiKey, result);
       const answer = await result;
-      if (answer === null) await this.#keyCheck.confirm(key, deadline, options.isInvalidating);
+      if (answer === null) await this.#keyCheck.confirm(apiKey, deadline, options.hadPositive);
       return answer;
     });
   }
 
   /** Asks for the account, to see whether the service knows the key. */
-  async #checkKey(key: string, signal: LightSignal): Promise<void> {
+  async #checkKey(apiKey: string, signal: LightSignal): Promise<void> {
     try {
       await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
-        this.#send(accountDetails, NO_PARAMETER, key, deadline),
+        this.#send(accountDetails, NO_PARAMETER, apiKey, deadline),
       );
     } catch (error) {
       // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
@@ -249,12 +256,12 @@ export class KeyApi {
   #send<T>(
     endpoint: Endpoint<T>,
     value: string,
-    key: string,
+    apiKey: string,
     deadline: Deadline,
   ): Promise<T | null> {
     const { method, path, parameter } = endpoint;
-    const secrets = parameter === 'purchase_code' ? [key, value] : [key];
-    const parameters = { api_key: key, ...(parameter && { [parameter]: value }) };
+    const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
+    const parameters = { api_key: apiKey, ...(parameter && { [parameter]: value }) };
     const options = {
       onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock),
       freezes: this.#caches !== undefined,
@@ -285,7 +292,7 @@ export class KeyApi {
         request: (value, options) => this.#ask(endpoint, value, options),
         freeze: deepFreeze,
         isShape: (value) => isDocumented(endpoint.schema, value),
-        shared: this.#shared,
+        sharedTier: this.#sharedTier,
         ...parts,
       });
     return {
@@ -315,33 +322,13 @@ export class KeyApi {
     return deepFreeze(purchase);
   };
 
-  #allCaches(): Map<string, Cache<never>> {
-    return new Map(Object.entries((this.#caches ?? {}) as Record<string, Cache<never>>));
+  #allCaches(): Cache<never>[] {
+    return Object.values((this.#caches ?? {}) as Record<string, Cache<never>>);
   }
 
   #clear(upTo?: number, until?: number): void {
-    for (const cache of this.#allCaches().values()) cache.clear(upTo, until);
+    for (const cache of this.#allCaches()) cache.clear(upTo, until);
   }
-}
-
-/**
- * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
- * timer measures the time since the last reading.
- */
-export function monotonic(clock: () => number): () => number {
-  let last = clock();
-  let lastReal = performance.now();
-  let time = last;
-  return () => {
-    const now = clock();
-    const real = performance.now();
-    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
-    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
-    time += isSetBack ? real - lastReal : now - last;
-    last = now;
-    lastReal = real;
-    return time;
-  };
 }
 
 const plainCode = (code: unknown): string => requiredCode('KeyApi: purchase_code', code);
@@ -364,14 +351,4 @@ function apiKeySource(option: unknown): () => string | Promise<string> {
   if (typeof option === 'string' && option.trim() !== '') return () => option;
   const expected = 'must be a non-empty string or a function that gives one';
   throw wrongOption('KeyApi', 'apiKey', expected + ifUnset(option));
-}
-
-/** The query or the body that carries the parameters. */
-function encode(parameters: Readonly<Record<string, string>>, encoding: ValidationEncoding) {
-  if (encoding === 'json') {
-    return { body: JSON.stringify(parameters), contentType: 'application/json' };
-  }
-  const text = new URLSearchParams(parameters).toString();
-  if (encoding === 'query') return { query: text };
-  return { body: text, contentType: 'application/x-www-form-urlencoded' };
 }

@@ -42,15 +42,16 @@ export class KeyCheck {
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
    * callers share one request.
    * @param caller the deadline of the waiting call; it ends only that call's wait.
-   * @param isInvalidating whether the negative answer would invalidate a positive one: then only a recent
-   * check counts.
+   * @param hadPositive whether the negative answer would invalidate a positive one: then only a recent check
+   * counts.
    */
-  confirm(key: string, caller: Deadline, isInvalidating = false): Promise<unknown> {
+  confirm(key: string, caller: Deadline, hadPositive = false): Promise<unknown> {
+    const counts = (check: Check | undefined): check is Check =>
+      check?.key === key && (hadPositive ? check.recent : check.life).remaining > 0;
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
-    for (const check of [this.#remembered, this.#inFlight]) {
-      if (check?.key !== key || check.life.remaining === 0 || check.signal.aborted) continue;
-      if (!isInvalidating || check.recent.remaining > 0) return join(check, caller);
-    }
+    if (counts(this.#remembered)) return this.#remembered.result;
+    if (counts(this.#inFlight) && !this.#inFlight.signal.aborted)
+      return join(this.#inFlight, caller);
     const signal = new LightSignal();
     const result = this.getAccount(key, signal);
     const check = this.#check(key, result, Number.POSITIVE_INFINITY, signal);
@@ -79,7 +80,10 @@ export class KeyCheck {
   }
 }
 
-/** Waits for a check. Its request ends when the last caller aborts; a caller whose deadline elapses aborts nothing. */
+/**
+ * Waits for a check. Its request ends when the last caller aborts. A caller whose deadline elapses aborts nothing, so that
+ * a slow answer is remembered: that is why it is no `InFlight`.
+ */
 function join(check: Check, caller: Deadline): Promise<unknown> {
   check.callers++;
   caller.addListener((reason) => {

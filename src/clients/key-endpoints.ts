@@ -3,7 +3,14 @@ import type { Deadline } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
-import { isTransient, type JsonResponse, saysError, unusable } from '../http/response.js';
+import {
+  type Body,
+  isTransient,
+  type JsonResponse,
+  saysError,
+  unusable,
+} from '../http/response.js';
+import { nameOf } from '../http/transport.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
@@ -16,9 +23,6 @@ import {
 } from '../model/fields.js';
 import { type Item, itemSchema } from '../model/item.js';
 import { type Purchase, purchaseSchema } from '../model/purchase.js';
-
-/** The JSON object in a response. */
-type Body = Readonly<Record<string, unknown>>;
 
 /** Options of {@link parseKeyAnswer}. */
 export interface ParseOptions {
@@ -153,8 +157,8 @@ export async function parseKeyAnswer<T>(
   secrets: readonly string[],
   options: ParseOptions,
 ): Promise<T | null> {
-  const { method, path, negativeMsg, negativeStatuses = [404] } = endpoint;
-  const name = `${method} ${path}`;
+  const { path, negativeMsg, negativeStatuses = [404] } = endpoint;
+  const name = nameOf(endpoint);
   const { status, value } = response;
   const body: Body = isObject(value) ? value : {};
   const isError = saysError(body.status);

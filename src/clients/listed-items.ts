@@ -21,47 +21,46 @@ export class ListedItems {
   #index: Index | undefined;
 
   constructor(
-    private readonly lists: Cache<Item[]>,
-    private readonly items: Cache<Item>,
+    private readonly listCache: Cache<Item[]>,
+    private readonly itemCache: Cache<Item>,
   ) {}
 
   /** An item: from a list within its ttl, from its own cache, from the service, or in an outage from a stale list. */
   async get(id: number, options: CallOptions): Promise<Item | null> {
     const { fresh = false, signal } = options;
     if (signal !== undefined) checkSignal(signal);
-    const list = fresh ? undefined : this.lists.withinTtl(NO_PARAMETER);
+    const list = fresh ? undefined : this.listCache.withinTtl(NO_PARAMETER);
     const listed = list && (await this.#find(id, list));
-    if (listed !== undefined) return this.items.served(listed, options).value;
+    if (listed !== undefined) return this.itemCache.served(listed, options).value;
     try {
-      const item = await this.items.get(String(id), options);
+      const item = await this.itemCache.get(String(id), options);
       // The negative answer can be evicted before the list.
-      const last = item === null ? this.lists.last(NO_PARAMETER) : undefined;
+      const last = item === null ? this.listCache.last(NO_PARAMETER) : undefined;
       if (last && this.#isRequestedSince(id, last)) this.#indexOf(last).byId.delete(id);
       return item;
     } catch (error) {
       // `listItems` still serves this list, so its items are served too.
-      const last =
-        fresh || signal?.aborted ? undefined : this.lists.staleIfError(NO_PARAMETER, error);
+      const last = this.listCache.staleIfError(NO_PARAMETER, error, options);
       const stale = last && (await this.#find(id, last));
       if (stale === undefined) throw error;
-      return this.items.served(stale, options, true).value;
+      return this.itemCache.served(stale, options, true).value;
     }
   }
 
   /** Whether an item is in the last list. */
   has(id: number): boolean {
-    const list = this.lists.last(NO_PARAMETER);
+    const list = this.listCache.last(NO_PARAMETER);
     return list !== undefined && this.#indexOf(list).byId.has(id);
   }
 
   /** Another process has invalidated an item. Returns whether it was in the last list. */
-  invalidated(id: number): boolean {
-    const list = this.lists.last(NO_PARAMETER);
+  onInvalidated(id: number): boolean {
+    const list = this.listCache.last(NO_PARAMETER);
     return list !== undefined && this.#indexOf(list).byId.delete(id);
   }
 
   /** Messages about items were missed. */
-  missed(): void {
+  onMissed(): void {
     // A new set, because a lookup that began before can still add to the old one.
     if (this.#index !== undefined) this.#index.confirmed = new Set();
   }
@@ -75,7 +74,7 @@ export class ListedItems {
     if (!byId.has(id) || this.#isRequestedSince(id, list)) return undefined;
     if (!confirmed.has(id)) {
       // Asked once: later invalidations arrive as messages.
-      const isInvalidated = await this.items.isInvalidatedSince(String(id), list.order);
+      const isInvalidated = await this.itemCache.isInvalidatedSince(String(id), list.order);
       if (isInvalidated || this.#isRequestedSince(id, list)) return undefined;
       if (isInvalidated === false) confirmed.add(id);
     }
@@ -85,7 +84,7 @@ export class ListedItems {
 
   /** Within the same millisecond the order is not known, so the item's own answer counts. */
   #isRequestedSince(id: number, list: Positive<Item[]>): boolean {
-    return (this.items.lastRequestedAt(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
+    return (this.itemCache.lastRequestedAt(String(id)) ?? Number.NEGATIVE_INFINITY) >= list.at;
   }
 
   #indexOf({ value: list }: Positive<Item[]>): Index {

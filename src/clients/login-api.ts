@@ -3,8 +3,14 @@ import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { isTransient, type JsonResponse, saysError, unusable } from '../http/response.js';
-import { nameOf } from '../http/transport.js';
+import {
+  type Body,
+  isTransient,
+  type JsonResponse,
+  saysError,
+  unusable,
+} from '../http/response.js';
+import { encode, nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
 import { type UserInfo, userInfoSchema } from '../model/user-info.js';
@@ -93,20 +99,16 @@ export class LoginApi {
     ) {
       throw new MarketgateError('auth_key_rejected', BAD_AUTH_KEY);
     }
-    const fields = new URLSearchParams({
-      app_id: this.#appId,
-      app_secret: this.#appSecret,
-      auth_key: authKey,
-    }).toString();
+    const fields = { app_id: this.#appId, app_secret: this.#appSecret, auth_key: authKey };
+    const isGet = this.#authorizeMethod === 'get';
     const issuedAt = this.clock();
     const secrets = [this.#appSecret, authKey];
     const value = await this.#send(
       {
+        method: isGet ? 'GET' : 'POST',
         path: AUTHORIZE,
+        ...encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
-        ...(this.#authorizeMethod === 'get'
-          ? { method: 'GET', query: fields }
-          : { method: 'POST', body: fields, contentType: 'application/x-www-form-urlencoded' }),
       },
       (response, name) => parseToken(response, name, secrets),
       options,
@@ -122,12 +124,16 @@ export class LoginApi {
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     const value = this.#valueOf(token);
-    const query = new URLSearchParams({ access_token: value }).toString();
     const onDrift: OnDrift = (drift) =>
       reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
     const secrets = [value, this.#appSecret];
     return this.#send(
-      { method: 'GET', path: GET_USER_INFO, query, repeatable: true },
+      {
+        method: 'GET',
+        path: GET_USER_INFO,
+        ...encode({ access_token: value }, 'query'),
+        repeatable: true,
+      },
       (response, name) => parseUser(response, name, secrets, onDrift),
       options,
     );
@@ -216,8 +222,6 @@ function parseUser(
   }
   throw unusable(name, response, parsed);
 }
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** The JSON object in a response. PHP writes an empty one as `[]`. */
 function bodyOf({ value }: JsonResponse): Body | undefined {

@@ -1,8 +1,8 @@
-import { Period } from '../deadline.js';
+import { type Deadline, Period } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** How many failures in a row open the breaker. */
-export const FAILURES_TO_OPEN = 5;
+const FAILURES_TO_OPEN = 5;
 /** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
 const OPEN_TIMES = { first: 2000, max: 30_000 };
 
@@ -49,7 +49,7 @@ export class Breaker {
     return true;
   }
 
-  /** Whether the breaker is open or a probe is in flight: no call is retried, the probe included. */
+  /** Whether calls are refused, or the one that is let through is in flight. */
   get isOpen(): boolean {
     return this.#open !== undefined;
   }
@@ -69,6 +69,48 @@ export class Breaker {
     if (!opens) return;
     this.#open = new Period(this.clock, this.#openTime);
     this.#openTime = Math.min(this.#openTime * 2, this.openTimes.max);
+  }
+}
+
+/**
+ * Limits how many calls retry at the same time; other failed calls wait. When one retry succeeds, all
+ * waiting calls retry. When the retries fail, the breaker opens and the waiting calls fail, so that a dead
+ * service does not get three requests from every caller.
+ */
+export class RetryLimit {
+  readonly #waiting = new Set<() => void>();
+  #taken = 0;
+
+  /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
+  async acquire(deadline: Deadline): Promise<void> {
+    // As many as open the breaker when they fail.
+    if (this.#taken < FAILURES_TO_OPEN) {
+      this.#taken++;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const go = (): void => {
+        this.#waiting.delete(go);
+        deadline.removeListener(leave);
+        this.#taken++;
+        resolve();
+      };
+      const leave = (reason: unknown): void => {
+        this.#waiting.delete(go);
+        reject(reason);
+      };
+      this.#waiting.add(go);
+      deadline.addListener(leave);
+    });
+  }
+
+  /** Lets the next waiting call retry; all of them after a usable answer. */
+  release(isUsable: boolean): void {
+    this.#taken--;
+    for (const go of [...this.#waiting]) {
+      go();
+      if (!isUsable) return;
+    }
   }
 }
 

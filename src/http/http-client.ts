@@ -2,13 +2,7 @@ import { checkSignal, Deadline, LightSignal } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
-import {
-  Breaker,
-  type CallEnd,
-  FAILURES_TO_OPEN,
-  parseRetryAfter,
-  RetryAfterGate,
-} from './gates.js';
+import { Breaker, type CallEnd, parseRetryAfter, RetryAfterGate, RetryLimit } from './gates.js';
 import { decode, isTransient, type JsonResponse } from './response.js';
 import { nameOf, Transport, type WireRequest } from './transport.js';
 
@@ -128,9 +122,9 @@ export class HttpClient {
     try {
       const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
-        const { isLarge, parse } = decode(body);
+        const { isLarge, parseJson } = decode(body);
         if (isLarge) await deadline.yield();
-        return await request.parse({ status, ...parse() });
+        return await request.parse({ status, ...parseJson() });
       } catch (error) {
         throw this.#backOff(status, retryAfter, error);
       }
@@ -141,9 +135,10 @@ export class HttpClient {
       if (startedAt !== undefined) {
         const { method, path: endpoint } = request;
         const durationMs = performance.now() - startedAt;
+        const isAborted = failure !== undefined && deadline.isAbortedByCaller;
         const code = isMarketgateError(failure) && { code: failure.code };
-        const aborted = failure !== undefined && deadline.isAbortedByCaller && { aborted: true };
-        requestChannel.publish({ method, endpoint, attempt, ...code, ...aborted, durationMs });
+        const outcome = isAborted ? { aborted: true } : code;
+        requestChannel.publish({ method, endpoint, attempt, ...outcome, durationMs });
       }
     }
   }
@@ -171,46 +166,4 @@ const isRetryable = (error: unknown): boolean =>
 function waitBefore(retry: number): number {
   const longest = Math.min(FIRST_WAIT * 2 ** retry, MAX_WAIT);
   return longest * (0.5 + Math.random() / 2);
-}
-
-/**
- * Limits how many calls retry at the same time; other failed calls wait. When one retry succeeds, all
- * waiting calls retry. When the retries fail, the breaker opens and the waiting calls fail, so that a dead
- * service does not get three requests from every caller.
- */
-class RetryLimit {
-  readonly #waiting = new Set<() => void>();
-  #taken = 0;
-
-  /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
-  async acquire(deadline: Deadline): Promise<void> {
-    // As many as open the breaker when they fail.
-    if (this.#taken < FAILURES_TO_OPEN) {
-      this.#taken++;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const go = (): void => {
-        this.#waiting.delete(go);
-        deadline.removeListener(leave);
-        this.#taken++;
-        resolve();
-      };
-      const leave = (reason: unknown): void => {
-        this.#waiting.delete(go);
-        reject(reason);
-      };
-      this.#waiting.add(go);
-      deadline.addListener(leave);
-    });
-  }
-
-  /** Lets the next waiting call retry; all of them after a usable answer. */
-  release(isUsable: boolean): void {
-    this.#taken--;
-    for (const go of [...this.#waiting]) {
-      go();
-      if (!isUsable) return;
-    }
-  }
 }

@@ -1,7 +1,10 @@
 import { isAscii } from 'node:buffer';
 import { MarketgateError } from '../errors.js';
 
-/** A response whose body was parsed as JSON. */
+/** The JSON object in a response. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A response whose body was parsed, if it is JSON. */
 export interface JsonResponse {
   readonly status: number;
   readonly value?: unknown;
@@ -29,14 +32,14 @@ export function decode(body: Buffer) {
   // `trimStart` also removes the byte order mark.
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
   const reviver = canHaveProto(text) ? withoutProto : undefined;
-  const parse = (): Omit<JsonResponse, 'status'> => {
+  const parseJson = (): Omit<JsonResponse, 'status'> => {
     try {
       return { value: JSON.parse(text, reviver) };
     } catch {
       return { found: describe(text) };
     }
   };
-  return { isLarge: text.length > LARGE, parse };
+  return { isLarge: text.length > LARGE, parseJson };
 }
 
 /** Never quotes the text, which can repeat secrets. */
@@ -67,7 +70,7 @@ export const isTransient = (status: number): boolean =>
 export function unusable(
   name: string,
   response: JsonResponse,
-  mismatch?: { readonly path: string; readonly expected: string } | undefined,
+  mismatch?: { readonly path: string; readonly expected: string },
 ): MarketgateError {
   const { status, found = 'JSON of another shape' } = response;
   const problem =

@@ -23,6 +23,19 @@ export interface WireRequest {
 
 export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
 
+/** The query or the body that carries the parameters of a request. */
+export function encode(
+  parameters: Readonly<Record<string, string>>,
+  encoding: 'form' | 'json' | 'query',
+): Pick<WireRequest, 'query' | 'body' | 'contentType'> {
+  if (encoding === 'json') {
+    return { body: JSON.stringify(parameters), contentType: 'application/json' };
+  }
+  const text = new URLSearchParams(parameters).toString();
+  if (encoding === 'query') return { query: text };
+  return { body: text, contentType: 'application/x-www-form-urlencoded' };
+}
+
 export interface WireResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -45,7 +58,7 @@ export class Transport {
   constructor(private readonly settings: ClientSettings) {
     const { url, timeout } = settings;
     this.#sender = settings.fetch ?? settings.dispatcher ?? openOwn(url.origin, timeout);
-    // A failure is that of the first request.
+    // If it cannot be opened, the first request rejects.
     if (this.#sender instanceof Promise) this.#sender.catch(() => {});
   }
 
@@ -280,6 +293,8 @@ async function fetchInto(
   const controller = new AbortController();
   const { signal } = controller;
   handler.onRequestStart(controller);
+  // The call has ended, so nothing is sent.
+  if (signal.aborted) return;
   try {
     const { origin, path, method, headers, body } = request;
     const init = { method, headers, body, signal, redirect: 'manual' } as const;

@@ -87,6 +87,24 @@ describe('a late positive answer', () => {
   });
 });
 
+it('a late negative answer does not replace a positive one that another process requested later', async () => {
+  const given = await pairOf(fleet(), (each) => each.getAccount({ fresh: true }));
+  const { service, shared, one: slow, two: quick } = given;
+  vi.spyOn(shared, 'lock').mockImplementation(async () => async () => {});
+  service.hold();
+  service.says = 'negative';
+  const [late] = await begun(slow.validatePurchase(CODE));
+  service.says = 'positive';
+  const [sold] = await begun(quick.validatePurchase(CODE));
+  await service.release(1);
+  await sold;
+  // Another spelling does not join the late lookup, and finds the answer of the other process.
+  await slow.validatePurchase(CODE.toUpperCase());
+  await service.release();
+  expect(await late).toEqual(purchase);
+  expect(slow.peekPurchase(CODE)).toEqual(purchase);
+});
+
 describe('clocks that are five minutes apart', () => {
   it.each([
     ['the one that hears the negative answer is late', 0, 5 * MINUTE],

@@ -97,7 +97,7 @@ describe('with a fake clock', () => {
       const work = deferred();
       let call: Deadline | undefined;
       const outcome = expect(
-        within(50, (deadline) => {
+        timeLimit(50)((deadline) => {
           call = deadline;
           return work.promise;
         }),

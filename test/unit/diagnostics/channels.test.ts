@@ -23,12 +23,18 @@ it('marketgate:request reports each request, and each retry, with its code', asy
   leaving.abort(new Error('left'));
   await left;
   await settle();
+  const ended = keyApi.getItem(1044).catch(() => {});
+  await settle();
+  await keyApi.close();
+  await ended;
   const durationMs = expect.any(Number);
   const failed = { method: 'GET', endpoint: ITEM, code: 'service_unavailable', durationMs };
   expect(messages).toEqual([
     { method: 'POST', endpoint: VALIDATION, attempt: 0, durationMs },
     { ...failed, attempt: 0 },
     { ...failed, attempt: 1 },
+    { method: 'GET', endpoint: ITEM, attempt: 0, aborted: true, durationMs },
+    // Ended by close().
     { method: 'GET', endpoint: ITEM, attempt: 0, aborted: true, durationMs },
   ]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decode } from '../../../src/http/response.js';
 
-const parse = (text: string) => decode(Buffer.from(text)).parse();
+const parseJson = (text: string) => decode(Buffer.from(text)).parseJson();
 
 describe('JSON bodies', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('JSON bodies', () => {
     ['with two marks', '\uFEFF\r\n\uFEFF {"a":1}'],
     ['with blanks behind', '{"a":1}\n\n'],
   ])('are parsed: one %s', (_name, text) => {
-    expect(parse(text)).toEqual({ value: { a: 1 } });
+    expect(parseJson(text)).toEqual({ value: { a: 1 } });
   });
 
   it.each([
@@ -32,13 +32,15 @@ describe('JSON bodies', () => {
     ['text that is not JSON', '[later]'],
     ['text that is not JSON', 'Too Many Requests'],
   ])('names %s without repeating it: %j', (what, text) => {
-    expect(parse(text)).toEqual({ found: what });
+    expect(parseJson(text)).toEqual({ found: what });
   });
 
   it.each(['__proto__', '\\u005f_proto__', '_\\u005Fproto__', '__\\u0070roto__'])(
     'lose fields named %s, at any depth',
     (name) => {
-      const body = parse(`{"a":[{"${name}":{"isAdmin":true},"b":1}],"${name}":{"isAdmin":true}}`);
+      const body = parseJson(
+        `{"a":[{"${name}":{"isAdmin":true},"b":1}],"${name}":{"isAdmin":true}}`,
+      );
       expect(body).toStrictEqual({ value: { a: [{ b: 1 }] } });
       expect(JSON.stringify(body)).not.toContain('isAdmin');
     },
@@ -46,11 +48,11 @@ describe('JSON bodies', () => {
 
   it('keep texts that name it, and fields that resemble it', () => {
     const value = { a: '__proto__', __proto: '\u005f', b: { proto__: 1 } };
-    expect(parse(JSON.stringify(value))).toEqual({ value });
+    expect(parseJson(JSON.stringify(value))).toEqual({ value });
   });
 
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    expect(decode(body).parse()).toEqual({ value: { a: '\uFFFD' } });
+    expect(decode(body).parseJson()).toEqual({ value: { a: '\uFFFD' } });
   });
 });
