@@ -84,7 +84,7 @@ const numberLike =
 
 export const number = field('number', z.number(), numberLike(/^\s*-?\d+(\.\d+)?\s*$/));
 /** An id that is documented as a whole number. */
-export const numberId = field('integer', z.int(), numberLike(/^\d+$/), true);
+export const numberId = field('integer', z.int('integer'), numberLike(/^\d+$/), true);
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { 0: false, 1: true, false: false, true: true };
 
