@@ -15,9 +15,9 @@ import type { DriftMessage } from '../diagnostics.js';
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | a boolean | the boolean |
  * | `"a,b,c"`, `{"0": a, "1": b}` | a list | its elements |
  * | `[]`, as PHP writes an empty map | an object | an empty object |
- * | `null` or nothing | a {@link part} | an empty object |
+ * | `null` or nothing | {@link objectOrEmpty} | an empty object |
  *
- * An optional field or a list element that cannot be coerced is left out. A {@link part} that cannot be
+ * An optional field or a list element that cannot be coerced is left out. An {@link objectOrEmpty} that cannot be
  * coerced becomes an empty object. A required field that cannot be coerced makes the answer unusable.
  */
 
@@ -31,7 +31,10 @@ class Drift {
   ) {}
 }
 
-/** Returns what it cannot coerce as it is, and `undefined` for an absent value. */
+/**
+ * Returns the documented value that `sent` stands for; `undefined` where it stands for none; and what it does
+ * not know as it was sent, which the schema then refuses.
+ */
 type Coerce = (sent: unknown) => unknown;
 
 /** @param required whether an answer without it is unusable. */
@@ -136,11 +139,11 @@ export const record = <T>(fields: Fields<T>): z.ZodType<T> =>
   z.looseObject(fields, { error: 'object' }) as unknown as z.ZodType<T>;
 
 /** An object inside a record that can be absent. */
-export const optionalPart = <T>(fields: Fields<T>): z.ZodType<T> =>
+export const optionalObject = <T>(fields: Fields<T>): z.ZodType<T> =>
   field('object', record(fields), orEmpty);
 
 /** An object inside a record that is always present in the parsed value. Its fields are not required. */
-export function part<T>(fields: Fields<T>): z.ZodType<T> {
+export function objectOrEmpty<T>(fields: Fields<T>): z.ZodType<T> {
   const schema = record(fields);
   const otherwise = z.transform((sent: unknown) => {
     const isNothing = sent === undefined || sent === null || isEmptyArray(sent);
@@ -308,7 +311,7 @@ function noteUnreadable(object: object, name: string): void {
 export const wasUnreadable = (object: object, name: string): boolean =>
   unreadable.get(object)?.has(name) === true;
 
-/** Whether {@link wasUnreadable} is true of any field of an object. */
+/** Whether {@link wasUnreadable} is true of one of these fields. */
 export const hasUnreadable = (object: object): boolean => unreadable.has(object);
 
 /** The documented form, and a day that every month has. */
