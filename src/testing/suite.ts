@@ -78,6 +78,17 @@ export function suite<Setup extends SuiteSetup>(
   );
 }
 
+/** Whether these objects have optional methods. Fails if only some of the methods are there. */
+export function haveMethods<T extends object>(
+  objects: readonly T[],
+  ...methods: (keyof T & string)[]
+): boolean {
+  const found = objects.flatMap((each) => methods.map((method) => each[method] !== undefined));
+  const isMixed = new Set(found).size > 1;
+  assert.ok(!isMixed, `needs all of ${methods.join(', ')}, or none`);
+  return found.includes(true);
+}
+
 /** The lifetime that {@link letExpire} tests, in milliseconds. */
 export const lifetimeIn = ({ advance }: SuiteSetup): number =>
   advance === undefined ? SHORT : HOUR;
