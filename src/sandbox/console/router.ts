@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
-import { bodyParameters, type Field, fieldOf, form, originOf, Refused } from '../request.js';
+import { bodyParameters, type ReadField, fieldReader, form, originOf, Refused } from '../request.js';
 import { changeSwitches, describeSwitches, SWITCHES } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
@@ -13,7 +13,7 @@ const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'u
 const DAY = 86_400_000;
 
 /** What each form of the console does. */
-const actionsOf = (context: SandboxContext): Record<string, (field: Field) => unknown> => {
+const actionsOf = (context: SandboxContext): Record<string, (field: ReadField) => unknown> => {
   const { data, clock, record } = context;
   return {
     clear: () => record.clear(),
@@ -63,7 +63,7 @@ export function consoleRouter(context: SandboxContext): Router {
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
     router.post(`/${name}`, form, (req, res) => {
-      act(fieldOf(bodyParameters(req)));
+      act(fieldReader(bodyParameters(req)));
       // So that a reload does not send the form again.
       res.redirect(303, CONSOLE);
     });
