@@ -18,9 +18,9 @@ export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): 
     const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
     if (!isAnyOn || !isHit) return next();
     // Before clear(), which starts the count again.
-    counted.pendingErrors += settings.errorRate;
-    const isFailing = counted.pendingErrors >= 1 - 1e-9;
-    if (isFailing) counted.pendingErrors -= 1;
+    counted.errorsDue += settings.errorRate;
+    const isFailing = counted.errorsDue >= 1 - 1e-9;
+    if (isFailing) counted.errorsDue -= 1;
     if (times === 1) faults.clear();
     else if (times !== undefined) faults.times = times - 1;
     faultsOf.set(res, settings);

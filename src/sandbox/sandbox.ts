@@ -139,7 +139,7 @@ export class Sandbox {
     this.#server = server;
     const closed = new AbortController();
     server.once('close', () => closed.abort());
-    await once(server, 'listening', closed).catch((error: unknown) => {
+    await once(server, 'listening', { signal: closed.signal }).catch((error: unknown) => {
       if (this.#server === server) this.#server = undefined;
       throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
@@ -167,7 +167,7 @@ export class Sandbox {
 }
 
 /**
- * Makes a sandbox: the service of the specification, whole, both interfaces, seeded. Nothing listens until
+ * Makes a sandbox: the whole service of the specification, both APIs, with data to try. Nothing listens until
  * {@link Sandbox.listen}. An option that it does not understand throws a TypeError that names it.
  */
 export const createSandbox = (options: SandboxOptions = {}): Sandbox => new Sandbox(options);

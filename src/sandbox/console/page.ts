@@ -208,25 +208,25 @@ function clockSection({ clock }: SandboxContext): Html {
   );
 }
 
-function positionText(value: unknown): string {
+function choiceText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }
 
-function control(name: string, { positions, unit }: Switch, value: unknown): Html {
+function control(name: string, { choices, unit }: Switch, value: unknown): Html {
   const common = trusted(`id="${name}" name="${name}" data-switch`);
-  if (!positions) {
+  if (!choices) {
     return html`<input type="number" min="0" step="any" inputmode="decimal" ${common} value="${value}" placeholder="${unit}" aria-describedby="${name}-unit"><span class="muted" id="${name}-unit">${unit}</span>`;
   }
-  if (positions.length === 2 && positions.includes(true)) {
+  if (choices.length === 2 && choices.includes(true)) {
     return html`<input type="checkbox" role="switch" ${common}${value === true && trusted(' checked')}>`;
   }
-  const isSet = (position: unknown) => isDeepStrictEqual(position, value);
+  const isSet = (choice: unknown) => isDeepStrictEqual(choice, value);
   // A program can have set what no form offers; that stays until something else is chosen.
-  const all = positions.some(isSet) ? positions : [...positions, value];
+  const all = choices.some(isSet) ? choices : [...choices, value];
   return html`<select ${common}>${all.map(
-    (position) =>
-      html`<option value="${JSON.stringify(position ?? null)}"${isSet(position) && trusted(' selected')}>${positionText(position)}</option>`,
+    (choice) =>
+      html`<option value="${JSON.stringify(choice ?? null)}"${isSet(choice) && trusted(' selected')}>${choiceText(choice)}</option>`,
   )}</select>`;
 }
 
