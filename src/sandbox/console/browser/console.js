@@ -97,7 +97,7 @@ document.addEventListener('click', async ({ target }) => {
   if (!button) return;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    say(`Copied ${button.ariaLabel.replace(/^Copy( \.env)? ?/, '')}`);
+    say(button.ariaLabel.replace('Copy', 'Copied'));
   } catch {
     say('Browsers let a page copy over https and on this machine only, if you allow it.', 'bad');
   }
