@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { HolderStore } from '../stores/holder-store.js';
-import { HOUR, type SuiteSetup, suite, type TestRunner } from './suite.js';
+import { HOUR, type PeerTest, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
 /** What {@link describeHolderStore} is given for each test. */
 export interface HolderStoreSetup extends SuiteSetup {
@@ -34,19 +34,8 @@ export function describeHolderStore(
   runner: TestRunner,
 ): void {
   suite('describeHolderStore', name, make, runner, (addTest) => {
-    const add = (
-      title: string,
-      test: (
-        store: HolderStore,
-        peer: HolderStore,
-        code: string,
-        setup: HolderStoreSetup,
-      ) => Promise<void>,
-    ) =>
-      addTest(title, (setup) => {
-        const { store, peer = store } = setup;
-        return test(store, peer, randomUUID(), setup);
-      });
+    const add = (title: string, test: PeerTest<HolderStore, HolderStoreSetup>) =>
+      addTest(title, (setup) => test(setup.store, setup.peer ?? setup.store, randomUUID(), setup));
 
     add('gives a code to the first holder, and refuses the next', async (store, peer, code) => {
       for (const unknown of [code, 'constructor', '__proto__']) {

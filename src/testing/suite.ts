@@ -29,6 +29,9 @@ export interface SuiteSetup {
   close?(): unknown;
 }
 
+/** A test of an object and of another one on the same backend. @param id one that no earlier run has used. */
+export type PeerTest<T, Setup> = (tested: T, peer: T, id: string, setup: Setup) => Promise<void>;
+
 export const HOUR = 3_600_000;
 
 /** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
@@ -76,17 +79,6 @@ export function suite<Setup extends SuiteSetup>(
       });
     }),
   );
-}
-
-/** Whether these objects have optional methods. Fails if only some of the methods are there. */
-export function haveMethods<T extends object>(
-  objects: readonly T[],
-  ...methods: (keyof T & string)[]
-): boolean {
-  const found = objects.flatMap((each) => methods.map((method) => each[method] !== undefined));
-  const isMixed = new Set(found).size > 1;
-  assert.ok(!isMixed, `needs all of ${methods.join(', ')}, or none`);
-  return found.includes(true);
 }
 
 /** The lifetime that {@link letExpire} tests, in milliseconds. */
