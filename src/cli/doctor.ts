@@ -36,31 +36,32 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
   const clients: Client[] = [];
-  const runAll = async (checks: Checks): Promise<void> => {
-    let isStopped = false;
-    for (const [name, check] of Object.entries(checks)) {
-      try {
-        if (isStopped) report(name, 'skipped', 'see above');
-        else report(name, ...(await check()));
-      } catch (error) {
-        // The TypeErrors of the clients name an option. None of these messages holds a secret.
-        const isExpected = error instanceof CommandError || error instanceof TypeError;
-        if (!(isExpected || isMarketgateError(error))) throw error;
-        report(name, 'wrong', error.message);
-        isStopped = true;
-      }
-    }
-  };
+  const all = [keyApiChecks, loginChecks, redisChecks].map((make) => make(settings, clients));
   try {
-    await runAll(keyApiChecks(settings, clients));
-    await runAll(loginChecks(settings, clients));
-    await runAll(redisChecks(settings));
+    for (const checks of all) await run(checks, report);
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
   const isOk = findings.every(({ status }) => status !== 'wrong');
   if (json) io.out(printableJson({ ok: isOk, findings }));
   return isOk ? 0 : 1;
+}
+
+/** Runs checks until one fails, which makes the others pointless. */
+async function run(checks: Checks, report: (check: string, ...found: Finding) => void) {
+  let isStopped = false;
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      if (isStopped) report(name, 'skipped', 'see above');
+      else report(name, ...(await check()));
+    } catch (error) {
+      // The TypeErrors of the clients name an option. None of these messages holds a secret.
+      const isExpected = error instanceof CommandError || error instanceof TypeError;
+      if (!(isExpected || isMarketgateError(error))) throw error;
+      report(name, 'wrong', error.message);
+      isStopped = true;
+    }
+  }
 }
 
 /** The key API: its address, the connection, the key, the items. */

@@ -211,27 +211,20 @@ function saveEnv(path: string, values: Variables, io: Io): void {
   }
 }
 
-const SWITCH_NAMES = new Set(SWITCHES.flatMap(({ name, key }) => [name, key]));
+const NAMES = SWITCHES.flatMap(({ name, key }) => [name, key]).join('|');
 
 /**
- * Whether a part of an argument begins a switch; otherwise its comma belongs to the value before it. A name that
- * does not exist counts if it has a value, so that it is refused.
+ * A comma before a switch; any other belongs to a value. A name that does not exist counts if it has a value, so
+ * that it is refused.
  */
-const beginsSwitch = (part: string): boolean =>
-  SWITCH_NAMES.has(part.replace(/=.*/s, '')) || /^[A-Za-z][\w.]*=/.test(part);
+const BETWEEN_SWITCHES = new RegExp(`,(?=[A-Za-z][\\w.]*=|(?:${NAMES})(?:,|$))`);
 
 /**
- * Reads `name`, `name=value` and `group.name=value`, several separated by commas. A name alone turns the switch on.
+ * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on.
  * @param prefix is removed from the names.
  */
 function readSwitches(given: readonly string[] = [], prefix = ''): Record<string, unknown> {
-  const switches: string[] = [];
-  for (const text of given) {
-    for (const [index, part] of text.split(',').entries()) {
-      if (index === 0 || beginsSwitch(part)) switches.push(part);
-      else switches.push(`${switches.pop()},${part}`);
-    }
-  }
+  const switches = given.flatMap((text) => text.split(BETWEEN_SWITCHES));
   return Object.fromEntries(
     switches.map((text) => {
       const [name = '', ...rest] = text.split('=');

@@ -1,13 +1,4 @@
-import {
-  number,
-  objectOrEmpty,
-  record,
-  text,
-  textByName,
-  textId,
-  timestamp,
-  url,
-} from './fields.js';
+import { number, objectOrEmpty, record, text, textId, textMap, timestamp, url } from './fields.js';
 
 /**
  * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire. Only
@@ -77,7 +68,7 @@ export const accountSchema = record<Account>({
     contact: objectOrEmpty<AccountProfile['contact']>({
       email: text.meta({ examples: ['hello@shop.example'] }),
     }),
-    social_links: textByName.meta({
+    social_links: textMap.meta({
       examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
     }),
     media: objectOrEmpty<AccountProfile['media']>({ avatar: url, cover: url }),

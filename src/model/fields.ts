@@ -31,10 +31,7 @@ class Drift {
   ) {}
 }
 
-/**
- * Returns the documented value that `sent` stands for; `undefined` where it stands for none; and what it does
- * not know as it was sent, which the schema then refuses.
- */
+/** Returns the value that was meant, `undefined` for an absent one; anything else as it was sent. */
 type Coerce = (sent: unknown) => unknown;
 
 /** @param required whether an answer without it is unusable. */
@@ -129,7 +126,7 @@ const orEmpty: Coerce = (sent) => (isEmptyArray(sent) ? {} : sent);
 /** PHP writes an empty map like that. */
 export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
 
-export const textByName = field('object', z.record(z.string(), text), orEmpty);
+export const textMap = field('object', z.record(z.string(), text), orEmpty);
 
 /** A schema for each field of a documented type. */
 type Fields<T> = { readonly [K in keyof T]-?: z.ZodType<NonNullable<T[K]>> };

@@ -64,10 +64,7 @@ export function createContext(options: SandboxOptions) {
   let isChanging = false;
   /** Makes a change of what a state file holds, and saves it. A change within a change is saved with that. */
   const change = (make: () => void): void => {
-    if (isChanging) {
-      make();
-      return;
-    }
+    if (isChanging) return void make();
     isChanging = true;
     try {
       make();
@@ -78,13 +75,8 @@ export function createContext(options: SandboxOptions) {
     }
   };
   const clock = createClock(options.clock ?? Date.now, live.notify);
-  /** What `faults.errorRate` and `dialect.rateLimit` count. Setting the switch starts it again. */
-  const counted = {
-    /** How many errors are due: each request adds the rate, each error takes 1. */
-    errorsDue: 0,
-    /** Requests in this minute by client address. */
-    requests: new Map<string, number>(),
-  };
+  /** For `faults.errorRate`, the rates of all requests less the errors; for `dialect.rateLimit`, by address. */
+  const counted = { errorsDue: 0, requests: new Map<string, number>() };
   const onSet = (name: string) => {
     if (name === 'faults.errorRate') counted.errorsDue = 0;
     if (name === 'dialect.rateLimit') counted.requests.clear();

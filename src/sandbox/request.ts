@@ -39,7 +39,7 @@ export function bodyParameters({ body }: Request): Parameters {
 /** Reads a parameter that must be one string; anything else counts as missing and reads as an empty string. */
 export type ReadField = (name: string) => string;
 
-export const fieldReader =
+export const fieldOf =
   (parameters: Parameters): ReadField =>
   (name) => {
     const value = parameters[name];

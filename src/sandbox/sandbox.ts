@@ -98,11 +98,8 @@ export class Sandbox {
   acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
     const unknown = Object.keys(options).find((name) => name !== 'appId');
     if (unknown !== undefined) throw new TypeError(`acceptLogin: there is no option "${unknown}"`);
-    const app = findOrThrow(
-      this.data.apps,
-      'app_id',
-      options.appId ?? firstCredentials(this.data).appId,
-    );
+    const { appId = firstCredentials(this.data).appId } = options;
+    const app = findOrThrow(this.data.apps, 'app_id', appId);
     findOrThrow(this.data.users, 'user_id', userId);
     if (app.redirect_url === undefined) {
       throw new TypeError(

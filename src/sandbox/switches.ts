@@ -273,7 +273,6 @@ export interface SandboxFaults extends FaultSettings {
 
 /** What the switches of one sandbox need of its other parts. */
 interface SwitchParts {
-  /** Makes a change, and saves it. */
   readonly change: (make: () => void) => void;
   /** Called when a switch is set, with its full name. */
   readonly onSet: (name: string) => void;

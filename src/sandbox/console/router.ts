@@ -3,14 +3,7 @@ import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
-import {
-  bodyParameters,
-  fieldReader,
-  form,
-  originOf,
-  type ReadField,
-  Refused,
-} from '../request.js';
+import { bodyParameters, fieldOf, form, originOf, type ReadField, Refused } from '../request.js';
 import { changeSwitches, SWITCHES, switchValues } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
@@ -70,7 +63,7 @@ export function consoleRouter(context: SandboxContext): Router {
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
     router.post(`/${name}`, form, (req, res) => {
-      act(fieldReader(bodyParameters(req)));
+      act(fieldOf(bodyParameters(req)));
       // So that a reload does not send the form again.
       res.redirect(303, CONSOLE);
     });

@@ -67,7 +67,6 @@ interface DataParts {
   readonly seed: SandboxSeed;
   readonly clock: SandboxClock;
   readonly credentials: { readonly revokeToken: (accessToken: string) => void };
-  /** Makes a change, and saves it. */
   readonly change: (make: () => void) => void;
 }
 

@@ -5,7 +5,7 @@ import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
 import {
   bodyParameters,
-  fieldReader,
+  fieldOf,
   form,
   originOf,
   queryParameters,
@@ -37,11 +37,11 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
   router.all('/api/authorize', ...front, form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
     if (req.method !== 'POST' && !isGet) refuseMethod(res, 'POST');
-    const field = fieldReader(isGet ? queryParameters(req) : bodyParameters(req));
+    const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));
     send(res, dialect, authorize(context, field));
   });
   router.get('/api/get_user_info', ...front, (req, res) => {
-    const token = fieldReader(queryParameters(req))('access_token');
+    const token = fieldOf(queryParameters(req))('access_token');
     send(res, dialect, getUserInfo(context, token, originOf(req)));
   });
 

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
 import type { SeedApp, SeedUser } from '../data/schema.js';
 import { sendPage } from '../pages.js';
-import { bodyParameters, fieldReader, form, queryParameters, type ReadField } from '../request.js';
+import { bodyParameters, fieldOf, form, queryParameters, type ReadField } from '../request.js';
 import {
   cancelledPage,
   consentPage,
@@ -61,7 +61,7 @@ const newId = (): string => randomBytes(16).toString('hex');
 const cookieName = (req: Request): string => `sandbox_session_${req.socket.localPort ?? 0}`;
 
 const fieldsOf = (req: Request): ReadField =>
-  fieldReader(req.method === 'POST' ? bodyParameters(req) : queryParameters(req));
+  fieldOf(req.method === 'POST' ? bodyParameters(req) : queryParameters(req));
 
 /** Logs a user in, or out. Consents are asked for again, which is what a developer wants to see. */
 function setUser(session: BrowserSession, userId: string | undefined): void {
