@@ -77,17 +77,18 @@ export function createContext(options: SandboxOptions) {
   const clock = createClock(options.clock ?? Date.now, live.notify);
   /** For `faults.errorRate`, the rates of all requests less the errors; for `dialect.rateLimit`, by address. */
   const counted = { errorsDue: 0, requests: new Map<string, number>() };
-  const onSet = (name: string) => {
+  const setSwitch = (name: string, make: () => void) => {
+    change(make);
     if (name === 'faults.errorRate') counted.errorsDue = 0;
     if (name === 'dialect.rateLimit') counted.requests.clear();
   };
-  const dialect = createDialect(options.dialect, { change, onSet });
+  const dialect = createDialect(options.dialect, setSwitch);
   const credentials = createCredentials(clock, dialect);
   const seed = buildSeed(options.seed, clock.now());
   return {
     clock,
     dialect,
-    faults: createFaults({ change, onSet }),
+    faults: createFaults(setSwitch),
     counted,
     /** What `data` reads and changes. */
     seed,

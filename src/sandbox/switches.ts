@@ -271,12 +271,8 @@ export interface SandboxFaults extends FaultSettings {
   clear(): void;
 }
 
-/** What the switches of one sandbox need of its other parts. */
-interface SwitchParts {
-  readonly change: (make: () => void) => void;
-  /** Called when a switch is set, with its full name. */
-  readonly onSet: (name: string) => void;
-}
+/** Sets a switch by its full name, or all faults (`faults`): calls `make`, and saves the change. */
+type SetSwitch = (name: string, make: () => void) => void;
 
 /**
  * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined` and
@@ -288,7 +284,7 @@ interface SwitchParts {
 function switchObject<T extends Switches, M extends object>(
   group: string,
   switches: T,
-  { change, onSet }: SwitchParts,
+  setSwitch: SetSwitch,
   methods: M,
 ): SettingsOf<T> & M {
   const values = Object.create(methods);
@@ -301,9 +297,8 @@ function switchObject<T extends Switches, M extends object>(
       throw new TypeError(`${name}: there is no such switch; there are ${names}`);
     }
     checkSwitch(name, entry, value);
-    change(() => {
+    setSwitch(name, () => {
       values[key] = value === undefined ? entry.initial : value;
-      onSet(name);
     });
     return true;
   };
@@ -322,15 +317,15 @@ function checkSwitch(name: string, { schema, expected }: Switch, value: unknown)
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
-  parts: SwitchParts,
-): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, parts, {}), given);
+  setSwitch: SetSwitch,
+): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, setSwitch, {}), given);
 
-export function createFaults(parts: SwitchParts): SandboxFaults {
+export function createFaults(setSwitch: SetSwitch): SandboxFaults {
   const clear = () =>
-    parts.change(() => {
+    setSwitch('faults', () => {
       for (const name of Object.keys(FAULTS)) Reflect.deleteProperty(faults, name);
     });
-  const faults: SandboxFaults = switchObject('faults', FAULTS, parts, { clear });
+  const faults: SandboxFaults = switchObject('faults', FAULTS, setSwitch, { clear });
   return faults;
 }
 
@@ -355,7 +350,7 @@ export const switchValues = (groups: SwitchGroups): Record<string, unknown> =>
  * @throws TypeError that names what is wrong.
  */
 export function changeSwitches(
-  context: SwitchGroups & Pick<SwitchParts, 'change'>,
+  context: SwitchGroups & { readonly change: (make: () => void) => void },
   changes: unknown,
 ): void {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
