@@ -39,10 +39,7 @@ export const schemas = {
         type: ['boolean', 'string'],
         description: 'Not shown in the specification; deployments send `true`.',
       },
-      message: {
-        ...textOf('For people to read.'),
-        examples: ['Bad Request, invalid auth_key'],
-      },
+      message: { ...textOf('For people to read.'), examples: ['Bad Request, invalid auth_key'] },
     },
     ['error'],
   ),
