@@ -99,11 +99,9 @@ export interface DriftMessage {
 
 /**
  * Message of `marketgate:drift` about a store. It never identifies the entry or its content. Each store sends
- * the same message once an hour.
+ * the same message once an hour. `endpoint` is the store and its method, as in `EncryptedTokenStore.get`.
  */
 export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
-  /** The store and its method, as in `EncryptedTokenStore.get`. */
-  readonly endpoint: string;
   /**
    * `unreadable`: an entry is invalid, was tampered with, or cannot be decrypted; it counts as absent.
    * `not-counted`: Redis could not count a failed attempt, so each process counts separately.

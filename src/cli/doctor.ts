@@ -2,20 +2,21 @@ import { styleText } from 'node:util';
 import { KeyApi } from '../clients/key-api.js';
 import { LoginApi } from '../clients/login-api.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
+import { isLoopback } from '../http/client-options.js';
 import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
-import {
-  type Checks,
-  connectionChecks,
-  type Finding,
-  noAnswer,
-  requestHead,
-  type Status,
-} from './connection.js';
+import { noAnswer, type ResponseHead, requestHead, UntrustedCertificate } from './connection.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
 import { required, type Settings } from './settings.js';
 
 type Client = KeyApi | LoginApi;
+
+/** `warning`: it works, but needs attention. `skipped`: it is not set up, or an earlier check failed. */
+type Status = 'ok' | 'warning' | 'wrong' | 'skipped';
+
+/** Checks by name, in order. What makes the following ones pointless is thrown. */
+type Checks = Record<string, () => Finding | Promise<Finding>>;
+type Finding = readonly [Status, detail: string];
 
 const COLORS = { ok: 'green', warning: 'yellow', wrong: 'red', skipped: 'dim' } as const;
 
@@ -36,25 +37,31 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
   const clients: Client[] = [];
   const all = [keyApiChecks, loginChecks, redisChecks].map((make) => make(settings, clients));
-  for (const checks of all) {
-    let isStopped = false;
-    for (const [name, check] of Object.entries(checks)) {
-      try {
-        if (isStopped) report(name, 'skipped', 'see above');
-        else report(name, ...(await check()));
-      } catch (error) {
-        // The TypeErrors of the clients name an option. None of these messages holds a secret.
-        const isExpected = error instanceof CommandError || error instanceof TypeError;
-        if (!(isExpected || isMarketgateError(error))) throw error;
-        report(name, 'wrong', error.message);
-        isStopped = true;
-      }
-    }
+  try {
+    for (const checks of all) await run(checks, report);
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
   }
-  await Promise.all(clients.map((client) => client.close()));
   const isOk = findings.every(({ status }) => status !== 'wrong');
   if (json) io.out(printableJson({ ok: isOk, findings }));
   return isOk ? 0 : 1;
+}
+
+/** Runs checks until one fails, which makes the others pointless. */
+async function run(checks: Checks, report: (check: string, ...found: Finding) => void) {
+  let isStopped = false;
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      if (isStopped) report(name, 'skipped', 'see above');
+      else report(name, ...(await check()));
+    } catch (error) {
+      // The TypeErrors of the clients name an option. None of these messages holds a secret.
+      const isExpected = error instanceof CommandError || error instanceof TypeError;
+      if (!(isExpected || isMarketgateError(error))) throw error;
+      report(name, 'wrong', error.message);
+      isStopped = true;
+    }
+  }
 }
 
 /** The key API: its address, the connection, the key, the items. */
@@ -76,6 +83,63 @@ function keyApiChecks(settings: Settings, clients: Client[]): Checks {
     items: async () => {
       const { length } = await keyApi.listItems();
       return ['ok', `readable; ${length || 'the service says there are none'}`];
+    },
+  };
+}
+
+/** In milliseconds. A larger difference makes support dates and token lifetimes visibly wrong. */
+const MAX_SKEW = 60_000;
+const DAY = 86_400_000;
+/** How long before its end a certificate should be renewed. Automatic renewal is usually earlier. */
+const RENEWAL_PERIOD = 14 * DAY;
+
+/**
+ * Checks the connection to a service: that it answers, https, the certificate, and the clock.
+ * @param prefix goes before the names of the checks.
+ */
+export function connectionChecks(url: string, timeout: number, prefix = ''): Checks {
+  let head: ResponseHead;
+  let untrusted: UntrustedCertificate | undefined;
+  return {
+    [`${prefix}reachable`]: async () => {
+      try {
+        head = await requestHead(url, timeout);
+        return ['ok', `answers (HTTP ${head.status})`];
+      } catch (error) {
+        const { message } = error as Error;
+        if (!(error instanceof UntrustedCertificate)) {
+          throw new CommandError(`${message}; check the address, the network and the firewall`);
+        }
+        untrusted = error;
+        return ['ok', 'accepts connections'];
+      }
+    },
+    [`${prefix}https`]: () => {
+      if (url.startsWith('https:')) return ['ok', 'requests are encrypted'];
+      return isLoopback(new URL(url).hostname)
+        ? ['skipped', 'plain http that stays on this machine']
+        : ['warning', 'plain http: the secrets can be read on the way'];
+    },
+    [`${prefix}certificate`]: () => {
+      const advice = 'NODE_EXTRA_CA_CERTS can name a file with more certificates to trust';
+      if (untrusted) throw new CommandError(`${untrusted.message}; ${advice}`);
+      const { certificate } = head;
+      if (!certificate) return ['skipped', 'there is none without https'];
+      const validTo = Date.parse(certificate.valid_to);
+      const issuer = certificate.issuer.O ?? certificate.issuer.CN;
+      const left = validTo - Date.now();
+      const day = new Date(validTo).toISOString().slice(0, 10);
+      const until = `valid until ${day} (${Math.floor(left / DAY)} days), by ${issuer}`;
+      if (left >= RENEWAL_PERIOD) return ['ok', until];
+      return ['warning', `${until}; it must be renewed soon`];
+    },
+    [`${prefix}clock`]: () => {
+      const skew = Date.parse(head.headers.date ?? '') - Date.now();
+      if (Number.isNaN(skew)) return ['skipped', 'the service sends no Date header'];
+      if (Math.abs(skew) < MAX_SKEW) return ['ok', 'agrees with the service'];
+      const seconds = Math.round(Math.abs(skew) / 1000);
+      const way = skew > 0 ? 'behind' : 'ahead of';
+      return ['wrong', `this machine is ${seconds} s ${way} the service; set its clock`];
     },
   };
 }
@@ -115,7 +179,6 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
     ...(isElsewhere && connectionChecks(url, timeout, 'login ')),
     'login page': async () => {
       const page = await requestHead(loginApi.loginUrl(), timeout);
-      if (page.certificateProblem) throw new CommandError(page.certificateProblem);
       const said = `answers (HTTP ${page.status})`;
       if (page.status >= 500) throw new CommandError(`${said}; the service is in trouble`);
       // A redirect leads to the page where the visitor logs in.
@@ -149,21 +212,26 @@ const refusalBy = (loginApi: LoginApi): Promise<unknown> =>
     (reason: unknown) => reason,
   );
 
+/** The host of a URL that node-redis accepts; `undefined` for any other. */
+function redisHost(text: string): string | undefined {
+  try {
+    const { protocol, host, pathname, username, password } = new URL(text);
+    decodeURIComponent(username + password);
+    return /^rediss?:$/.test(protocol) && /^\/?\d*$/.test(pathname) ? host || undefined : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Redis answers, if the app has the package redis. */
 const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
   redis: async () => {
     if (redisUrl === undefined) return ['skipped', 'not set up: fine for one process'];
-    const url = URL.canParse(redisUrl) ? new URL(redisUrl) : undefined;
-    if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
-      throw new CommandError('REDIS_URL must be a redis: or rediss: URL');
-    }
-    if (!/^\/?\d*$/.test(url.pathname)) {
-      throw new CommandError('REDIS_URL must have the number of a database as its path, or none');
-    }
-    try {
-      decodeURIComponent(url.username + url.password);
-    } catch {
-      throw new CommandError('REDIS_URL: write "%" in its user name or password as "%25"');
+    const host = redisHost(redisUrl);
+    if (host === undefined) {
+      throw new CommandError(
+        'REDIS_URL must be a redis: or rediss: URL as in redis://user:password@host:6379/0, with "%" in its user name or password written as "%25"',
+      );
     }
     const redis = await import('redis').catch(() => undefined);
     if (redis === undefined) {
@@ -181,9 +249,9 @@ const redisChecks = ({ redisUrl, timeout }: Settings): Checks => ({
         asked.then(resolve, reject);
         AbortSignal.timeout(limit).onabort = () => reject(new Error(noAnswer(limit)));
       });
-      return ['ok', `${url.host} answers`];
+      return ['ok', `${host} answers`];
     } catch (error) {
-      throw new CommandError(`${url.host}: ${redisProblem(error)}`);
+      throw new CommandError(`${host}: ${redisProblem(error)}`);
     } finally {
       // node-redis 4 has only `disconnect`.
       if (client.isOpen) await (client.destroy ? client.destroy() : client.disconnect());

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
-import type { SwitchState } from '../sandbox/switches.js';
+import { SWITCHES } from '../sandbox/switches.js';
 import { noAnswer } from './connection.js';
 import {
   CommandError,
@@ -81,24 +81,21 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
   );
   control('reset', 'reset switches of a running sandbox')
     .argument('[switch...]', 'names; without any, all')
-    .action(async (given: string[], flags: Control) => {
-      const all = (await allSwitches()).map(({ name }) => name);
+    .action((given: string[], flags: Control) => {
+      const all = SWITCHES.map(({ name }) => name);
       const names = given.length > 0 ? Object.keys(readSwitches(given)) : all;
-      await changeRunning(flags, Object.fromEntries(names.map((name) => [name, null])), io);
+      return changeRunning(flags, Object.fromEntries(names.map((name) => [name, null])), io);
     });
   sandbox
     .command('switches')
     .description('list every fault and every difference of dialect, with the values it takes')
-    .action(async () => {
-      const rows = (await allSwitches()).map(({ name, entry: { initial, about, expected } }) => {
+    .action(() => {
+      const rows = SWITCHES.map(({ name, entry: { initial, about, expected } }) => {
         return [name, JSON.stringify(initial ?? null), `${about} (${expected})`];
       });
       io.out(table(rows));
     });
 }
-
-/** Every switch that a sandbox has. Imports the switches only, not the whole sandbox. */
-const allSwitches = async () => (await import('../sandbox/switches.js')).SWITCHES;
 
 /** Makes a sandbox with the data and the switches of the flags. */
 async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
@@ -106,7 +103,7 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
   // Imported here, because no other command needs Express.
   const { createSandbox } = await import('../sandbox/index.js');
   if (state !== undefined) {
-    // If the port is taken, then perhaps by a sandbox with this state file, which is written below.
+    // A sandbox that is running on this port can be using the same state file. Fails before the file is changed.
     const trial = createSandbox();
     await listenOn(trial, flags);
     await trial.close();
@@ -123,7 +120,7 @@ async function makeSandbox(flags: Flags, { io }: RunOptions): Promise<Sandbox> {
       io.out(printable([time, method, path, code, ...answer].filter(Boolean).join(' ')));
     },
   });
-  // Not as an option: the redirect URLs of the state or the seed come first.
+  // The option `redirectUrl` is for the first app only. Apps that have a redirect URL keep it.
   for (const { app_id, redirect_url } of sandbox.data.apps) {
     if (redirect_url) continue;
     sandbox.data.setRedirectUrl(app_id, redirectUrl ?? DEFAULT_REDIRECT);
@@ -214,8 +211,13 @@ function saveEnv(path: string, values: Variables, io: Io): void {
   }
 }
 
-/** Separates switches in one argument, but not the parts of a JSON value. */
-const BETWEEN_SWITCHES = /,(?=[A-Za-z][\w.]*(?:[=,]|$))/;
+const NAMES = SWITCHES.flatMap(({ name, key }) => [name, key]).join('|');
+
+/**
+ * A comma before a switch; any other belongs to a value. A name that does not exist counts if it has a value, so
+ * that it is refused.
+ */
+const BETWEEN_SWITCHES = new RegExp(`,(?=[A-Za-z][\\w.]*=|(?:${NAMES})(?:,|$))`);
 
 /**
  * Reads `name`, `name=value` and `group.name=value`. A name alone turns the switch on.
@@ -262,13 +264,12 @@ async function changeRunning({ url, json }: Control, changes: object, io: Io): P
     const advice = 'start one with "marketgate sandbox"';
     throw new CommandError(`no sandbox at ${origin}: ${problem}; ${advice}`, 1);
   }
-  const answer = (await response.json()) as Record<string, SwitchState>;
-  if (!response.ok) throw new CommandError(printable(String(answer.message)));
-  const states = Object.entries(answer);
-  const text = (value: unknown): string => JSON.stringify(value);
-  const on = states.filter(([, { value, initial }]) => text(value) !== text(initial));
-  const rows = on.map(([name, { value, about }]) => [name, text(value), about]);
-  const values = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
-  if (json) io.out(printableJson(values));
-  else io.out(rows.length > 0 ? table(rows) : styleText('dim', 'No switch is on.'));
+  const values = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new CommandError(printable(String(values.message)));
+  if (json) return io.out(printableJson(values));
+  const rows = SWITCHES.flatMap(({ name, entry: { initial = null, about } }) => {
+    const value = JSON.stringify(values[name] ?? null);
+    return value === JSON.stringify(initial) ? [] : [[name, value, about]];
+  });
+  io.out(rows.length > 0 ? table(rows) : styleText('dim', 'No switch is on.'));
 }

@@ -1,8 +1,9 @@
-import { number, part, record, text, textByName, textId, timestamp, url } from './fields.js';
+import { number, objectOrEmpty, record, text, textId, textMap, timestamp, url } from './fields.js';
 
 /**
- * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire; a
- * field that a deployment sends as `null` is absent.
+ * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire. Only
+ * `username` and the objects are certain: any other field is absent, whatever its type says, when the service
+ * leaves it out, or sends `null` or what cannot be read.
  */
 export interface Account {
   /** The owner's name. */
@@ -52,7 +53,7 @@ export interface AccountProfile {
 
 /** Only `username` is required: no route depends on more. */
 export const accountSchema = record<Account>({
-  name: part<Account['name']>({
+  name: objectOrEmpty<Account['name']>({
     firstname: text.meta({ examples: ['Ida'] }),
     lastname: text.meta({ examples: ['Northlight'] }),
     full_name: text.meta({ examples: ['Ida Northlight'] }),
@@ -61,16 +62,16 @@ export const accountSchema = record<Account>({
   email: text.meta({ examples: ['ida@shop.example'] }),
   balance: number.meta({ examples: [1289.5] }),
   currency: text.meta({ examples: ['USD'] }),
-  profile: part<AccountProfile>({
+  profile: objectOrEmpty<AccountProfile>({
     heading: text,
     description: text,
-    contact: part<AccountProfile['contact']>({
+    contact: objectOrEmpty<AccountProfile['contact']>({
       email: text.meta({ examples: ['hello@shop.example'] }),
     }),
-    social_links: textByName.meta({
+    social_links: textMap.meta({
       examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
     }),
-    media: part<AccountProfile['media']>({ avatar: url, cover: url }),
+    media: objectOrEmpty<AccountProfile['media']>({ avatar: url, cover: url }),
   }),
   registered_at: timestamp.meta({ examples: ['2016-05-11T08:00:00Z'] }),
 });

@@ -15,9 +15,9 @@ import type { DriftMessage } from '../diagnostics.js';
  * | `0`, `1`, `"0"`, `"1"`, `"true"`, `"false"` | a boolean | the boolean |
  * | `"a,b,c"`, `{"0": a, "1": b}` | a list | its elements |
  * | `[]`, as PHP writes an empty map | an object | an empty object |
- * | `null` or nothing | a {@link part} | an empty object |
+ * | `null` or nothing | {@link objectOrEmpty} | an empty object |
  *
- * An optional field or a list element that cannot be coerced is left out. A {@link part} that cannot be
+ * An optional field or a list element that cannot be coerced is left out. An {@link objectOrEmpty} that cannot be
  * coerced becomes an empty object. A required field that cannot be coerced makes the answer unusable.
  */
 
@@ -31,7 +31,7 @@ class Drift {
   ) {}
 }
 
-/** Returns what it cannot coerce as it is, and `undefined` for an absent value. */
+/** Returns the value that was meant, `undefined` for an absent one; anything else as it was sent. */
 type Coerce = (sent: unknown) => unknown;
 
 /** @param required whether an answer without it is unusable. */
@@ -84,7 +84,7 @@ const numberLike =
 
 export const number = field('number', z.number(), numberLike(/^\s*-?\d+(\.\d+)?\s*$/));
 /** An id that is documented as a whole number. */
-export const numberId = field('integer', z.int(), numberLike(/^\d+$/), true);
+export const numberId = field('integer', z.int('integer'), numberLike(/^\d+$/), true);
 
 const BOOLEANS: Readonly<Record<string, boolean>> = { 0: false, 1: true, false: false, true: true };
 
@@ -126,7 +126,7 @@ const orEmpty: Coerce = (sent) => (isEmptyArray(sent) ? {} : sent);
 /** PHP writes an empty map like that. */
 export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
 
-export const textByName = field('object', z.record(z.string(), text), orEmpty);
+export const textMap = field('object', z.record(z.string(), text), orEmpty);
 
 /** A schema for each field of a documented type. */
 type Fields<T> = { readonly [K in keyof T]-?: z.ZodType<NonNullable<T[K]>> };
@@ -136,11 +136,11 @@ export const record = <T>(fields: Fields<T>): z.ZodType<T> =>
   z.looseObject(fields, { error: 'object' }) as unknown as z.ZodType<T>;
 
 /** An object inside a record that can be absent. */
-export const optionalPart = <T>(fields: Fields<T>): z.ZodType<T> =>
+export const optionalObject = <T>(fields: Fields<T>): z.ZodType<T> =>
   field('object', record(fields), orEmpty);
 
 /** An object inside a record that is always present in the parsed value. Its fields are not required. */
-export function part<T>(fields: Fields<T>): z.ZodType<T> {
+export function objectOrEmpty<T>(fields: Fields<T>): z.ZodType<T> {
   const schema = record(fields);
   const otherwise = z.transform((sent: unknown) => {
     const isNothing = sent === undefined || sent === null || isEmptyArray(sent);
@@ -308,7 +308,7 @@ function noteUnreadable(object: object, name: string): void {
 export const wasUnreadable = (object: object, name: string): boolean =>
   unreadable.get(object)?.has(name) === true;
 
-/** Whether {@link wasUnreadable} is true of any field of an object. */
+/** Whether {@link wasUnreadable} is true of one of these fields. */
 export const hasUnreadable = (object: object): boolean => unreadable.has(object);
 
 /** The documented form, and a day that every month has. */

@@ -2,8 +2,8 @@ import { MarketgateError } from '../errors.js';
 import {
   number,
   numberId,
-  optionalPart,
-  part,
+  objectOrEmpty,
+  optionalObject,
   record,
   requiredText,
   text,
@@ -77,14 +77,14 @@ const fields = {
   version: text.meta({ examples: ['2.3.1'] }),
   demo_link: url,
   tags: texts.meta({ examples: [['light', 'winter']] }),
-  media: part<ItemMedia>({
+  media: objectOrEmpty<ItemMedia>({
     thumbnail: url,
     preview_image: url,
     preview_video: url,
     preview_audio: url,
     screenshots: texts,
   }),
-  price: optionalPart<ItemPrice>({
+  price: optionalObject<ItemPrice>({
     regular: number.meta({ examples: [24] }),
     extended: number.meta({ examples: [180] }),
   }),

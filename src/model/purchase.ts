@@ -1,7 +1,11 @@
 import { boolean, number, record, text, textId, timestamp } from './fields.js';
 import { type Item, purchasedItemSchema } from './item.js';
 
-/** A purchase (specification: "Purchase"). Field names are as on the wire. */
+/**
+ * A purchase (specification: "Purchase"). Field names are as on the wire. Only `purchase_code` and the `id` of
+ * `item` are certain: any other field is absent, whatever its type says, when the service leaves it out or
+ * sends what cannot be read.
+ */
 export interface Purchase {
   /**
    * The code. It is the customer's secret, because it opens what they bought. Some deployments mask it, as in

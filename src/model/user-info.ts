@@ -1,9 +1,9 @@
 import { dateOrEmpty, flagText, record, text, textId } from './fields.js';
 
 /**
- * The user who logged in (specification: "User info"). All fields are strings, with names as on the wire.
- * Deployments send any but the first three as `null`, which makes them absent here. What the user left
- * blank can be an empty string.
+ * The user who logged in (specification: "User info"). All fields are strings, with names as on the wire. Only
+ * `user_id` is certain: any other field is absent, whatever its type says, when the service leaves it out, or
+ * sends `null` or what cannot be read. What the user left blank can be an empty string.
  */
 export interface UserInfo {
   /** The id of the user. Key your own accounts by it. */

@@ -6,7 +6,7 @@ import {
   purchasesValidation,
 } from '../clients/key-endpoints.js';
 import { AUTHORIZE, GET_USER_INFO, OAUTH } from '../clients/login-api.js';
-import { type JsonSchema, schemaRef, schemas, text } from './schemas.js';
+import { type JsonSchema, schemaRef, schemas, textOf } from './schemas.js';
 
 const server = (name: string, description: string, example: string) => ({
   url: `{${name}}`,
@@ -104,8 +104,8 @@ const keyApiPaths = {
         security: [],
         requestBody: bodyOf(
           {
-            api_key: text('The key of the workspace. A secret.'),
-            purchase_code: text('The code to validate.'),
+            api_key: textOf('The key of the workspace. A secret.'),
+            purchase_code: textOf('The code to validate.'),
           },
           FORM,
           'application/json',
@@ -161,9 +161,9 @@ const loginApiPaths = {
       'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
     requestBody: bodyOf(
       {
-        app_id: text('The app’s id.'),
-        app_secret: text('The app’s secret.'),
-        auth_key: text('What came to the redirect URL.'),
+        app_id: textOf('The app’s id.'),
+        app_secret: textOf('The app’s secret.'),
+        auth_key: textOf('What came to the redirect URL.'),
       },
       FORM,
     ),

@@ -10,7 +10,7 @@ import { userInfoSchema } from '../model/user-info.js';
 /** A schema of OpenAPI 3.1, which is JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-export const text = (description: string): JsonSchema => ({ type: 'string', description });
+export const textOf = (description: string): JsonSchema => ({ type: 'string', description });
 
 /** An answer that requires these fields, or only some of them, and allows others. */
 const answer = (
@@ -26,11 +26,11 @@ export const schemas = {
   Purchase: documented('purchase.ts', 'Purchase', purchaseSchema),
   UserInfo: documented('user-info.ts', 'UserInfo', userInfoSchema),
   AccessToken: answer('The answer to a successful exchange.', {
-    access_token: { ...text('A secret. It lives for one hour.'), minLength: 1 },
+    access_token: { ...textOf('A secret. It lives for one hour.'), minLength: 1 },
   }),
   KeyApiError: answer('An error of the key API.', {
-    status: { ...text('Always "error".'), const: 'error' },
-    msg: text('For people to read; the documented ones are examples.'),
+    status: { ...textOf('Always "error".'), const: 'error' },
+    msg: textOf('For people to read; the documented ones are examples.'),
   }),
   LoginApiError: answer(
     'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
@@ -39,7 +39,7 @@ export const schemas = {
         type: ['boolean', 'string'],
         description: 'Not shown in the specification; deployments send `true`.',
       },
-      message: { ...text('For people to read.'), examples: ['Bad Request, invalid auth_key'] },
+      message: { ...textOf('For people to read.'), examples: ['Bad Request, invalid auth_key'] },
     },
     ['error'],
   ),

@@ -43,7 +43,7 @@ export function createApp(context: SandboxContext): Express {
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   app.use(context.record.recordRequest);
-  // One handler, because errorRate counts the requests of both interfaces.
+  // One handler, because errorRate counts the requests of both APIs.
   const faults = faultsBeforeAnswer(context);
   app.use(keyApiRouter(context, faults));
   app.use(loginApiRouter(context, faults));

@@ -52,46 +52,53 @@ export interface SandboxOptions extends Partial<z.infer<z.ZodObject<typeof optio
 export type SandboxContext = ReturnType<typeof createContext>;
 
 /**
- * Makes the parts of one sandbox. Every change of any of them is an event for open consoles.
+ * Makes the parts of one sandbox. Open consoles are notified of every change.
  *
  * @throws TypeError that names what is wrong with the options.
  */
 export function createContext(options: SandboxOptions) {
   parseOrThrow(optionsSchema, options, 'createSandbox');
   const live = new LiveEvents();
-  /** Writes the state file, if there is one. */
-  const state = { save: () => {} };
-  /** Something changed that a state file holds. */
-  const changed = () => {
-    state.save();
-    live.changed();
+  /** With a state file, `save` writes it, or takes the change back and throws. */
+  const stateFile: { save?: () => void } = {};
+  let isChanging = false;
+  /** Makes a change of what a state file holds, and saves it. A change within a change is saved with that. */
+  const change = (make: () => void): void => {
+    if (isChanging) return void make();
+    isChanging = true;
+    try {
+      make();
+      stateFile.save?.();
+    } finally {
+      isChanging = false;
+      live.notify();
+    }
   };
-  const clock = createClock(options.clock ?? Date.now, live.changed);
-  /** What was counted for `faults.errorRate` and for `dialect.rateLimit`. Setting the switch starts it again. */
-  const counted = { pendingErrors: 0, requests: new Map<string, number>() };
-  const onSet = (name: string, isChange: boolean) => {
-    if (name === 'faults.errorRate') counted.pendingErrors = 0;
+  const clock = createClock(options.clock ?? Date.now, live.notify);
+  /** For `faults.errorRate`, the rates of all requests less the errors; for `dialect.rateLimit`, by address. */
+  const counted = { errorsDue: 0, requests: new Map<string, number>() };
+  const setSwitch = (name: string, make: () => void) => {
+    change(make);
+    if (name === 'faults.errorRate') counted.errorsDue = 0;
     if (name === 'dialect.rateLimit') counted.requests.clear();
-    if (isChange) changed();
   };
-  const dialect = createDialect(options.dialect, onSet);
-  const faults = createFaults(onSet);
-  const credentials = createCredentials(clock, dialect, live.changed);
+  const dialect = createDialect(options.dialect, setSwitch);
+  const credentials = createCredentials(clock, dialect);
   const seed = buildSeed(options.seed, clock.now());
   return {
     clock,
     dialect,
-    faults,
+    faults: createFaults(setSwitch),
     counted,
     /** What `data` reads and changes. */
     seed,
-    data: new SandboxData({ seed, clock, credentials, changed }),
+    data: new SandboxData({ seed, clock, credentials, change }),
     credentials,
-    record: createRecord(clock, live.changed, options.onRequest),
+    record: createRecord(clock, live.notify, options.onRequest),
     live,
     /** The names under which the console answers, besides the safe ones. */
     hosts: new Set(options.consoleHosts?.map(hostnameOf)),
-    changed,
-    state,
+    change,
+    stateFile,
   };
 }

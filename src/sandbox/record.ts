@@ -7,13 +7,13 @@ const MAX_RECORDS = 1000;
 /** One request that the sandbox got, without secrets. */
 export interface SandboxRequest {
   /** When it came in, in epoch milliseconds by the sandbox's clock. */
-  at: number;
+  readonly at: number;
   /** The HTTP method. */
-  method: string;
+  readonly method: string;
   /** Without the query, which carries secrets. */
-  path: string;
+  readonly path: string;
   /** Which part of the sandbox it went to. */
-  interface: SandboxInterface;
+  readonly interface: SandboxInterface;
   /** The HTTP status that was sent; 0 while there is none (a hanging answer, say). */
   readonly status: number;
   /** What a refusal says: `msg` of the key API, `message` of the login API. */

@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring';
-import express, { type Request } from 'express';
+import express, { type Request, type Response } from 'express';
 
 /** A request that is refused with this status. The message is the answer, so it quotes nothing that was sent. */
 export class Refused extends Error {
@@ -11,6 +11,12 @@ export class Refused extends Error {
   ) {
     super(message);
   }
+}
+
+/** Refuses a request whose path takes another method only. */
+export function refuseMethod(res: Response, allowed: string): never {
+  res.setHeader('Allow', allowed);
+  throw new Refused(405, `This endpoint takes ${allowed} requests only.`);
 }
 
 /** Parameters by name. A value is a string unless it was repeated (an array) or came as JSON. */
@@ -31,10 +37,10 @@ export function bodyParameters({ body }: Request): Parameters {
 }
 
 /** Reads a parameter that must be one string; anything else counts as missing and reads as an empty string. */
-export type Field = (name: string) => string;
+export type ReadField = (name: string) => string;
 
 export const fieldOf =
-  (parameters: Parameters): Field =>
+  (parameters: Parameters): ReadField =>
   (name) => {
     const value = parameters[name];
     return typeof value === 'string' ? value : '';

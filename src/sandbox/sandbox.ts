@@ -98,11 +98,8 @@ export class Sandbox {
   acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
     const unknown = Object.keys(options).find((name) => name !== 'appId');
     if (unknown !== undefined) throw new TypeError(`acceptLogin: there is no option "${unknown}"`);
-    const app = findOrThrow(
-      this.data.apps,
-      'app_id',
-      options.appId ?? firstCredentials(this.data).appId,
-    );
+    const { appId = firstCredentials(this.data).appId } = options;
+    const app = findOrThrow(this.data.apps, 'app_id', appId);
     findOrThrow(this.data.users, 'user_id', userId);
     if (app.redirect_url === undefined) {
       throw new TypeError(
@@ -139,7 +136,7 @@ export class Sandbox {
     this.#server = server;
     const closed = new AbortController();
     server.once('close', () => closed.abort());
-    await once(server, 'listening', closed).catch((error: unknown) => {
+    await once(server, 'listening', { signal: closed.signal }).catch((error: unknown) => {
       if (this.#server === server) this.#server = undefined;
       throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
@@ -167,7 +164,7 @@ export class Sandbox {
 }
 
 /**
- * Makes a sandbox: the service of the specification, whole, both interfaces, seeded. Nothing listens until
+ * Makes a sandbox: the whole service of the specification, both APIs, with data to try. Nothing listens until
  * {@link Sandbox.listen}. An option that it does not understand throws a TypeError that names it.
  */
 export const createSandbox = (options: SandboxOptions = {}): Sandbox => new Sandbox(options);

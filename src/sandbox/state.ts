@@ -3,7 +3,7 @@ import type { SandboxContext } from './context.js';
 import type { SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { Refused } from './request.js';
-import { changeSwitches, describeSwitches } from './switches.js';
+import { changeSwitches, switchValues } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
 export interface SandboxSnapshot {
@@ -14,11 +14,8 @@ export interface SandboxSnapshot {
 }
 
 /** The data and the switches as they are now. */
-export function snapshotOf(context: SandboxContext): SandboxSnapshot {
-  const states = Object.entries(describeSwitches(context));
-  const switches = Object.fromEntries(states.map(([name, { value }]) => [name, value]));
-  return structuredClone({ seed: context.seed, switches });
-}
+export const snapshotOf = (context: SandboxContext): SandboxSnapshot =>
+  structuredClone({ seed: context.seed, switches: switchValues(context) });
 
 /**
  * Puts data and switches back. A part of the data that the snapshot lacks is the default one; a switch that it
@@ -31,24 +28,28 @@ export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapsh
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, context.clock.now());
-  changeSwitches(context, snapshot.switches ?? {});
-  Object.assign(context.seed, seed);
-  context.changed();
+  context.change(() => {
+    changeSwitches(context, snapshot.switches ?? {});
+    Object.assign(context.seed, seed);
+  });
 }
 
 /**
  * Reads a state file, if it exists, and writes it now and at every change: at once and as a whole, so that
- * nothing is lost however the process ends. Only its owner can read it, because it holds keys. A change that cannot be
- * written is taken back.
+ * nothing is lost however the process ends. Only its owner can read it, because it holds keys. A change that
+ * cannot be written is taken back.
  *
  * @throws TypeError when the file cannot be read or written.
  */
 export function keepState(context: SandboxContext, path: string): void {
+  let file = path;
   /** What this sandbox has read or written last. */
-  let known: string | undefined;
+  let known = '';
   if (existsSync(path)) {
     try {
-      known = readFileSync(path, 'utf8');
+      // A link stays one.
+      file = realpathSync(path);
+      known = readFileSync(file, 'utf8');
       if (known.trim() !== '') restoreSnapshot(context, JSON.parse(known));
     } catch (error) {
       const { name, message } = error as Error;
@@ -57,35 +58,29 @@ export function keepState(context: SandboxContext, path: string): void {
       throw new TypeError(`state: ${path}${problem}`);
     }
   }
-  // A link stays one.
-  const file = known === undefined ? path : realpathSync(path);
-  let last = snapshotOf(context);
-  const write = (): void => {
+  const textNow = () => `${JSON.stringify(snapshotOf(context), null, 2)}\n`;
+  const write = (text: string): void => {
     if (existsSync(file) && readFileSync(file, 'utf8') !== known) {
       const advice = 'give each sandbox a file of its own';
       const problem = `was changed by another program, so nothing was changed here; ${advice}`;
       throw new Refused(500, `state: ${path} ${problem}`);
     }
-    const next = snapshotOf(context);
-    const text = `${JSON.stringify(next, null, 2)}\n`;
     replaceFile(file, text);
-    [known, last] = [text, next];
+    known = text;
   };
   try {
-    write();
+    write(textNow());
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new TypeError(`state: ${path} cannot be written (${code})`);
   }
-  let isTakingBack = false;
-  context.state.save = () => {
-    if (isTakingBack) return;
+  context.stateFile.save = () => {
+    const text = textNow();
+    if (text === known) return;
     try {
-      write();
+      write(text);
     } catch (error) {
-      isTakingBack = true;
-      restoreSnapshot(context, last);
-      isTakingBack = false;
+      restoreSnapshot(context, JSON.parse(known));
       if (error instanceof Refused) throw error;
       const problem = `cannot be written (${(error as NodeJS.ErrnoException).code})`;
       throw new Refused(500, `state: ${path} ${problem}, so nothing was changed`);

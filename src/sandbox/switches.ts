@@ -12,7 +12,7 @@ export interface Switch<T = unknown> {
   /** Which values it takes, as an error says it. */
   readonly expected: string;
   /** What to choose from in the console; without any, a number is typed in. `undefined` is "not set". */
-  readonly positions?: readonly unknown[];
+  readonly choices?: readonly unknown[];
   /** What a number counts. */
   readonly unit?: string;
 }
@@ -24,16 +24,16 @@ type SettingsOf<T extends Switches> = {
   -readonly [K in keyof T]: T[K] extends Switch<infer V> ? V : never;
 };
 
-/** A switch with named positions; the first is where it starts. */
+/** A switch with several values to choose from; the first is where it starts. */
 const oneOf = <const T extends readonly (string | boolean)[]>(
   about: string,
-  ...positions: T
+  ...choices: T
 ): Switch<T[number]> => ({
   about,
-  initial: positions[0] as T[number],
-  schema: z.literal(positions),
-  expected: positions.map((position) => JSON.stringify(position)).join(', '),
-  positions,
+  initial: choices[0] as T[number],
+  schema: z.literal(choices),
+  expected: choices.map((choice) => JSON.stringify(choice)).join(', '),
+  choices,
 });
 
 /** A switch that is on or off; off at first unless `initial` says otherwise. */
@@ -43,18 +43,18 @@ const onOff = (about: string, initial = false): Switch<boolean> => ({
   expected: 'true or false',
 });
 
-/** A switch that is off, on, or a value of `schema`; the console offers some `positions` besides "off". */
+/** A switch that is off, on, or a value of `schema`; the console offers some `choices` besides "off". */
 const offOr = <T>(
   about: string,
   schema: z.ZodType<T>,
   expected: string,
-  ...positions: readonly (T | true)[]
+  ...choices: readonly (T | true)[]
 ): Switch<T | boolean> => ({
   about,
   initial: false,
   schema: z.union([z.boolean(), schema]),
   expected: `true, false${expected}`,
-  positions: [false, ...positions],
+  choices: [false, ...choices],
 });
 
 /** A number from 0 to `most`; `initial` (0 by default) is where it starts. */
@@ -149,8 +149,8 @@ export const DIALECT = {
 };
 
 /**
- * How real deployments differ from the specification (field-notes.md): one switch per difference, each
- * off by default, combinable, and changeable while the sandbox runs.
+ * How real deployments differ from the specification (field-notes.md): one switch per difference, combinable,
+ * and changeable while the sandbox runs. By default, the sandbox does as the specification says.
  */
 export interface SandboxDialect extends SettingsOf<typeof DIALECT> {}
 
@@ -180,7 +180,7 @@ const rateLimitFault = {
 /** How long a 429 answer asks to wait, and how its header says so. */
 export interface RateLimitFault extends z.infer<z.ZodObject<typeof rateLimitFault>> {}
 
-/** Where faults hit: one interface, or the path of one endpoint such as `/api/items/item`. */
+/** Where faults hit: one API, or the path of one endpoint such as `/api/items/item`. */
 export type FaultScope = 'key-api' | 'login-api' | `/${string}`;
 
 const only: Switch<FaultScope | undefined> = {
@@ -188,7 +188,7 @@ const only: Switch<FaultScope | undefined> = {
   initial: undefined,
   schema: z.union([z.literal(['key-api', 'login-api']), z.templateLiteral(['/', z.string()])]),
   expected: "'key-api', 'login-api' or a path",
-  positions: [undefined, 'key-api', 'login-api'],
+  choices: [undefined, 'key-api', 'login-api'],
 };
 
 const times: Switch<number | undefined> = {
@@ -253,7 +253,7 @@ export const FAULTS = {
   endless: oneOf('A body that never ends; or one byte at a time', false, true, 'slow'),
   /** The connection is reset in the middle of the body. */
   reset: onOff('Resets the connection in the middle of the body'),
-  /** Limits every fault above to one interface or one path. */
+  /** Limits every fault above to one API or one path. */
   only,
   /** Limits every fault above to the next so many requests they hit; then they are cleared. */
   times,
@@ -262,7 +262,7 @@ export const FAULTS = {
 export type FaultSettings = SettingsOf<typeof FAULTS>;
 
 /**
- * What can go wrong between a client and the service. Faults hit the API endpoints of both interfaces,
+ * What can go wrong between a client and the service. Faults hit the API endpoints of both APIs,
  * never pages and media; they combine. The first six happen instead of the service's work, the others to
  * an answer after the work was done, so an auth_key is spent by then.
  */
@@ -271,40 +271,40 @@ export interface SandboxFaults extends FaultSettings {
   clear(): void;
 }
 
-/** Called when a switch was set, by its full name; `isChange` is false for the value that it had. */
-type OnSet = (name: string, isChange: boolean) => void;
+/** Sets a switch by its full name, or all faults (`faults`): calls `make`, and saves the change. */
+type SetSwitch = (name: string, make: () => void) => void;
 
 /**
- * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined`
- * puts a switch back. A misspelt switch or a value that it does not take throws a TypeError that names it,
- * because a test that sets a switch nobody reads would pass for the wrong reason.
+ * Puts switches on one object, each as a property that can be changed while the sandbox runs; `undefined` and
+ * `delete` put a switch back. A misspelt switch or a value that it does not take throws a TypeError that names
+ * it, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
  * @param methods - What the object can do besides; not among its keys.
  */
 function switchObject<T extends Switches, M extends object>(
   group: string,
   switches: T,
-  onSet: OnSet,
+  setSwitch: SetSwitch,
   methods: M,
 ): SettingsOf<T> & M {
-  const settings = Object.create(methods);
-  for (const [name, { initial }] of Object.entries(switches)) settings[name] = initial;
-  return new Proxy(settings, {
-    set(values, name, value) {
-      const entry = Object.hasOwn(switches, name) ? switches[String(name)] : undefined;
-      if (!entry) {
-        const names = Object.keys(switches).join(', ');
-        throw new TypeError(
-          `${group}.${String(name)}: there is no such switch; there are ${names}`,
-        );
-      }
-      checkSwitch(`${group}.${String(name)}`, entry, value);
-      const next = value === undefined ? entry.initial : value;
-      const isChange = next !== values[name];
-      values[name] = next;
-      onSet(`${group}.${String(name)}`, isChange);
-      return true;
-    },
+  const values = Object.create(methods);
+  for (const [name, { initial }] of Object.entries(switches)) values[name] = initial;
+  const set = (key: string | symbol, value: unknown): true => {
+    const name = `${group}.${String(key)}`;
+    const entry = Object.hasOwn(switches, key) ? switches[String(key)] : undefined;
+    if (!entry) {
+      const names = Object.keys(switches).join(', ');
+      throw new TypeError(`${name}: there is no such switch; there are ${names}`);
+    }
+    checkSwitch(name, entry, value);
+    setSwitch(name, () => {
+      values[key] = value === undefined ? entry.initial : value;
+    });
+    return true;
+  };
+  return new Proxy(values, {
+    set: (_values, key, value) => set(key, value),
+    deleteProperty: (_values, key) => set(key, undefined),
   });
 }
 
@@ -317,14 +317,15 @@ function checkSwitch(name: string, { schema, expected }: Switch, value: unknown)
 /** Makes the dialect of one sandbox: the specification's, with `given` switched on. */
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
-  onSet: OnSet,
-): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, onSet, {}), given);
+  setSwitch: SetSwitch,
+): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, setSwitch, {}), given);
 
-export function createFaults(onSet: OnSet): SandboxFaults {
-  const clear = () => {
-    for (const name of Object.keys(FAULTS)) Object.assign(faults, { [name]: undefined });
-  };
-  const faults: SandboxFaults = switchObject('faults', FAULTS, onSet, { clear });
+export function createFaults(setSwitch: SetSwitch): SandboxFaults {
+  const clear = () =>
+    setSwitch('faults', () => {
+      for (const name of Object.keys(FAULTS)) Reflect.deleteProperty(faults, name);
+    });
+  const faults: SandboxFaults = switchObject('faults', FAULTS, setSwitch, { clear });
   return faults;
 }
 
@@ -337,25 +338,21 @@ const switchesOf = (group: keyof SwitchGroups, switches: Readonly<Record<string,
 /** Every switch that a sandbox has, with its full name, such as `faults.latency`. */
 export const SWITCHES = [...switchesOf('faults', FAULTS), ...switchesOf('dialect', DIALECT)];
 
-/** One switch with its value, as JSON; `null` is "not set". */
-export type SwitchState = Pick<Switch, 'about' | 'expected' | 'initial'> & { value: unknown };
-
-/** The state of every switch by its full name. */
-export const describeSwitches = (groups: SwitchGroups): Record<string, SwitchState> =>
+/** The value of every switch by its full name, as JSON; `null` is "not set". */
+export const switchValues = (groups: SwitchGroups): Record<string, unknown> =>
   Object.fromEntries(
-    SWITCHES.map(({ name, group, key, entry: { about, expected, initial = null } }) => {
-      const value: unknown = Reflect.get(groups[group], key) ?? null;
-      return [name, { value, initial, about, expected }];
-    }),
+    SWITCHES.map(({ name, group, key }) => [name, Reflect.get(groups[group], key) ?? null]),
   );
 
 /**
- * Sets switches from `{ latency: 5, 'dialect.nulls': true }`; `null` puts one back. Everything is checked
- * before anything is set.
+ * Sets switches from `{ latency: 5, 'dialect.nulls': true }`, all or none; `null` puts one back.
  *
  * @throws TypeError that names what is wrong.
  */
-export function changeSwitches(groups: SwitchGroups, changes: unknown): void {
+export function changeSwitches(
+  context: SwitchGroups & { readonly change: (make: () => void) => void },
+  changes: unknown,
+): void {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) {
     throw new TypeError('expected an object of switches');
   }
@@ -363,9 +360,11 @@ export function changeSwitches(groups: SwitchGroups, changes: unknown): void {
     const { name, group, key, entry } = locate(given);
     const value: unknown = change ?? undefined;
     checkSwitch(name, entry, value);
-    return () => Object.assign(groups[group], { [key]: value });
+    return () => Object.assign(context[group], { [key]: value });
   });
-  for (const set of sets) set();
+  context.change(() => {
+    for (const set of sets) set();
+  });
 }
 
 /** The switch of a name; one that both groups have must be given with its group. */

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { HolderStore } from '../stores/holder-store.js';
-import { suite, type TestRunner } from './suite.js';
+import { HOUR, type PeerTest, type SuiteSetup, suite, type TestRunner } from './suite.js';
 
 /** What {@link describeHolderStore} is given for each test. */
-export interface HolderStoreSetup {
+export interface HolderStoreSetup extends SuiteSetup {
   /** The store. It need not be empty, because every test uses new codes. */
   store: HolderStore;
   /** Another store on the same backend, as in another process. Default: `store` itself. */
   peer?: HolderStore | undefined;
-  /** Releases what the test used. Awaited after the test, even if it fails. */
-  close?(): unknown;
 }
 
 /**
@@ -36,10 +34,8 @@ export function describeHolderStore(
   runner: TestRunner,
 ): void {
   suite('describeHolderStore', name, make, runner, (addTest) => {
-    const add = (
-      title: string,
-      test: (store: HolderStore, peer: HolderStore, code: string) => Promise<void>,
-    ) => addTest(title, ({ store, peer = store }) => test(store, peer, randomUUID()));
+    const add = (title: string, test: PeerTest<HolderStore, HolderStoreSetup>) =>
+      addTest(title, (setup) => test(setup.store, setup.peer ?? setup.store, randomUUID(), setup));
 
     add('gives a code to the first holder, and refuses the next', async (store, peer, code) => {
       for (const unknown of [code, 'constructor', '__proto__']) {
@@ -62,9 +58,10 @@ export function describeHolderStore(
       assert.equal(await peer.take(code, 'dora', 4), true, 'a fourth holder with max 4');
     });
 
-    add('does not let go of a holder after a while', async (store, peer, code) => {
+    add('does not let go of a holder after a while', async (store, peer, code, { advance }) => {
       await store.take(code, 'anna', 1);
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      if (advance) await advance(1000 * HOUR);
+      else await new Promise((resolve) => setTimeout(resolve, 1500));
       await assertHolders(peer, code, ['anna']);
       assert.equal(await peer.take(code, 'bert', 1), false, 'another holder, later');
     });

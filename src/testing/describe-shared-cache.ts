@@ -5,6 +5,7 @@ import {
   HOUR,
   letExpire,
   lifetimeIn,
+  type PeerTest,
   poll,
   type SuiteSetup,
   suite,
@@ -18,14 +19,6 @@ export interface SharedCacheSetup extends SuiteSetup {
   /** Another cache on the same backend, as in another process. Default: `cache` itself. */
   peer?: SharedCache | undefined;
 }
-
-/** @param key one that no earlier run has used. */
-type Test<Cache> = (
-  cache: Cache,
-  peer: Cache,
-  key: string,
-  setup: SharedCacheSetup,
-) => Promise<void>;
 
 /**
  * Tests the contract of a `SharedCache`, for authors of caches. Runs under vitest, jest,
@@ -53,16 +46,13 @@ export function describeSharedCache(
   runner: TestRunner,
 ): void {
   suite('describeSharedCache', name, make, runner, (addTest) => {
-    const add = (title: string, test: Test<SharedCache>) =>
-      addTest(title, (setup) => {
-        const { cache, peer = cache } = setup;
-        return test(cache, peer, randomUUID(), setup);
-      });
+    const add = (title: string, test: PeerTest<SharedCache, SharedCacheSetup>) =>
+      addTest(title, (setup) => test(setup.cache, setup.peer ?? setup.cache, randomUUID(), setup));
 
     /** Adds tests that a cache without these methods, which are optional, passes. */
     const optional =
       (...methods: ('lock' | 'subscribe' | 'publish' | 'read' | 'write')[]) =>
-      (title: string, test: Test<Required<SharedCache>>) =>
+      (title: string, test: PeerTest<Required<SharedCache>, SharedCacheSetup>) =>
         add(title, async (cache, peer, ...rest) => {
           const has = (each: SharedCache) => methods.filter((method) => each[method] !== undefined);
           if (has(cache).length === 0) return;

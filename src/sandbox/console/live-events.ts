@@ -9,7 +9,7 @@ export class LiveEvents {
   #gathering: NodeJS.Timeout | undefined;
 
   /** Something changed that a console shows. Costs nothing while none is open. */
-  readonly changed = (): void => {
+  readonly notify = (): void => {
     if (this.#listeners.size === 0) return;
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;

@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Html, html, trusted } from '../../html.js';
 import { timestamp } from '../clock.js';
 import type { SandboxContext } from '../context.js';
-import { firstCredentials, listCodes, type SandboxCode } from '../data/sandbox-data.js';
-import type { SeedApp, SeedUser, SeedWorkspace } from '../data/schema.js';
+import { examine, firstCredentials } from '../data/sandbox-data.js';
+import type { SeedApp, SeedPurchase, SeedUser, SeedWorkspace } from '../data/schema.js';
 import { displayName } from '../login-api/pages.js';
 import type { SandboxRequest } from '../record.js';
 import { SWITCHES, type Switch } from '../switches.js';
@@ -40,7 +40,7 @@ ${usersSection(context)}
 </div><div class="column">
 ${credentialsSection(context, origin)}
 ${clockSection(context)}
-${switchesSection('faults', 'What goes wrong, on the endpoints of both interfaces; pages are spared.', context)}
+${switchesSection('faults', 'What goes wrong, on the endpoints of both APIs; pages are spared.', context)}
 </div></div>
 ${switchesSection('dialect', 'How deployments differ from the specification.', context)}
 </main>
@@ -62,9 +62,9 @@ function section(
 ${content}</section>`;
 }
 
-/** A button that copies. `of` says in words what it copies. */
-const copyButton = (text: string, of: string, label = 'Copy'): Html =>
-  html`<button type="button" data-copy="${text}" aria-label="${label} ${of}">${label}</button>`;
+/** A button that copies. Its accessible name, which begins with its label, says what. */
+const copyButton = (text: string, name: string, label = 'Copy'): Html =>
+  html`<button type="button" data-copy="${text}" aria-label="${name}">${label}</button>`;
 
 /** A button that is a form: it posts one field to the console. */
 const action = (path: string, name: string, value: string, label: string, of: string, tone = '') =>
@@ -98,24 +98,24 @@ function requestsSection({ record }: SandboxContext): Html {
 }
 
 /** A code with what to expect of it, and what can still be done to it: nothing once it is refunded. */
-function purchaseRow({ code, kind, item_id, item_name, license_type, description }: SandboxCode) {
-  const isVoid = description.startsWith('Was ');
-  const isSupported = description.includes('with support');
-  const tone = isSupported ? '' : description.startsWith('Valid') ? ' warn' : ' bad';
+function purchaseRow({ data, clock }: SandboxContext, purchase: Readonly<SeedPurchase>): Html {
+  const { code: shown, isValid, isSupported } = examine(data, purchase, clock.now());
+  const { code, kind, item_id, item_name, license_type, description } = shown;
+  const tone = isSupported ? '' : isValid ? ' warn' : ' bad';
   const of = `: ${item_name}, ${kind}`;
   return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${kind}</span></td>
 <td>${item_name} <span class="muted">${item_id}, ${license_type}</span><br><span class="muted">${description}</span></td>
-<td><div class="row-actions">${copyButton(code, `the code${of}`)}
+<td><div class="row-actions">${copyButton(code, `Copy the code${of}`)}
 ${isSupported && action('expire', 'purchase_code', code, 'End support', of)}
-${!isVoid && action('refund', 'purchase_code', code, 'Refund', of, 'danger')}</div></td></tr>`;
+${!purchase.void && action('refund', 'purchase_code', code, 'Refund', of, 'danger')}</div></td></tr>`;
 }
 
-const purchasesSection = ({ data, clock }: SandboxContext): Html =>
+const purchasesSection = (context: SandboxContext): Html =>
   section(
     'Purchases',
     undefined,
     html`<form method="post" action="${CONSOLE}/purchases" class="fields">
-<label>Item<select name="item_id">${data.items.map(
+<label>Item<select name="item_id">${context.data.items.map(
       (item) => html`<option value="${item.id}">${item.id} ${item.name}</option>`,
     )}</select></label>
 <label>License<select name="license_type"><option>Regular</option><option>Extended</option></select></label>
@@ -124,13 +124,13 @@ const purchasesSection = ({ data, clock }: SandboxContext): Html =>
 </form>
 <div class="scroll" role="region" aria-label="Purchase codes, last added first" tabindex="0"><table>
 <thead><tr><th scope="col">Purchase code</th><th scope="col">Item, and what to expect</th><th scope="col"><span class="hide">Actions</span></th></tr></thead>
-<tbody>${listCodes(data, clock.now()).reverse().map(purchaseRow)}</tbody></table></div>`,
+<tbody>${context.data.purchases.map((each) => purchaseRow(context, each)).reverse()}</tbody></table></div>`,
   );
 
 const userEntry = (user: Readonly<SeedUser>): Html => html`<li class="who">
 <p><b>${displayName(user)}</b>${user.user_verified !== '1' && html` <span class="badge plain">not verified</span>`}<br>
 <span class="muted"><code>${user.user_id}</code> ${user.user_email}</span></p>
-${copyButton(user.user_id, `the user_id of ${displayName(user)}`, 'Copy id')}</li>`;
+${copyButton(user.user_id, `Copy id of ${displayName(user)}`, 'Copy id')}</li>`;
 
 /** Who can log in, and who has: users and their access_tokens. */
 function usersSection({ data, credentials }: SandboxContext): Html {
@@ -141,7 +141,7 @@ function usersSection({ data, credentials }: SandboxContext): Html {
     const name = user ? displayName(user) : `user ${userId}, who is gone`;
     return html`<li class="who"><p><b>${name}</b> <span class="muted">in ${app?.name ?? appId}</span><br>
 <span class="muted"><code>${value.slice(0, 8)}…</code> until ${timestamp(expiresAt).slice(11, 19)} UTC</span></p>
-${copyButton(value, `the access_token of ${name}`)}
+${copyButton(value, `Copy the access_token of ${name}`)}
 ${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}`, 'danger')}</li>`;
   };
   const none = html`<li class="muted">None is alive. One appears when a login of your app is complete.</li>`;
@@ -155,7 +155,7 @@ ${action('token', 'access_token', value, 'Revoke', ` the access_token of ${name}
 }
 
 const fact = (name: string, value: string, of: string): Html =>
-  html`<dt>${name}</dt><dd><code>${value}</code>${copyButton(value, `the ${name} of ${of}`)}</dd>`;
+  html`<dt>${name}</dt><dd><code>${value}</code>${copyButton(value, `Copy the ${name} of ${of}`)}</dd>`;
 
 const keyEntry = ({ id, api_key, name }: Readonly<SeedWorkspace>): Html => html`<div class="entry">
 <h3>${name.full_name} <span class="muted">workspace ${id}</span></h3>
@@ -180,7 +180,7 @@ MARKETPLACE_APP_ID=${appId}
 MARKETPLACE_APP_SECRET=${appSecret}`;
   return section(
     'Credentials',
-    copyButton(environment, 'all of it', 'Copy .env'),
+    copyButton(environment, 'Copy .env', 'Copy .env'),
     html`<pre>${environment}</pre>
 ${data.workspaces.map(keyEntry)}${data.apps.map(appEntry)}`,
   );
@@ -208,25 +208,25 @@ function clockSection({ clock }: SandboxContext): Html {
   );
 }
 
-function positionText(value: unknown): string {
+function choiceText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }
 
-function control(name: string, { positions, unit }: Switch, value: unknown): Html {
+function control(name: string, { choices, unit }: Switch, value: unknown): Html {
   const common = trusted(`id="${name}" name="${name}" data-switch`);
-  if (!positions) {
+  if (!choices) {
     return html`<input type="number" min="0" step="any" inputmode="decimal" ${common} value="${value}" placeholder="${unit}" aria-describedby="${name}-unit"><span class="muted" id="${name}-unit">${unit}</span>`;
   }
-  if (positions.length === 2 && positions.includes(true)) {
+  if (choices.length === 2 && choices.includes(true)) {
     return html`<input type="checkbox" role="switch" ${common}${value === true && trusted(' checked')}>`;
   }
-  const isSet = (position: unknown) => isDeepStrictEqual(position, value);
+  const isSet = (choice: unknown) => isDeepStrictEqual(choice, value);
   // A program can have set what no form offers; that stays until something else is chosen.
-  const all = positions.some(isSet) ? positions : [...positions, value];
+  const all = choices.some(isSet) ? choices : [...choices, value];
   return html`<select ${common}>${all.map(
-    (position) =>
-      html`<option value="${JSON.stringify(position ?? null)}"${isSet(position) && trusted(' selected')}>${positionText(position)}</option>`,
+    (choice) =>
+      html`<option value="${JSON.stringify(choice ?? null)}"${isSet(choice) && trusted(' selected')}>${choiceText(choice)}</option>`,
   )}</select>`;
 }
 

@@ -3,8 +3,8 @@ import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
-import { bodyParameters, type Field, fieldOf, form, originOf, Refused } from '../request.js';
-import { changeSwitches, describeSwitches, SWITCHES } from '../switches.js';
+import { bodyParameters, fieldOf, form, originOf, type ReadField, Refused } from '../request.js';
+import { changeSwitches, SWITCHES, switchValues } from '../switches.js';
 import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
 
@@ -13,7 +13,7 @@ const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'u
 const DAY = 86_400_000;
 
 /** What each form of the console does. */
-const actionsOf = (context: SandboxContext): Record<string, (field: Field) => unknown> => {
+const actionsOf = (context: SandboxContext): Record<string, (field: ReadField) => unknown> => {
   const { data, clock, record } = context;
   return {
     clear: () => record.clear(),
@@ -56,10 +56,10 @@ export function consoleRouter(context: SandboxContext): Router {
     res.set({ 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache' });
     res.type('js').send(SCRIPT);
   });
-  router.get('/switches', (_req, res) => void res.json(describeSwitches(context)));
+  router.get('/switches', (_req, res) => void res.json(switchValues(context)));
   router.patch('/switches', express.json(), (req, res) => {
     changeSwitches(context, req.body);
-    res.json(describeSwitches(context));
+    res.json(switchValues(context));
   });
   for (const [name, act] of Object.entries(actionsOf(context))) {
     router.post(`/${name}`, form, (req, res) => {

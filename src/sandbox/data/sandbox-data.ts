@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type SandboxClock, timestamp } from '../clock.js';
 import {
   parseOrThrow,
-  purchaseSchema,
   redirectUrl,
   type SandboxSeed,
   type SeedApp,
@@ -10,6 +9,7 @@ import {
   type SeedPurchase,
   type SeedUser,
   type SeedWorkspace,
+  seedPurchaseSchema,
 } from './schema.js';
 
 /** Half a year of support, as most marketplaces sell it. */
@@ -67,7 +67,7 @@ interface DataParts {
   readonly seed: SandboxSeed;
   readonly clock: SandboxClock;
   readonly credentials: { readonly revokeToken: (accessToken: string) => void };
-  readonly changed: () => void;
+  readonly change: (make: () => void) => void;
 }
 
 /**
@@ -117,12 +117,11 @@ export class SandboxData {
     const { supported_until: until = now + SUPPORT, ...rest } = given;
     const supported_until = instant(until);
     const fields = { ...newPurchase(item, now, rest), ...(supported_until && { supported_until }) };
-    const purchase = parseOrThrow(purchaseSchema, fields, 'addPurchase');
+    const purchase = parseOrThrow(seedPurchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');
     }
-    this.#parts.seed.purchases.push(purchase);
-    this.#parts.changed();
+    this.#parts.change(() => this.#parts.seed.purchases.push(purchase));
     return purchase;
   }
 
@@ -170,12 +169,11 @@ export class SandboxData {
 
   /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
   revokeToken(accessToken: string): void {
-    this.#parts.credentials.revokeToken(accessToken);
+    this.#parts.change(() => this.#parts.credentials.revokeToken(accessToken));
   }
 
   #change<T extends object>(record: T, change: Partial<T>): void {
-    Object.assign(record, change);
-    this.#parts.changed();
+    this.#parts.change(() => Object.assign(record, change));
   }
 }
 
@@ -202,27 +200,25 @@ export interface SandboxCode {
   description: string;
 }
 
-/** What the service answers under the first workspace's key, as the records are now. */
-function describe(purchase: SeedPurchase, item: SeedItem | undefined, first: string, now: number) {
-  const { void: reason, supported_until: until } = purchase;
-  if (reason) return `Was ${reason}: the service calls it invalid.`;
-  if (item?.workspace !== first) return 'Of another workspace: invalid under the first one’s key.';
-  const end = item.deleted ? '; its item has left the catalogue.' : '.';
-  if (until === undefined) return `Valid, without support${end}`;
-  const isOver = Date.parse(until) <= now;
-  return `Valid${isOver ? '; support ended on' : ', with support until'} ${until.slice(0, 10)}${end}`;
+/** What the service answers for a purchase under the first workspace's key, as the records are now. */
+export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now: number) {
+  const { purchase_code: code, kind, item_id, license_type, supported_until: until } = purchase;
+  const item = data.items.find(({ id }) => id === item_id);
+  const isValid = !purchase.void && item?.workspace === data.workspaces[0]?.id;
+  const isSupported = isValid && until !== undefined && Date.parse(until) > now;
+  const describe = (): string => {
+    if (purchase.void) return `Was ${purchase.void}: the service calls it invalid.`;
+    if (!isValid) return 'Of another workspace: invalid under the first one’s key.';
+    const end = item?.deleted ? '; its item has left the catalogue.' : '.';
+    if (until === undefined) return `Valid, without support${end}`;
+    const support = isSupported ? ', with support until' : '; support ended on';
+    return `Valid${support} ${until.slice(0, 10)}${end}`;
+  };
+  const description = describe();
+  const sold = { code, kind, item_id, item_name: item?.name ?? '', license_type, description };
+  return { code: sold satisfies SandboxCode, isValid, isSupported };
 }
 
 /** Lists all purchase codes for printing. */
 export const listCodes = (data: SandboxData, now: number): SandboxCode[] =>
-  data.purchases.map((purchase) => {
-    const item = data.items.find(({ id }) => id === purchase.item_id);
-    return {
-      code: purchase.purchase_code,
-      kind: purchase.kind,
-      item_id: purchase.item_id,
-      item_name: item?.name ?? '',
-      license_type: purchase.license_type,
-      description: describe(purchase, item, data.workspaces[0]?.id ?? '', now),
-    };
-  });
+  data.purchases.map((purchase) => examine(data, purchase, now).code);

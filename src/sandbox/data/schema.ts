@@ -126,7 +126,7 @@ const purchase = {
 /** A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item. */
 export interface SeedPurchase extends RecordOf<typeof purchase> {}
 
-export const purchaseSchema: z.ZodType<SeedPurchase> = z.strictObject(purchase);
+export const seedPurchaseSchema: z.ZodType<SeedPurchase> = z.strictObject(purchase);
 
 const seed = {
   /** Who can log in. */ users: z.array<z.ZodType<SeedUser>>(z.strictObject(user)),
@@ -136,7 +136,7 @@ const seed = {
   apps: z.array<z.ZodType<SeedApp>>(z.strictObject(app)).min(1),
   /** The catalogues of all workspaces. */
   items: z.array<z.ZodType<SeedItem>>(z.strictObject(item)),
-  /** Codes, also refunded ones. */ purchases: z.array(purchaseSchema),
+  /** Codes, also refunded ones. */ purchases: z.array(seedPurchaseSchema),
 };
 
 /** Everything that a sandbox starts with. */

@@ -8,6 +8,7 @@ import {
   type SeedWorkspace,
   seedSchema,
 } from './schema.js';
+import { parseTable } from './table.js';
 
 const DAY = 86_400_000;
 
@@ -115,26 +116,13 @@ f60a7c28-39e4-4b15-8d97-b25e0f83c891 | other-workspace | 1061 | Regular      | -
 `;
 
 /**
- * Reads a table of text, a record a line, whose first line names the columns: `|` stands between columns, and
- * an indented line goes on with the record above. A cell that is missing reads as an empty string.
- */
-export function recordsOf<Column extends string>(table: string): Record<Column, string>[] {
-  const lines = table.trim().replaceAll('\n ', ' | ').split('\n');
-  const [columns = [], ...rows] = lines.map((line) => line.split('|').map((cell) => cell.trim()));
-  return rows.map((cells) => {
-    const entries = columns.map((column, index) => [column, cells[index] ?? '']);
-    return Object.fromEntries(entries) as Record<Column, string>;
-  });
-}
-
-/**
  * What a sandbox starts with by default.
  *
  * @param now - The time from which the dates of purchases are counted, in epoch milliseconds: support that
  * is still ahead today is still ahead next year.
  */
 function defaultSeed(now: number): SandboxSeed {
-  const workspaces = recordsOf<
+  const workspaces = parseTable<
     keyof SeedWorkspace | keyof SeedWorkspace['name'] | keyof SeedWorkspace['profile']
   >(WORKSPACES).map(
     ({ firstname, lastname, heading, description, contact, social_links, ...account }) => ({
@@ -149,7 +137,7 @@ function defaultSeed(now: number): SandboxSeed {
       },
     }),
   );
-  const rows = recordsOf<keyof SeedItem | 'regular' | 'extended'>(ITEMS).map(
+  const rows = parseTable<keyof SeedItem | 'regular' | 'extended'>(ITEMS).map(
     ({ regular, extended, deleted, ...item }) => ({
       ...item,
       id: Number(item.id),
@@ -162,7 +150,7 @@ function defaultSeed(now: number): SandboxSeed {
     }),
   );
   const items = parseOrThrow(seedSchema.shape.items, rows, 'default items');
-  const purchases = recordsOf<keyof SeedPurchase | 'id' | 'sold' | 'support'>(PURCHASES).map(
+  const purchases = parseTable<keyof SeedPurchase | 'id' | 'sold' | 'support'>(PURCHASES).map(
     ({ purchase_code, kind, id, license_type, sold, support, downloaded }) =>
       newPurchase(findOrThrow(items, 'id', Number(id)), now + Number(sold) * DAY, {
         ...{ purchase_code, kind, license_type, downloaded: downloaded === 'yes' },
@@ -170,7 +158,7 @@ function defaultSeed(now: number): SandboxSeed {
         ...((kind === 'refunded' || kind === 'cancelled') && { void: kind }),
       }),
   );
-  const seed = { users: recordsOf(USERS), workspaces, apps: recordsOf(APPS), items, purchases };
+  const seed = { users: parseTable(USERS), workspaces, apps: parseTable(APPS), items, purchases };
   return parseOrThrow(seedSchema, seed, 'default seed');
 }
 

@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response, Router } from 'express';
 import express from 'express';
+import { sendAnswer, sendErrorPage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import type { SeedItem } from '../data/schema.js';
-import { recordsOf } from '../data/seed.js';
-import { sendAnswer, sendErrorPage } from '../faults.js';
+import { parseTable } from '../data/table.js';
 import { mediaOf } from '../media.js';
 import {
   bodyParameters,
@@ -13,6 +13,7 @@ import {
   type Parameters,
   queryParameters,
   Refused,
+  refuseMethod,
 } from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 
@@ -25,9 +26,9 @@ const ENDPOINTS = [
 ] as const;
 
 /**
- * The key API (spec, "Interface A ({base_url})").
+ * The key API of the specification, under {base_url}.
  *
- * @param faults of both interfaces, before the answer.
+ * @param faults of both APIs, before the answer.
  */
 export function keyApiRouter(context: SandboxContext, faults: RequestHandler): Router {
   const { dialect } = context;
@@ -45,11 +46,7 @@ export function keyApiRouter(context: SandboxContext, faults: RequestHandler): R
       const sent = isCapitalised ? 'No Items Found' : msg;
       sendRefusal(res, dialect, dialect.errorStatus === 'ok' ? 200 : status, sent);
     });
-    router.all(path, ...front, (_req, res) => {
-      const allowed = method.toUpperCase();
-      res.setHeader('Allow', allowed);
-      sendRefusal(res, dialect, 405, `This endpoint takes ${allowed} requests only.`);
-    });
+    router.all(path, ...front, (_req, res) => refuseMethod(res, method.toUpperCase()));
   }
   router.use((req, res, next) => {
     if (dialect.apiDisabled && interfaceOf(req.path) === 'key-api') sendDisabled(req, res);
@@ -255,7 +252,7 @@ const timeOf = (iso: string, { microseconds }: SandboxDialect): string =>
   microseconds ? new Date(iso).toISOString().replace('Z', '000Z') : iso;
 
 /** The words of a localised deployment. */
-const WORDS = recordsOf<'word' | 'tr' | 'de'>(`
+const WORDS = parseTable<'word' | 'tr' | 'de'>(`
 word                  | tr                                 | de
 success               | başarılı                           | erfolgreich
 error                 | hata                               | Fehler

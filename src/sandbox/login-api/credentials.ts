@@ -15,11 +15,7 @@ export interface Credential {
 }
 
 /** The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). */
-export function createCredentials(
-  clock: SandboxClock,
-  dialect: SandboxDialect,
-  onChange: () => void,
-) {
+export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) {
   /** By app and user: a new auth_key replaces the older one. */
   const authKeys = new Map<string, Credential>();
   /** A sandbox that runs for weeks must not grow for ever. */
@@ -35,7 +31,6 @@ export function createCredentials(
     const value = randomBytes(32).toString('hex');
     const expiresAt = clock.now() + dialect.tokenMinutes * 60_000;
     tokens.set(value, { value, appId, userId, expiresAt });
-    onChange();
     return value;
   };
 
@@ -64,9 +59,7 @@ export function createCredentials(
       return isLive(token) ? { state: 'valid', userId: token.userId } : { state: 'expired' };
     },
 
-    revokeToken(accessToken: string): void {
-      if (tokens.delete(accessToken)) onChange();
-    },
+    revokeToken: (accessToken: string) => void tokens.delete(accessToken),
 
     /** The tokens that are alive, the latest used first. */
     liveTokens: (): Credential[] => [...tokens.values()].filter(isLive),

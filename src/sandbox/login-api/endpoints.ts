@@ -1,15 +1,16 @@
 import type { RequestHandler, Response, Router } from 'express';
 import express from 'express';
+import { BOM, sendAnswer, sendErrorPage, WARNING_TEXT } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
-import { BOM, sendAnswer, sendErrorPage, WARNING_TEXT } from '../faults.js';
 import {
   bodyParameters,
-  type Field,
   fieldOf,
   form,
   originOf,
   queryParameters,
+  type ReadField,
+  refuseMethod,
 } from '../request.js';
 import type { SandboxDialect } from '../switches.js';
 import { oauthRouter } from './oauth.js';
@@ -20,9 +21,9 @@ type Problem =
   | 'expired access_token';
 
 /**
- * The login API, version 1.1 (spec, "Interface B ({auth_url})"), and its pages.
+ * The login API, version 1.1 of the specification, under {auth_url}, and its pages.
  *
- * @param faults of both interfaces, before the answer.
+ * @param faults of both APIs, before the answer.
  */
 export function loginApiRouter(context: SandboxContext, faults: RequestHandler): Router {
   const { dialect } = context;
@@ -32,14 +33,10 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
     sendErrorPage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
   const front: RequestHandler[] = [faults, outage];
-  const sendNotAllowed = (res: Response, allowed: string): void => {
-    res.setHeader('Allow', allowed);
-    sendLoginError(res, dialect, 405, 'Method Not Allowed');
-  };
 
   router.all('/api/authorize', ...front, form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';
-    if (req.method !== 'POST' && !isGet) return sendNotAllowed(res, 'POST');
+    if (req.method !== 'POST' && !isGet) refuseMethod(res, 'POST');
     const field = fieldOf(isGet ? queryParameters(req) : bodyParameters(req));
     send(res, dialect, authorize(context, field));
   });
@@ -50,16 +47,16 @@ export function loginApiRouter(context: SandboxContext, faults: RequestHandler):
 
   router.use(oauthRouter(context));
   router.all(['/api/get_user_info', '/api/oauth'], ...front, (_req, res) =>
-    sendNotAllowed(res, 'GET'),
+    refuseMethod(res, 'GET'),
   );
   return router;
 }
 
 /**
- * POST /api/authorize, form-encoded app_id, app_secret, auth_key → `{access_token}` (spec, "Interface B").
+ * POST /api/authorize, form-encoded app_id, app_secret, auth_key → `{access_token}` (spec, "Endpoints").
  * Wrong app credentials do not spend the auth_key; its first right use does.
  */
-function authorize({ data, credentials }: SandboxContext, field: Field): object | Problem {
+function authorize({ data, credentials }: SandboxContext, field: ReadField): object | Problem {
   const app = data.apps.find(({ app_id }) => app_id === field('app_id'));
   if (!app) return 'invalid app_id';
   if (field('app_secret') !== app.app_secret) return 'invalid app_secret';
@@ -68,7 +65,7 @@ function authorize({ data, credentials }: SandboxContext, field: Field): object 
 }
 
 /**
- * GET /api/get_user_info?access_token → `{user_info}` (spec, "Interface B"). A token that ran out says
+ * GET /api/get_user_info?access_token → `{user_info}` (spec, "Endpoints"). A token that ran out says
  * "expired access_token"; a user who is gone is an empty array (field notes).
  */
 function getUserInfo(

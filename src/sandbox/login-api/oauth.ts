@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { SandboxContext } from '../context.js';
 import type { SeedApp, SeedUser } from '../data/schema.js';
 import { sendPage } from '../pages.js';
-import { bodyParameters, type Field, fieldOf, form, queryParameters } from '../request.js';
+import { bodyParameters, fieldOf, form, queryParameters, type ReadField } from '../request.js';
 import {
   cancelledPage,
   consentPage,
@@ -40,7 +40,7 @@ interface Visit {
   readonly app: Readonly<SeedApp> | undefined;
   /** Who is logged in. */
   readonly user: Readonly<SeedUser> | undefined;
-  readonly field: Field;
+  readonly field: ReadField;
 }
 
 type Step = (res: Response, visit: Visit) => void;
@@ -60,7 +60,7 @@ const newId = (): string => randomBytes(16).toString('hex');
 /** Cookies ignore ports, and two sandboxes often share a host, so the name carries the port. */
 const cookieName = (req: Request): string => `sandbox_session_${req.socket.localPort ?? 0}`;
 
-const fieldsOf = (req: Request): Field =>
+const fieldsOf = (req: Request): ReadField =>
   fieldOf(req.method === 'POST' ? bodyParameters(req) : queryParameters(req));
 
 /** Logs a user in, or out. Consents are asked for again, which is what a developer wants to see. */
@@ -73,7 +73,7 @@ function setUser(session: BrowserSession, userId: string | undefined): void {
 const showNext = (res: Response, { id }: LoginAttempt): void =>
   res.redirect(303, `/sandbox/login?attempt=${id}`);
 
-/** GET /api/oauth, opened in the user's browser (spec, "Interface B"), and the pages that follow it. */
+/** GET /api/oauth, opened in the user's browser (spec, "Endpoints"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
   const { data, clock } = context;
   /** The browsers that log in. The oldest are forgotten first. */
@@ -81,7 +81,7 @@ export function oauthRouter(context: SandboxContext): Router {
   const sessionOf = (req: Request): BrowserSession | undefined =>
     sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
 
-  const visitOf = (session: BrowserSession, attempt: LoginAttempt, field: Field): Visit => ({
+  const visitOf = (session: BrowserSession, attempt: LoginAttempt, field: ReadField): Visit => ({
     session,
     attempt,
     app: data.apps.find(({ app_id }) => app_id === attempt.appId),

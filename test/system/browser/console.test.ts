@@ -68,7 +68,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const code = String(await clipboard(page));
     expect(code).toBe(running.code('extended'));
     expect((await keyApi.validatePurchase(code))?.item.id).toBe(1042);
-    await page.getByRole('button', { name: 'Copy .env all of it' }).click();
+    await page.getByRole('button', { name: 'Copy .env' }).click();
     await expect.poll(() => clipboard(page)).toContain(`MARKETPLACE_API_KEY=${running.apiKey}`);
 
     // A fault is flipped, and the app fails; another way, and it works again.

@@ -1,6 +1,9 @@
 import type { RequestListener } from 'node:http';
-import { describe, expect, it } from 'vitest';
-import { connectionChecks } from '../../../src/cli/connection.js';
+import { describe, expect, it, vi } from 'vitest';
+import { connectionChecks } from '../../../src/cli/doctor.js';
+import { run } from '../../../src/cli/program.js';
+import { KeyApi } from '../../../src/clients/key-api.js';
+import { LoginApi } from '../../../src/clients/login-api.js';
 import { https, listen, refusing } from '../../support/listen.js';
 import { TestAuthority } from './certificates.js';
 import { cli, diagnose, service } from './support.js';
@@ -99,6 +102,20 @@ describe('marketgate doctor', () => {
     expect(ran.out).toContain('set MARKETPLACE_BASE_URL and MARKETPLACE_API_KEY');
     expect(ran.out).toContain('set MARKETPLACE_AUTH_URL and MARKETPLACE_APP_SECRET');
   });
+});
+
+it('doctor closes its clients also when it cannot print', async () => {
+  const closed = [KeyApi, LoginApi].map((each) => vi.spyOn(each.prototype, 'close'));
+  const { environment } = await service();
+  const out = (text: string) => {
+    if (text.includes('login page')) throw new Error('no output');
+  };
+  const io = { out, err: () => {}, read: async () => '' };
+  const untilStopped = async () => {};
+  await expect(run(['doctor'], { io, environment, cwd: '/nowhere', untilStopped })).rejects.toThrow(
+    'no output',
+  );
+  expect(closed.map((each) => each.mock.calls.length)).toEqual([1, 2]);
 });
 
 describe('each check', () => {

@@ -245,6 +245,24 @@ describe('marketgate sandbox set, show, reset', () => {
   });
 
   it.each([
+    [['redirect=https://a.example/x,y'], { redirect: 'https://a.example/x,y' }],
+    [
+      ['redirect=https://a.example/x,y,only=/api/a,b,bom', 'faults.latency=5,html'],
+      { redirect: 'https://a.example/x,y', only: '/api/a,b', bom: true, latency: 5, html: true },
+    ],
+    [
+      ['redirect={"location":"https://a.example/x,bom"}'],
+      { redirect: { location: 'https://a.example/x,bom' } },
+    ],
+  ])('set %j: a comma in a value does not end it', async (given, expected) => {
+    const { sandbox, url } = await service();
+    expect(await cli(['sandbox', 'set', ...given, '--url', url])).toMatchObject({ code: 0 });
+    expect({ ...sandbox.faults }).toMatchObject(expected);
+  });
+
+  it.each([
+    ['redirect=https://a.example/x,latancy=5', 'latancy: there is no such switch'],
+    ['html,latancy', 'latancy: there is no such switch'],
     ['latancy=5', 'latancy: there is no such switch'],
     ['errorRate=7', 'faults.errorRate: expected a number from 0 to 1'],
     ['rateLimit', 'say faults.rateLimit or dialect.rateLimit'],
@@ -275,14 +293,14 @@ describe('marketgate sandbox set, show, reset', () => {
 
   it.each([[], ['--json']])('prints no control characters of an answer %s', async (...flags) => {
     const text = 'a\x1b[2J\x9b2J\u202eb';
-    const states = { [`faults.${text}`]: { value: text, initial: 0, about: text, expected: '' } };
+    const values = { 'faults.redirect': text, [`faults.${text}`]: text };
     const url = await listen((_req, res) => {
-      res.setHeader('x-marketgate-sandbox', 'true').end(JSON.stringify(states));
+      res.setHeader('x-marketgate-sandbox', 'true').end(JSON.stringify(values));
     });
     const { code, out } = await cli(['sandbox', 'show', '--url', url, ...flags]);
     expect(code).toBe(0);
-    expect(out).toContain('faults.a');
+    expect(out).toContain('faults.redirect');
     expect(out).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u);
-    if (flags.length > 0) expect(JSON.parse(out)).toEqual({ [`faults.${text}`]: text });
+    if (flags.length > 0) expect(JSON.parse(out)).toEqual(values);
   });
 });

@@ -66,6 +66,9 @@ it.each<[string, object, string, string]>([
   ['no text', { purchase_code: 7.5 }, 'purchase_code', 'string'],
   ['an empty id', { purchase_code: '' }, 'purchase_code', 'string'],
   ['a fraction as an id', { item: { ...item, id: 1.5 } }, 'item.id', 'integer'],
+  ['an id that no number holds', { item: { ...item, id: 2 ** 53 } }, 'item.id', 'integer'],
+  ['an id far below zero', { item: { ...item, id: -(2 ** 53) } }, 'item.id', 'integer'],
+  ['an id of invisible characters', { purchase_code: '\u200b' }, 'purchase_code', 'string'],
   ['no object', { item: 'x' }, 'item', 'object'],
 ])('a refusal names what is expected in the place of %s', (_name, odd, at, expected) => {
   const path = `data.purchase.${at}`;

@@ -106,17 +106,17 @@ describe('live events of the console', () => {
       live.serve({} as never, res as unknown as Response, () => undefined);
     }
     write.mockClear();
-    for (let i = 0; i < 400; i++) live.changed();
+    for (let i = 0; i < 400; i++) live.notify();
     vi.advanceTimersByTime(100);
     expect(write.mock.calls).toEqual([['event: changed\ndata:\n\n']]);
     for (let i = 0; i < 30; i++) {
-      live.changed();
+      live.notify();
       vi.advanceTimersByTime(100);
     }
     expect([stuck.destroyed, stuck.writableLength < 300]).toEqual([true, true]);
     expect([reader.destroyed, write.mock.calls.length]).toEqual([false, 31]);
     live.close();
-    live.changed();
+    live.notify();
     expect([reader.destroyed, vi.getTimerCount()]).toEqual([true, 0]);
   });
 });

@@ -103,10 +103,11 @@ describe('a request nobody can read', () => {
     expect([status, headers.get('allow')]).toEqual([405, allow]);
   });
 
+  const GET_ONLY = { error: true, message: 'This endpoint takes GET requests only.' };
   it.each<[string, string, number, string | null, object]>([
-    ['POST', '/api/get_user_info', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
-    ['PUT', '/api/get_user_info', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
-    ['POST', '/api/oauth', 405, 'GET', { error: true, message: 'Method Not Allowed' }],
+    ['POST', '/api/get_user_info', 405, 'GET', GET_ONLY],
+    ['PUT', '/api/get_user_info', 405, 'GET', GET_ONLY],
+    ['POST', '/api/oauth', 405, 'GET', GET_ONLY],
     ['GET', '/api/items/foo', 404, null, { status: 'error', msg: 'There is no such endpoint.' }],
     ['POST', '/api/foo', 404, null, { error: true, message: 'There is no such endpoint.' }],
   ])('%s %s: %i, in JSON', async (method, path, expected, allow, json) => {

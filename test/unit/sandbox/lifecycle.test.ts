@@ -131,6 +131,20 @@ describe('a wrong option is a TypeError that names it', () => {
   });
 });
 
+it('delete puts a switch back, and a misspelt one is a TypeError', () => {
+  const { faults, dialect } = createSandbox({ dialect: { tokenMinutes: 1 } });
+  Object.assign(faults, { latency: 5, only: 'key-api' });
+  for (const name of ['latency', 'only']) expect(Reflect.deleteProperty(faults, name)).toBe(true);
+  expect(Reflect.deleteProperty(dialect, 'tokenMinutes')).toBe(true);
+  const initial = createSandbox();
+  expect([{ ...faults }, { ...dialect }]).toStrictEqual([
+    { ...initial.faults },
+    { ...initial.dialect },
+  ]);
+  const misspelt = 'faults.latancy: there is no such switch';
+  expect(() => Reflect.deleteProperty(faults, 'latancy')).toThrow(misspelt);
+});
+
 describe('seed', () => {
   it('has UUID v4 codes that do not change between sandboxes', () => {
     const codes = createSandbox().codes.map(({ code }) => code);

@@ -52,6 +52,16 @@ describe('every page', () => {
   });
 });
 
+it('the home page lists the items of the catalogue, without the deleted ones', async ({
+  running,
+}) => {
+  const { items } = running.sandbox.data;
+  const { text } = await running.get('/');
+  const listed = [...text.matchAll(/href="\/preview\/(\d+)"/g)].map(([, id]) => Number(id));
+  expect(listed).toEqual(items.flatMap(({ id, deleted }) => (deleted ? [] : [id])));
+  expect(listed).not.toContain(1044);
+});
+
 describe('media', () => {
   it('every item has its own picture, always the same, without a broken number', async ({
     running,

@@ -14,6 +14,21 @@ import { createSandbox } from '../../../src/sandbox/index.js';
 import { newPath } from '../../support/new-path.js';
 import { CALLBACK, infoBehind, it, start } from './support.js';
 
+/** Replaces a function of node:fs until the test ends. */
+function replaceFs<K extends 'writeFileSync' | 'renameSync'>(
+  name: K,
+  make: (original: (typeof fs)[K]) => (...args: Parameters<(typeof fs)[K]>) => void,
+): void {
+  const original = originals[name];
+  const set = (value: unknown) => {
+    Object.assign(fs, { [name]: value });
+    syncBuiltinESMExports();
+  };
+  onTestFinished(() => set(original));
+  set(make(original as (typeof fs)[K]));
+}
+const originals = { ...fs };
+
 describe('snapshot and restore', () => {
   it('put data and switches back, also through JSON', async () => {
     const running = await start({ dialect: { nulls: true } });
@@ -124,6 +139,52 @@ describe('a state file', () => {
     expect((await get(`/api/account/details?api_key=${apiKey}`)).status).toBe(200);
   });
 
+  it('is written once for all changes of a restore, a PATCH or a clear, which happen as a whole', async () => {
+    const state = newPath('state.json');
+    const { sandbox, send } = await start({ state });
+    const before = sandbox.snapshot();
+    const other = createSandbox({ dialect: { nulls: true } });
+    Object.assign(other.faults, { bom: true, latency: 1 });
+    other.data.removeUser('3001');
+    const after = other.snapshot();
+    const patch = (changes: object) =>
+      send('/sandbox/console/switches', {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(changes),
+      });
+    const diskFor = (writes: number) => {
+      let left = writes;
+      replaceFs('writeFileSync', (write) => (...args) => {
+        if (left-- > 0) return write(...args);
+        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      });
+    };
+    const isSaved = () => {
+      const saved = JSON.parse(readFileSync(state, 'utf8'));
+      expect(saved).toEqual(JSON.parse(JSON.stringify(sandbox.snapshot())));
+    };
+
+    diskFor(0);
+    const full = /cannot be written \(ENOSPC\), so nothing was changed$/;
+    expect(() => sandbox.restore(after)).toThrow(full);
+    expect((await patch({ bom: true, nulls: true })).status).toBe(500);
+    expect(sandbox.snapshot()).toEqual(before);
+    diskFor(1);
+    sandbox.restore(after);
+    expect(sandbox.snapshot()).toEqual(after);
+    isSaved();
+    expect(() => sandbox.faults.clear()).toThrow(full);
+    expect((await patch({ bom: null, nulls: null })).status).toBe(500);
+    expect(sandbox.snapshot()).toEqual(after);
+    isSaved();
+    diskFor(2);
+    expect((await patch({ bom: null, nulls: null })).status).toBe(200);
+    sandbox.faults.clear();
+    expect(sandbox.snapshot()).toEqual({ ...before, seed: after.seed });
+    isSaved();
+  });
+
   it('of two sandboxes at once loses nothing of the first that writes', () => {
     const state = newPath('state.json');
     const [one, other] = [createSandbox({ state }), createSandbox({ state })];
@@ -165,15 +226,9 @@ describe('a state file', () => {
 
   it('is written also while another program has it open, which on Windows forbids to replace it', () => {
     const state = newPath('state.json');
-    const { renameSync } = fs;
-    onTestFinished(() => {
-      fs.renameSync = renameSync;
-      syncBuiltinESMExports();
-    });
-    fs.renameSync = () => {
+    replaceFs('renameSync', () => () => {
       throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
-    };
-    syncBuiltinESMExports();
+    });
     createSandbox({ state }).faults.errorRate = 0.5;
     expect(JSON.parse(readFileSync(state, 'utf8')).switches['faults.errorRate']).toBe(0.5);
     expect(fs.existsSync(`${state}.new`)).toBe(false);

@@ -97,7 +97,7 @@ document.addEventListener('click', async ({ target }) => {
   if (!button) return;
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
-    say(`Copied ${button.ariaLabel.replace(/^Copy( \.env)? ?/, '')}`);
+    say(button.ariaLabel.replace('Copy', 'Copied'));
   } catch {
     say('Browsers let a page copy over https and on this machine only, if you allow it.', 'bad');
   }
@@ -140,12 +140,12 @@ document.addEventListener('change', ({ target }) => {
   const { name, type, value, checked } = control;
   control.defaultValue = value;
   // A select has JSON values; so has a number, or none.
-  const position = type === 'checkbox' ? checked : JSON.parse(value || 'null');
+  const choice = type === 'checkbox' ? checked : JSON.parse(value || 'null');
   const init = {
     method: 'PATCH',
-    body: JSON.stringify({ [name]: position }),
+    body: JSON.stringify({ [name]: choice }),
     headers: { 'content-type': 'application/json', accept: 'application/json' },
   };
-  const done = `${name}: ${JSON.stringify(position)}`;
+  const done = `${name}: ${JSON.stringify(choice)}`;
   void send(`${PATH}/switches`, init, done, control.closest('[data-live]'));
 });
