@@ -45,8 +45,8 @@ const MAX_REQUESTS = 4;
 interface ClientState {
   /** Attempts that hold a reservation or try to get one. */
   active: number;
-  /** Attempts over the limit. Each is called with true to try again, with false to be refused. */
-  readonly waiting: ((canRetry: boolean) => void)[];
+  /** Attempts over the limit. Each is called to try again, or with a refusal that is also its own. */
+  readonly waiting: ((refusal?: Refused) => void)[];
 }
 
 /**
@@ -152,14 +152,17 @@ class Attempts {
         // Several attempts can have been released since the last try.
         const others = polled > 0 ? state.waiting.splice(0) : [];
         state.active += others.length;
-        for (const wake of others) wake(true);
+        for (const wake of others) wake();
         return reservation;
       }
+      let refusal: Refused = reservation;
       waitingSince ??= performance.now();
       if (state.active > 1) {
         state.active--;
         polled = 0;
-        if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
+        const given = await new Promise<Refused | undefined>((wake) => state.waiting.push(wake));
+        if (given === undefined) continue;
+        refusal = given;
       } else if (reservation.isPending && performance.now() - waitingSince < MAX_WAIT) {
         const delay = Math.min(Math.max(polled, 50), 250);
         await wait(delay);
@@ -167,13 +170,13 @@ class Attempts {
         continue;
       } else {
         // Without an attempt that can be released, the waiting ones would be refused too.
-        if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(false);
+        if (!refusal.isPending) for (const wake of state.waiting.splice(0)) wake(refusal);
         void this.#leave(client, true);
       }
       throw new MarketgateError(
         'too_many_attempts',
         'this client has sent too many purchase codes that the service does not know; wait as long as retryAfter says',
-        { retryAfter: reservation.isPending ? 1 : Math.max(1, reservation.retryAfter) },
+        { retryAfter: refusal.isPending ? 1 : Math.max(1, refusal.retryAfter) },
       );
     }
   }
@@ -192,7 +195,7 @@ class Attempts {
     if (state === undefined) return;
     // Without another active attempt, the next one must try itself: attempts of other clients can still be released.
     const next = wakesNext || state.active === 1 ? state.waiting.shift() : undefined;
-    if (next !== undefined) next(true);
+    if (next !== undefined) next();
     else if (--state.active === 0) this.#clients.delete(client);
   }
 }

@@ -97,6 +97,18 @@ describe('the attempts of one client', () => {
     expect(reserve).toHaveBeenCalledTimes(51);
   });
 
+  it('that wait are told how long, when the last one in front has failed', async () => {
+    const gate = guessGate('test', undefined, {}) as GuessGate;
+    const { validate, answer } = question();
+    const answers = Array.from({ length: 14 }, (_, n) =>
+      outcome(gate.attempt('anna', `${n}`, validate)),
+    );
+    await settle();
+    answer(null);
+    const refused = (await Promise.all(answers)).slice(10);
+    expect(refused).toEqual(Array(4).fill(expect.objectContaining({ retryAfter: 60 })));
+  });
+
   it('are refused together when none is in progress', async () => {
     const { attempt } = openGate(0);
     const answers = [1, 2, 3].map((n) => outcome(attempt(`${n}`, vi.fn())));
