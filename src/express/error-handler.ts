@@ -133,7 +133,9 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
 
 /** What a route can have said about the body that it then did not send. */
 const BODY_HEADERS = [
+  'Content-Type',
   'Content-Length',
+  'Content-Range',
   'Content-Encoding',
   'Content-Disposition',
   'ETag',
