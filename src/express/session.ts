@@ -107,7 +107,6 @@ const methodOf = (req: Request, run: () => Promise<void>): PropertyDescriptor =>
   enumerable: false,
   value: (done: (error?: unknown) => void) =>
     void run()
-      .then(() => done())
-      .catch(done)
+      .then(() => done(), done)
       .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown)),
 });
