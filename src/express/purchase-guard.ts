@@ -191,8 +191,10 @@ function makeRequestCheck(
     return andThen(source(req), (code) => check(code, req, withSignal));
   };
   // Who holds the code is usually known by a session.
-  const headers = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
-  return { checkRequest, headers };
+  const read = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
+  const isFirst = (name: string, i: number) =>
+    read.findIndex((other) => other.toLowerCase() === name.toLowerCase()) === i;
+  return { checkRequest, headers: read.filter(isFirst) };
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */
