@@ -150,9 +150,27 @@ export class AttemptLog {
   /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
   #maxAttempts = 0;
 
-  /** How many clients are remembered. */
-  get size(): number {
-    return this.#clients.size;
+  /** The longest window so far. */
+  #maxWindow = 0;
+
+  /** How many clients and attempts are remembered. */
+  get size(): { clients: number; attempts: number } {
+    return { clients: this.#clients.size, attempts: this.#all.length };
+  }
+
+  /** Drops the attempts of this time and before, which count in no window. */
+  #dropOlder(time: number): void {
+    const drop = (attempts: Attempt[]): void => {
+      const first = attempts.findIndex(({ at }) => at > time);
+      attempts.splice(0, first === -1 ? attempts.length : first);
+    };
+    drop(this.#all);
+    for (const [client, attempts] of this.#clients) {
+      drop(attempts);
+      // The clients that follow have later attempts.
+      if (attempts.length > 0) break;
+      this.#clients.delete(client);
+    }
   }
 
   /** Takes one attempt of a client, if there is one left. */
@@ -164,6 +182,8 @@ export class AttemptLog {
       this.#clients.clear();
       this.#all.length = 0;
     }
+    this.#maxWindow = Math.max(this.#maxWindow, windowMs);
+    this.#dropOlder(now - this.#maxWindow);
     /** When an attempt stops counting. Not later than now if it does not count. */
     const endOf = (attempt: Attempt | undefined, window: number) =>
       attempt === undefined ? 0 : attempt.at + window;

@@ -158,15 +158,32 @@ describe('a log of attempts', () => {
   it('does not grow with the clients that come and go', () => {
     const log = new AttemptLog();
     for (let i = 0; i < 15_000; i++) take(log, `many ${i}`);
-    expect(log.size).toBe(10_000);
+    expect(log.size.clients).toBe(10_000);
     expect(take(log, 'many 14999')).not.toBe(true);
+  });
+
+  it('forgets attempts that no window in use can count, and only those', () => {
+    const log = new AttemptLog();
+    const hour = 60 * MINUTE;
+    const wide = { limit: 50_000, windowMs: 1 };
+    for (let i = 0; i < 2000; i++) take(log, `${i % 100}`, wide);
+    expect(log.size).toEqual({ clients: 100, attempts: 2000 });
+    vi.setSystemTime(NOON + 1);
+    take(log, 'a', { limit: 9, windowMs: hour });
+    expect(log.size).toEqual({ clients: 1, attempts: 1 });
+    vi.setSystemTime(NOON + hour);
+    take(log, 'a', wide);
+    expect(log.size).toEqual({ clients: 1, attempts: 2 });
+    vi.setSystemTime(NOON + hour + 1);
+    take(log, 'a', wide);
+    expect(log.size).toEqual({ clients: 1, attempts: 2 });
   });
 
   it('forgets a client whose attempts were all given back', async () => {
     const log = new AttemptLog();
     const one = log.reserve('a', three);
     if (one.isAllowed) await one.release();
-    expect(log.size).toBe(0);
+    expect(log.size).toEqual({ clients: 0, attempts: 0 });
   });
 });
 
