@@ -9,6 +9,7 @@ import {
   MarketgateError,
   type MarketgateErrorCode,
 } from '../errors.js';
+import { noStore } from '../express/context.js';
 import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, safeReturnTo, savedReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
@@ -117,32 +118,36 @@ export class MarketplaceStrategy extends OAuth2Strategy {
 
   /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
-    responseOf(req)?.setHeader('Cache-Control', 'no-store');
+    const res = responseOf(req);
+    if (res !== undefined) noStore(res);
+    // Passport sets the functions on the strategy itself where it was given the object in place of its name. Without
+    // this request's own copy, the next request would replace them, and a login would end in another visitor's browser.
+    const { success, fail, redirect, pass, error: passError } = this;
+    const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass });
     // Passport's `error` calls the app's callback or `next`, which can throw.
-    const { error: passError } = this;
-    this.error = (error) => {
+    own.error = (error) => {
       try {
-        passError.call(this, error);
+        passError.call(own, error);
       } catch (thrown) {
         handleThrown(req, responseOf(req), thrown);
       }
     };
-    handle(this, req, options)
+    handle(own, req, options)
       .then(([type, ...args]) => {
         report(type);
-        if (type !== 'ask') (this[type] as (...args: unknown[]) => void)(...args);
+        if (type !== 'ask') (own[type] as (...args: unknown[]) => void)(...args);
       })
       .catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         report('fail', error);
         tellDeveloper(error);
         // Passport's own error for `failWithError` says only "Unauthorized".
-        if (options.failWithError && !options.failureRedirect) this.error(error);
-        else this.fail(error.challenge, error.status);
+        if (options.failWithError && !options.failureRedirect) own.error(error);
+        else own.fail(error.challenge, error.status);
       })
       .catch((error: unknown) => {
         report('error', error);
-        this.error(asError(error));
+        own.error(asError(error));
       });
   }
 
@@ -286,16 +291,10 @@ function readAuthKey(
 }
 
 /** Begins a login attempt and sends the browser to the service. */
-async function start({ setup, req, options }: Visit): Promise<Outcome> {
-  // Passport itself finds out only after the exchange. `passport.authorize` logs nobody in.
-  const isForPassport =
-    '_sessionManager' in req && options.session !== false && !options.assignProperty;
-  const session = sessionOf(req);
-  if (isForPassport && session !== undefined && !canRegenerate(req, session)) {
-    throw new Error(
-      'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session, or { session: false } on both routes and keep the login yourself',
-    );
-  }
+async function start(visit: Visit): Promise<Outcome> {
+  const { setup, req, options } = visit;
+  // Without any session, the app can have `session: false` on the callback only.
+  if (sessionOf(req) !== undefined) checkSession(visit);
   const returnTo = safeReturnTo(options.returnTo) ?? savedReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
@@ -305,6 +304,20 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
   if (host !== undefined) setup.hosts.set(host, true);
   const url = setup.loginApi.loginUrl();
   return ['redirect', setup.state ? `${url}&${new URLSearchParams({ state: id })}` : url];
+}
+
+/**
+ * Refuses a login that passport could not keep in a session. Passport itself finds out only after the exchange.
+ * `passport.authorize` logs nobody in.
+ */
+function checkSession({ req, options }: Visit): void {
+  const isKept = '_sessionManager' in req && options.session !== false && !options.assignProperty;
+  const session = sessionOf(req);
+  if (!isKept || (session !== undefined && canRegenerate(req, session))) return;
+  const lack = session === undefined ? 'there is no session' : 'this one has no regenerate()';
+  throw new Error(
+    `MarketplaceStrategy: passport gives every login a new session, and ${lack} (that of cookie-session has none); use express-session before passport, or { session: false } on both routes and keep the login yourself`,
+  );
 }
 
 /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
@@ -318,6 +331,7 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   const state = setup.state ? String(queryOf(req).state) : undefined;
   const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
   if (!attempts.canTake(req, state)) return endWithoutLogin(visit, record.returnTo);
+  checkSession(visit);
   // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
   if (!(await claims.claim(authKey, record))) return endUsed(visit, record);
   const attempt = await attempts.take(req, state);
@@ -372,6 +386,7 @@ async function completePending(visit: Visit, id: string): Promise<Outcome> {
   // The attempt stays until the login completes, so that a double click or a retry still finds it. The claim marks the
   // first answer.
   const holdsAttempt = attempts.hasConfirmation(req, id);
+  if (holdsAttempt) checkSession(visit);
   const isFirst = holdsAttempt && (await claims.claim(id));
   const pending = holdsAttempt
     ? await pendingLogins.find(id)
