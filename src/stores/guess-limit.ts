@@ -131,22 +131,23 @@ export function clientKey(client: unknown): string {
 /** The most clients that are remembered: those with the latest attempts. */
 const MAX_CLIENTS = 10_000;
 
-/** An attempt in an {@link AttemptLog}. */
-interface Attempt {
+/** An attempt at a code in a {@link CodeAttemptLog}. */
+interface CodeAttempt {
   readonly at: number;
   /** Whether it has its answer, a negative one. */
   isSettled: boolean;
 }
 
 /**
- * Recent attempts, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
+ * Recent attempts at codes, by client. By `Date.now`, which goes on while the machine sleeps, as the window does.
+ * Limits that share a log count together, whatever their `limit` and `windowMs`:
  * each counts within its own window.
  */
-export class AttemptLog {
+export class CodeAttemptLog {
   /** Attempts, the oldest first. The client with the latest attempt is the last. */
-  readonly #clients = new Map<string, Attempt[]>();
+  readonly #clients = new Map<string, CodeAttempt[]>();
   /** The attempts of all clients, the oldest first. */
-  readonly #all: Attempt[] = [];
+  readonly #all: CodeAttempt[] = [];
   /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
   #maxAttempts = 0;
 
@@ -160,7 +161,7 @@ export class AttemptLog {
 
   /** Drops the attempts of this time and before, which count in no window. */
   #dropOlder(time: number): void {
-    const drop = (attempts: Attempt[]): void => {
+    const drop = (attempts: CodeAttempt[]): void => {
       const first = attempts.findIndex(({ at }) => at > time);
       attempts.splice(0, first === -1 ? attempts.length : first);
     };
@@ -185,13 +186,14 @@ export class AttemptLog {
     this.#maxWindow = Math.max(this.#maxWindow, windowMs);
     this.#dropOlder(now - this.#maxWindow);
     /** When an attempt stops counting. Not later than now if it does not count. */
-    const endOf = (attempt: Attempt | undefined, window: number) =>
+    const endOf = (attempt: CodeAttempt | undefined, window: number) =>
       attempt === undefined ? 0 : attempt.at + window;
     const own = this.#clients.get(client) ?? [];
     const total = totalLimit(settings);
-    const hasFailed = endOf(own.at(-1), windowMs) > now;
+    // Also true for an attempt without an answer.
+    const hasCounted = endOf(own.at(-1), windowMs) > now;
     const ownEnd = endOf(own.at(-limit), windowMs);
-    const totalEnd = hasFailed ? endOf(this.#all.at(-total.limit), total.windowMs) : 0;
+    const totalEnd = hasCounted ? endOf(this.#all.at(-total.limit), total.windowMs) : 0;
     const until = Math.max(ownEnd, totalEnd);
     if (until > now) {
       const counted = ownEnd > now ? own.slice(-limit) : this.#all.slice(-total.limit);
@@ -206,7 +208,7 @@ export class AttemptLog {
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
     this.#maxAttempts = Math.max(this.#maxAttempts, total.limit * 2);
-    const attempt: Attempt = { at: now, isSettled: false };
+    const attempt: CodeAttempt = { at: now, isSettled: false };
     for (const attempts of [own, this.#all]) {
       attempts.push(attempt);
       if (attempts.length > this.#maxAttempts) attempts.shift();
@@ -232,7 +234,7 @@ export class AttemptLog {
  * same instance count together.
  */
 export class MemoryGuessLimit extends GuessLimitSettings implements GuessLimit {
-  readonly #log = new AttemptLog();
+  readonly #log = new CodeAttemptLog();
 
   constructor(options: GuessLimitOptions = {}) {
     super('MemoryGuessLimit', options);
