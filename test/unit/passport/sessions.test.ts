@@ -194,7 +194,7 @@ describe('a session that does not answer', () => {
 });
 
 describe.each<[string, object | undefined, RegExp]>([
-  ['without a session', undefined, /^Error: MarketplaceStrategy: .*no session.*session: false/],
+  ['without a session', undefined, /^Error: MarketplaceStrategy: .*has no session.*session: false/],
   ['with one that cannot regenerate', { id: 'a' }, /^Error: MarketplaceStrategy: .*regenerate/],
 ])('a login that passport would keep, %s, is refused', (_name, kept, message) => {
   const byPassport = { _sessionManager: {}, session: kept };

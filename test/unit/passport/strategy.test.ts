@@ -453,7 +453,7 @@ describe('the token store', () => {
     expect((await comeBack('spent-key-1')).outcome?.[0]).toBe('fail');
     expect(exchanged).toEqual([]);
     // The fleet sees hashes.
-    for (const name of claimed) expect(name).toMatch(/^auth_key:[\w-]{43}$/);
+    for (const name of claimed) expect(name).toMatch(/^used:[\w-]{43}$/);
   });
 });
 
