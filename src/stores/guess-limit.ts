@@ -139,9 +139,8 @@ interface CodeAttempt {
 }
 
 /**
- * Recent attempts at codes, by client. By `Date.now`, which goes on while the machine sleeps, as the window does.
- * Limits that share a log count together, whatever their `limit` and `windowMs`:
- * each counts within its own window.
+ * Recent attempts at codes, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
+ * each counts within its own window. By `Date.now`, which goes on while the machine sleeps.
  */
 export class CodeAttemptLog {
   /** Attempts, the oldest first. The client with the latest attempt is the last. */
@@ -150,28 +149,13 @@ export class CodeAttemptLog {
   readonly #all: CodeAttempt[] = [];
   /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
   #maxAttempts = 0;
-
-  /** The longest window so far. */
+  /** The longest window so far. Older attempts are dropped. */
   #maxWindow = 0;
 
   /** How many clients and attempts are remembered. */
   get size(): { clients: number; attempts: number } {
-    return { clients: this.#clients.size, attempts: this.#all.length };
-  }
-
-  /** Drops the attempts of this time and before, which count in no window. */
-  #dropOlder(time: number): void {
-    const drop = (attempts: CodeAttempt[]): void => {
-      const first = attempts.findIndex(({ at }) => at > time);
-      attempts.splice(0, first === -1 ? attempts.length : first);
-    };
-    drop(this.#all);
-    for (const [client, attempts] of this.#clients) {
-      drop(attempts);
-      // The clients that follow have later attempts.
-      if (attempts.length > 0) break;
-      this.#clients.delete(client);
-    }
+    const attempts = new Set([...this.#all, ...[...this.#clients.values()].flat()]).size;
+    return { clients: this.#clients.size, attempts };
   }
 
   /** Takes one attempt of a client, if there is one left. */
@@ -184,11 +168,17 @@ export class CodeAttemptLog {
       this.#all.length = 0;
     }
     this.#maxWindow = Math.max(this.#maxWindow, windowMs);
-    this.#dropOlder(now - this.#maxWindow);
+    const isOld = (attempt: CodeAttempt | undefined) =>
+      attempt !== undefined && attempt.at + this.#maxWindow <= now;
+    for (const [name, attempts] of this.#clients) {
+      if (!isOld(attempts.at(-1))) break;
+      this.#clients.delete(name);
+    }
     /** When an attempt stops counting. Not later than now if it does not count. */
     const endOf = (attempt: CodeAttempt | undefined, window: number) =>
       attempt === undefined ? 0 : attempt.at + window;
     const own = this.#clients.get(client) ?? [];
+    for (const attempts of [own, this.#all]) while (isOld(attempts[0])) attempts.shift();
     const total = totalLimit(settings);
     // Also true for an attempt without an answer.
     const hasCounted = endOf(own.at(-1), windowMs) > now;

@@ -184,6 +184,16 @@ describe('a log of attempts', () => {
     expect(log.size).toEqual({ clients: 1, attempts: 2 });
   });
 
+  it('forgets old attempts of a client that goes on, also where others come and go', () => {
+    const log = new CodeAttemptLog();
+    const wide = { limit: 50_000, windowMs: 10 };
+    for (let i = 0; i < 100; i++) {
+      vi.setSystemTime(NOON + i);
+      for (const client of ['a', `other ${i}`]) take(log, client, wide);
+    }
+    expect(log.size).toEqual({ clients: 11, attempts: 20 });
+  });
+
   it('forgets a client whose attempts were all given back', async () => {
     const log = new CodeAttemptLog();
     const one = log.reserve('a', three);
