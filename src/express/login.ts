@@ -21,9 +21,15 @@ import { isLoggedIn, sessionOf } from './session.js';
  * Gives the `user_id` of the logged-in user that the token is stored under, or a promise of it. Nothing
  * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the login.
  */
-export type UserIdSource = (req: Request) => UserId | Promise<UserId>;
-
-type UserId = string | number | false | null | undefined;
+export type UserIdSource = (
+  req: Request,
+) =>
+  | string
+  | number
+  | false
+  | null
+  | undefined
+  | Promise<string | number | false | null | undefined>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {

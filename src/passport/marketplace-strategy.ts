@@ -279,10 +279,9 @@ function checkSession({ req, options }: StrategyRequest): void {
   const isKept = '_sessionManager' in req && options.session !== false && !options.assignProperty;
   const session = sessionOf(req);
   if (!isKept || (session !== undefined && canRegenerate(req, session))) return;
-  const lack =
-    session === undefined
-      ? 'this request has no session'
-      : 'this one has no regenerate() (cookie-session has none)';
+  const lack = session
+    ? 'this one has no regenerate() (cookie-session has none)'
+    : 'this request has no session';
   throw new Error(
     `MarketplaceStrategy: passport gives every login a new session, and ${lack}; use express-session before passport, or { session: false } on both routes and keep the login yourself`,
   );
