@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache';
 import { type CallOptions, InFlight } from '../cache/in-flight.js';
 import { type LightSignal, wait } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
+import type { Purchase } from '../model/purchase.js';
 import { shapedOption, wrongOption } from '../options.js';
 import {
-  AttemptLog,
+  CodeAttemptLog,
   clientKey,
   type GuessLimit,
   type GuessLimitOptions,
@@ -19,20 +20,27 @@ import { guardedCalls } from '../stores/store-guard.js';
 export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 
 /** Validates a code. */
-export type Validate<T> = (options: CallOptions) => Promise<T | null>;
+export type Validate = (options: CallOptions) => Promise<Purchase | null>;
 
 type Refused = Extract<Reservation, { isAllowed: false }>;
 type Allowed = Required<Exclude<Reservation, Refused>>;
 
 /** An attempt that counts, unless it is released. */
 interface HeldReservation extends Allowed {
-  /** When it stops counting. By the process's own timer, because clocks can be set back. */
+  /** When it stops counting, by `performance.now`, which cannot be set back. */
   readonly until: number;
   /** Requests to the service: of this attempt, and of the abandoned ones that it was taken over from. */
   requests: number;
 }
 
-type Reserve = (client: string) => Promise<HeldReservation | Refused>;
+/** One client's attempt at one code. */
+interface CodeAttempt {
+  readonly client: string;
+  readonly code: string;
+  /** Counts the attempt, if the client has one left. */
+  readonly reserve: () => Promise<HeldReservation | Refused>;
+  readonly validate: Validate;
+}
 
 /** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
 const MAX_SECONDS = 604_800;
@@ -41,12 +49,12 @@ const MAX_ABANDONED = 1000;
 /** The most requests of one reservation. Without a limit, a client that never waits for its answers has no other. */
 const MAX_REQUESTS = 4;
 
-/** What one client has in progress. */
+/** What one client has in progress. A waiting attempt is not active: waking one hands it the caller's place. */
 interface ClientState {
   /** Attempts that hold a reservation or try to get one. */
   active: number;
-  /** Attempts over the limit. Each is called with true to try again, with false to be refused. */
-  readonly waiting: ((canRetry: boolean) => void)[];
+  /** Attempts over the limit. Each is called to try again, or with a refusal that is also its own. */
+  readonly waiting: ((refusal?: Refused) => void)[];
 }
 
 /**
@@ -55,11 +63,11 @@ interface ClientState {
  * other answer. Over the limit, an attempt waits while another one can still be released: a burst of customers behind
  * one address is not refused.
  */
-class Attempts {
+class CodeAttempts {
   /** A client has one count over all guards of a KeyApi, wherever they were made. */
-  readonly log = new AttemptLog();
+  readonly log = new CodeAttemptLog();
   /** By client and code: concurrent requests of one client with one code share one attempt. */
-  readonly #inFlight = new Map<string, InFlight<unknown>>();
+  readonly #inFlight = new Map<string, InFlight<Purchase | null>>();
   /** By client key. */
   readonly #clients = new Map<string, ClientState>();
   /**
@@ -69,35 +77,24 @@ class Attempts {
    */
   readonly #abandoned = new LRUCache<string, HeldReservation>({ max: MAX_ABANDONED });
 
-  attempt<T>(
-    reserve: Reserve,
-    client: string,
-    code: string,
-    validate: Validate<T>,
-    signal?: AbortSignal,
-  ): Promise<T | null> {
-    const key = `${client}\n${code}`;
-    const current = this.#inFlight.get(key) as InFlight<T | null> | undefined;
+  /** @param signal ends this caller's wait. */
+  run(attempt: CodeAttempt, signal?: AbortSignal): Promise<Purchase | null> {
+    const key = keyOf(attempt);
+    const current = this.#inFlight.get(key);
     if (current !== undefined && !current.signal.aborted) return current.join(signal);
-    const attempt: InFlight<T | null> = new InFlight(
-      ({ signal }) => this.#run(reserve, client, key, validate, signal),
+    const inFlight: InFlight<Purchase | null> = new InFlight(
+      () => this.#validate(attempt, inFlight.signal),
       () => {
-        if (this.#inFlight.get(key) === attempt) this.#inFlight.delete(key);
+        if (this.#inFlight.get(key) === inFlight) this.#inFlight.delete(key);
       },
     );
-    this.#inFlight.set(key, attempt);
-    return attempt.join(signal);
+    this.#inFlight.set(key, inFlight);
+    return inFlight.join(signal);
   }
 
   /** @param signal aborts when the last caller has left. */
-  async #run<T>(
-    reserve: Reserve,
-    client: string,
-    key: string,
-    validate: Validate<T>,
-    signal: LightSignal,
-  ): Promise<T | null> {
-    const reserved = await this.#waitForReservation(reserve, client, key, signal);
+  async #validate(attempt: CodeAttempt, signal: LightSignal): Promise<Purchase | null> {
+    const reserved = await this.#waitForReservation(attempt, signal);
     let isCounted = false;
     let isCached = false;
     try {
@@ -106,19 +103,20 @@ class Attempts {
         isCached = true;
       };
       reserved.requests++;
-      const answer = await validate({ signal: signal.toAbortSignal(), onCached });
+      const answer = await attempt.validate({ signal: signal.toAbortSignal(), onCached });
       // A cached answer was counted when it was requested.
       isCounted = answer === null && !isCached;
       return answer;
     } catch (error) {
       // The visitor has left. The next attempt with this code takes the reservation over.
       isCounted = signal.aborted && reserved.requests > 0;
-      if (isCounted && reserved.requests < MAX_REQUESTS) this.#abandoned.set(key, reserved);
+      if (isCounted && reserved.requests < MAX_REQUESTS)
+        this.#abandoned.set(keyOf(attempt), reserved);
       throw error;
     } finally {
-      // Not awaited: the customer does not wait for the guess limit.
-      const end = isCounted ? reserved.settle : reserved.release;
-      void this.#leave(client, !isCounted, end);
+      // Not awaited: the customer does not wait for the guess limit. If that fails, the attempt counts as a failed one.
+      const end = isCounted ? reserved.settle() : reserved.release();
+      void end.catch(() => {}).then(() => this.#leave(attempt.client, !isCounted));
     }
   }
 
@@ -127,12 +125,9 @@ class Attempts {
    * ones when they end. If none is active here but others still count (other clients, other processes), this attempt
    * polls.
    */
-  async #waitForReservation(
-    reserve: Reserve,
-    client: string,
-    key: string,
-    signal: LightSignal,
-  ): Promise<HeldReservation> {
+  async #waitForReservation(attempt: CodeAttempt, signal: LightSignal): Promise<HeldReservation> {
+    const { client, reserve } = attempt;
+    const key = keyOf(attempt);
     const abandoned = this.#abandoned.get(key);
     this.#abandoned.delete(key);
     const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
@@ -144,22 +139,25 @@ class Attempts {
     let polled = 0;
     for (;;) {
       if (signal.aborted) {
-        void this.#leave(client, true);
+        this.#leave(client, true);
         throw signal.reason;
       }
-      const reservation = await reserve(client);
+      const reservation = await reserve();
       if (reservation.isAllowed) {
         // Several attempts can have been released since the last try.
         const others = polled > 0 ? state.waiting.splice(0) : [];
         state.active += others.length;
-        for (const wake of others) wake(true);
+        for (const wake of others) wake();
         return reservation;
       }
+      let refusal: Refused = reservation;
       waitingSince ??= performance.now();
       if (state.active > 1) {
         state.active--;
         polled = 0;
-        if (await new Promise<boolean>((wake) => state.waiting.push(wake))) continue;
+        const given = await new Promise<Refused | undefined>((wake) => state.waiting.push(wake));
+        if (given === undefined) continue;
+        refusal = given;
       } else if (reservation.isPending && performance.now() - waitingSince < MAX_WAIT) {
         const delay = Math.min(Math.max(polled, 50), 250);
         await wait(delay);
@@ -167,47 +165,62 @@ class Attempts {
         continue;
       } else {
         // Without an attempt that can be released, the waiting ones would be refused too.
-        if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(false);
-        void this.#leave(client, true);
+        if (!refusal.isPending) for (const wake of state.waiting.splice(0)) wake(refusal);
+        this.#leave(client, true);
       }
       throw new MarketgateError(
         'too_many_attempts',
         'this client has sent too many purchase codes that the service does not know; wait as long as retryAfter says',
-        { retryAfter: reservation.isPending ? 1 : Math.max(1, reservation.retryAfter) },
+        { retryAfter: refusal.isPending ? 1 : Math.max(1, refusal.retryAfter) },
       );
     }
   }
 
   /**
-   * Ends an attempt.
-   * @param wakesNext whether to wake the next waiting attempt. It is also woken when no other attempt is active.
+   * Ends an active attempt.
+   * @param isReleased whether it does not count, so that the next waiting attempt can be allowed.
    */
-  async #leave(client: string, wakesNext: boolean, finish?: () => Promise<void>): Promise<void> {
-    try {
-      await finish?.();
-    } catch {
-      // The attempt then counts as a failed one.
-    }
+  #leave(client: string, isReleased: boolean): void {
     const state = this.#clients.get(client);
     if (state === undefined) return;
     // Without another active attempt, the next one must try itself: attempts of other clients can still be released.
-    const next = wakesNext || state.active === 1 ? state.waiting.shift() : undefined;
-    if (next !== undefined) next(true);
+    const next = isReleased || state.active === 1 ? state.waiting.shift() : undefined;
+    if (next !== undefined) next();
     else if (--state.active === 0) this.#clients.delete(client);
   }
 }
 
+const keyOf = ({ client, code }: CodeAttempt): string => `${client}\n${code}`;
+
 /** By KeyApi. */
-const attemptsOf = new WeakMap<object, Attempts>();
+const attemptsOf = new WeakMap<object, CodeAttempts>();
 
 /** The guess limit of a guard, and the attempts that it lets through. */
-export type GuessGate = NonNullable<ReturnType<typeof guessGate>>;
+export interface GuessGate {
+  /** The client key of a request. */
+  keyGenerator(req: Request): string;
+  /**
+   * Validates a code, unless the client has failed too often.
+   * @param signal ends this caller's wait; other callers with the same code keep waiting.
+   * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
+   */
+  attempt(
+    client: string,
+    code: string,
+    validate: Validate,
+    signal?: AbortSignal,
+  ): Promise<Purchase | null>;
+}
 
 /**
  * Makes the gate for the option `guessLimit`; `undefined` when that is `false`.
  * @throws TypeError that names the wrong option.
  */
-export function guessGate(owner: string, option: GuessLimitOption | undefined, keyApi: object) {
+export function guessGate(
+  owner: string,
+  option: GuessLimitOption | undefined,
+  keyApi: object,
+): GuessGate | undefined {
   if (option === false) return undefined;
   const given: object = option === undefined ? {} : option;
   const what = '{ limit, windowMs, keyGenerator }, a MemoryGuessLimit or RedisGuessLimit, or false';
@@ -218,7 +231,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     throw wrongOption(owner, 'guessLimit', `must be ${what}; "limit" or "windowMs" is missing`);
   }
   const settings = ownLimit ?? new GuessLimitSettings(`${owner}: guessLimit`, given);
-  const attempts = attemptsOf.get(keyApi) ?? new Attempts();
+  const attempts = attemptsOf.get(keyApi) ?? new CodeAttempts();
   attemptsOf.set(keyApi, attempts);
 
   const call = guardedCalls('guessLimit', settings);
@@ -231,7 +244,7 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
       isPending: isPending === true,
     };
   };
-  const reserveInBoth: Reserve = async (client) => {
+  const reserveInBoth = async (client: string): Promise<HeldReservation | Refused> => {
     const until = performance.now() + settings.windowMs;
     const inMemory = attempts.log.reserve(client, settings);
     if (!inMemory.isAllowed) return refusal(inMemory);
@@ -250,14 +263,9 @@ export function guessGate(owner: string, option: GuessLimitOption | undefined, k
     return refusal(inOwnLimit);
   };
   return {
-    /** The client key of a request; an app's own limit can give anything. */
-    keyGenerator: (req: Request): string => clientKey(settings.keyGenerator(req)),
-    /**
-     * Validates a code, unless the client has failed too often.
-     * @param signal ends this caller's wait; other callers with the same code keep waiting.
-     * @throws MarketgateError `too_many_attempts`, and whatever `validate` throws.
-     */
-    attempt: <T>(client: string, code: string, validate: Validate<T>, signal?: AbortSignal) =>
-      attempts.attempt(reserveInBoth, client, code, validate, signal),
+    // An app's own limit can give anything.
+    keyGenerator: (req) => clientKey(settings.keyGenerator(req)),
+    attempt: (client, code, validate, signal) =>
+      attempts.run({ client, code, validate, reserve: () => reserveInBoth(client) }, signal),
   };
 }

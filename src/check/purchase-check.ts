@@ -14,22 +14,22 @@ export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
   Partial<Pick<KeyApi, 'clock' | 'peekPurchase'>>;
 
 /**
- * Conditions that a valid purchase must meet. `About` is what the functions get: the request in a guard,
+ * Conditions that a valid purchase must meet. The functions get the request in a guard, and
  * `undefined` in {@link checkPurchase}.
  */
-export interface PurchaseConditions<About = undefined> {
+export interface PurchaseConditions<Req = undefined> {
   /** The id of the purchase's item; several ids, of which one must match; or a function that gives them. */
   item?:
     | number
     | readonly number[]
-    | ((about: About) => number | readonly number[] | Promise<number | readonly number[]>)
+    | ((req: Req) => number | readonly number[] | Promise<number | readonly number[]>)
     | undefined;
   /** The purchase's `license_type`, or several, of which one must match. Letter case counts. */
   licenseType?: string | readonly string[] | undefined;
   /** Whether support must still run, compared with the current time of each check. */
   supported?: boolean | undefined;
-  /** Anything else; false refuses with `purchase_not_accepted`. May be async. */
-  accept?: ((purchase: Purchase, about: About) => boolean | Promise<boolean>) | undefined;
+  /** Any other condition. Anything but true refuses with `purchase_not_accepted`. May be async. */
+  accept?: ((purchase: Purchase, req: Req) => boolean | Promise<boolean>) | undefined;
 }
 
 /** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
@@ -49,8 +49,8 @@ export interface HolderOptions<Id> {
 }
 
 /** What the guards and {@link checkPurchase} have in common. */
-export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
-  extends PurchaseConditions<About> {
+export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
+  extends PurchaseConditions<Req> {
   /**
    * The account must hold the code, or become one of its first `max` holders, after all other conditions.
    * `purchase_held` refuses other accounts, and `login_required` visitors without an account.
@@ -65,7 +65,7 @@ export interface PurchaseCheckOptions<About = undefined, Id = HolderId>
    */
   guessLimit?: GuessLimitOption | undefined;
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
-  fresh?: boolean | ((about: About) => boolean | Promise<boolean>) | undefined;
+  fresh?: boolean | ((req: Req) => boolean | Promise<boolean>) | undefined;
 }
 
 /** A refusal. */
@@ -104,8 +104,8 @@ export type Decision =
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
   /**
-   * The client key that `guessLimit` counts by, such as an address or the id of a user. Required unless
-   * `guessLimit` is `false`. An IPv6 address counts with its whole /56.
+   * The client key that `guessLimit` counts by, such as an address or the id of a user. Must be given unless
+   * `guessLimit` is `false`; all clients that are `undefined` count as one. An IPv6 address counts with its whole /56.
    */
   client?: string | number | undefined;
   /** Ends the check when aborted; it then rejects with the signal's reason. */
@@ -156,22 +156,27 @@ export const CHECK_OPTION_NAMES = [
 ] as const;
 
 type MaybePromise<T> = T | Promise<T>;
-type HolderIdOf<About> = (about: About) => MaybePromise<HolderId>;
+type HolderIdOf<Req> = (req: Req) => MaybePromise<HolderId>;
 
 /** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
 export type CheckResult = Decision & { readonly isOutage?: boolean };
 
 /**
+ * Runs a request to the service: calls `request`, which validates the code, with a signal that aborts it. Called only
+ * when the cache has no answer, or is not to be used.
+ */
+export type RunRequest = (
+  request: (signal?: AbortSignal) => Promise<CheckResult>,
+) => Promise<CheckResult>;
+
+/**
  * Decides about a code. A cached answer is decided synchronously, because a promise would double the
  * cost of a guard. Throws, or rejects, with the errors of the app's own functions.
- *
- * @param runRequest called only when the cache has no answer, or is not to be used. It calls its argument, which
- * validates the code, with a signal that aborts the validation.
  */
-export type PurchaseCheck<About> = (
+export type PurchaseCheck<Req> = (
   code: unknown,
-  about: About,
-  runRequest: (request: (signal?: AbortSignal) => Promise<CheckResult>) => Promise<CheckResult>,
+  req: Req,
+  runRequest: RunRequest,
 ) => MaybePromise<CheckResult>;
 
 /** Whether a value must be awaited: any promise, also of another library. */
@@ -190,26 +195,25 @@ export const andThen = <T, U>(
  * @param letsInOutage whether visitors are let in while the service fails. With `holder` they need an account then, too.
  * @throws TypeError that names the wrong option.
  */
-export function makePurchaseCheck<About>(
+export function makePurchaseCheck<Req>(
   owner: string,
   keyApi: PurchaseValidator,
-  options: PurchaseCheckOptions<About, HolderId | HolderIdOf<About>>,
-  clientOf: (about: About, gate: GuessGate) => string,
+  options: PurchaseCheckOptions<Req, HolderId | HolderIdOf<Req>>,
+  clientOf: (req: Req, gate: GuessGate) => string,
   letsInOutage = false,
-): PurchaseCheck<About> {
+): PurchaseCheck<Req> {
   shapedOption<PurchaseValidator>(owner, 'keyApi', keyApi, ['validatePurchase'], 'a KeyApi');
   const itemsFor = itemsOption(owner, options.item);
   const checkConditions = makeConditionCheck(owner, options, keyApi.clock ?? Date.now);
   const checkHolder = 'holder' in options ? makeHolderCheck(owner, options.holder) : undefined;
   const { fresh } = options;
-  const isTrue = (value: unknown): boolean => flagOption(owner, 'fresh', value);
-  const isAlwaysFresh = typeof fresh !== 'function' && isTrue(fresh);
+  const checkFresh = (value: unknown): boolean => flagOption(owner, 'fresh', value);
+  const isAlwaysFresh = typeof fresh !== 'function' && checkFresh(fresh);
   const gate = guessGate(owner, options.guessLimit, keyApi);
 
   type Items = readonly number[] | undefined;
-  type RunRequest = Parameters<PurchaseCheck<About>>[2];
 
-  const decide = (purchase: Purchase | null, code: string, items: Items, about: About) => {
+  const decide = (purchase: Purchase | null, code: string, items: Items, req: Req) => {
     if (purchase === null) return invalidCode();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
     if (typeof purchase?.item?.id !== 'number') {
@@ -217,26 +221,25 @@ export function makePurchaseCheck<About>(
         'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
       );
     }
-    const result = checkConditions(purchase, items, about);
+    const result = checkConditions(purchase, items, req);
     // Last, so that a refused purchase is held by nobody.
-    return checkHolder ? andThen(result, (checked) => checkHolder(checked, code, about)) : result;
+    return checkHolder ? andThen(result, (checked) => checkHolder(checked, code, req)) : result;
   };
 
-  // No closure is made for a cached answer: that is a good part of what a hit costs.
-  const find = (
+  const checkCode = (
     code: string,
     items: Items,
-    about: About,
+    req: Req,
     runRequest: RunRequest,
     isFresh: boolean,
   ) => {
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
-    if (known !== undefined) return decide(known, code, items, about);
+    if (known !== undefined) return decide(known, code, items, req);
     return runRequest(async (signal) => {
       signal?.throwIfAborted();
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
-      const client = gate && clientOf(about, gate);
-      const validate: Validate<Purchase> = async (callOptions) =>
+      const client = gate && clientOf(req, gate);
+      const validate: Validate = async (callOptions) =>
         keyApi.validatePurchase(code, isFresh ? { ...callOptions, fresh: true } : callOptions);
       let purchase: Purchase | null;
       try {
@@ -251,29 +254,26 @@ export function makePurchaseCheck<About>(
         if (error.code === 'too_many_attempts') return { verdict: 'unknown', error };
         if (error.status < 500) throw error;
         const outage: CheckResult = { verdict: 'unknown', error, isOutage: true };
-        return letsInOutage && checkHolder ? checkHolder(outage, code, about) : outage;
+        return letsInOutage && checkHolder ? checkHolder(outage, code, req) : outage;
       }
-      return decide(purchase, code, items, about);
+      return decide(purchase, code, items, req);
     });
   };
 
-  const check = (given: unknown, items: Items | Denial, about: About, runRequest: RunRequest) => {
+  const checkGiven = (given: unknown, items: Items | Denial, req: Req, runRequest: RunRequest) => {
     if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
     if (typeof given !== 'string') return malformedCode();
     // Most codes need nothing.
     const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
     if (code === '') return absent();
     if (!PURCHASE_CODE.test(code)) return malformedCode();
-    if (typeof fresh !== 'function') return find(code, items, about, runRequest, isAlwaysFresh);
-    return andThen(fresh(about), (is) => find(code, items, about, runRequest, isTrue(is)));
+    if (typeof fresh !== 'function') return checkCode(code, items, req, runRequest, isAlwaysFresh);
+    return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
   };
 
-  return (given, about, runRequest) => {
+  return (given, req, runRequest) => {
     if (isAbsent(given)) return absent();
-    const items = itemsFor?.(about);
-    return isThenable(items)
-      ? Promise.resolve(items).then((ready) => check(given, ready, about, runRequest))
-      : check(given, items, about, runRequest);
+    return andThen(itemsFor?.(req), (items) => checkGiven(given, items, req, runRequest));
   };
 }
 
@@ -315,9 +315,9 @@ function refuse(purchase: Purchase, code: MarketgateErrorCode, why: string): Che
 }
 
 /** Checks the options. Gives the function that checks a valid purchase against the conditions. */
-function makeConditionCheck<About>(
+function makeConditionCheck<Req>(
   owner: string,
-  conditions: PurchaseConditions<About>,
+  conditions: PurchaseConditions<Req>,
   clock: () => number,
 ) {
   for (const name of ['item', 'licenseType', 'supported', 'accept'] as const) {
@@ -338,7 +338,7 @@ function makeConditionCheck<About>(
   return (
     purchase: Purchase,
     items: readonly number[] | undefined,
-    about: About,
+    req: Req,
   ): MaybePromise<CheckResult> => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
       return refuse(
@@ -373,7 +373,7 @@ function makeConditionCheck<About>(
       }
     }
     if (accept === undefined) return { verdict: 'valid', purchase };
-    return andThen(accept(purchase, about), (accepted) =>
+    return andThen(accept(purchase, req), (accepted) =>
       accepted === true
         ? { verdict: 'valid', purchase }
         : refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one'),
@@ -400,13 +400,13 @@ const unreadable = (field: string): CheckResult =>
   );
 
 /** Gives the items of a request, or the error `item_id_invalid`; `undefined` when any item will do. */
-function itemsOption<About>(
+function itemsOption<Req>(
   owner: string,
-  item: PurchaseConditions<About>['item'],
-): ((about: About) => MaybePromise<readonly number[] | MarketgateError>) | undefined {
+  item: PurchaseConditions<Req>['item'],
+): ((req: Req) => MaybePromise<readonly number[] | MarketgateError>) | undefined {
   if (item === undefined) return undefined;
   if (typeof item === 'function') {
-    return (about) => andThen(item(about), itemIds);
+    return (req) => andThen(item(req), itemIds);
   }
   const ids = [item].flat();
   if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0)) {
@@ -438,13 +438,13 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
 const HELD = 'held by another account; log in with that one, or let the site release the code';
 
 /**
- * Gives the function that lets an account hold the code of a valid purchase, or refuses it. In an outage it takes
- * nothing, and only refuses who has no account.
+ * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
+ * In an outage nobody becomes a holder, and only visitors without an account are refused.
  */
-function makeHolderCheck<About>(
+function makeHolderCheck<Req>(
   owner: string,
-  option: HolderOptions<HolderId | HolderIdOf<About>> | undefined,
-): (result: CheckResult, code: string, about: About) => MaybePromise<CheckResult> {
+  option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
+): (result: CheckResult, code: string, req: Req) => MaybePromise<CheckResult> {
   const what = '{ store, id, max }; leave it out for no such condition';
   const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
   const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
@@ -473,9 +473,9 @@ function makeHolderCheck<About>(
       (error: MarketgateError) => ({ verdict: 'unknown', error }),
     );
   };
-  return (result, code, about) => {
+  return (result, code, req) => {
     if (result.verdict !== 'valid' && !result.isOutage) return result;
-    const account = typeof id === 'function' ? id(about) : id;
+    const account = typeof id === 'function' ? id(req) : id;
     return andThen(account, (holder) => take(result, code, holder));
   };
 }

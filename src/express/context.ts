@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Denial } from '../check/purchase-check.js';
+import type { Decision, Denial } from '../check/purchase-check.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';
@@ -19,7 +19,7 @@ export type Middleware = (
  * What the visitor's code is worth: `unknown` when the service or the holder store gave no usable answer, or after too
  * many failed attempts.
  */
-export type Verdict = 'valid' | 'invalid' | 'unknown' | 'absent';
+export type Verdict = Decision['verdict'];
 
 /** What the middleware found: at `req.marketplace`, and for templates at `res.locals.marketplace`. */
 export interface MarketplaceContext {

@@ -96,14 +96,12 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
     const problem = problemOf(error);
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
-    // Not after the visitor has left, because the error is then usually only the aborted request.
-    if (problem.status >= 500 && !res.closed) {
-      report(error);
-    }
+    // After the visitor has left, the error is usually only the aborted request.
+    if (problem.status >= 500 && !res.closed) report(error);
     const respond = (reason: unknown): void => {
       // The app can have responded while the session was saved.
       if (res.headersSent) return;
-      // The session could not be saved for the way back from the login.
+      // Another error than the handled one: the session could not be saved for the way back from the login.
       if (reason !== error) report(reason);
       for (const name of BODY_HEADERS) res.removeHeader(name);
       noStore(res);
@@ -133,7 +131,9 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
 
 /** What a route can have said about the body that it then did not send. */
 const BODY_HEADERS = [
+  'Content-Type',
   'Content-Length',
+  'Content-Range',
   'Content-Encoding',
   'Content-Disposition',
   'ETag',
@@ -148,7 +148,6 @@ function errorPage(
   req: IncomingMessage & { readonly body?: unknown },
   loginPath: string | undefined,
 ): string {
-  // An empty reference is the address of this page, which the page then need not repeat.
   const isCallback = /[?&]auth_key=/.test(pathOf(req));
   const step =
     ((LOGIN_ERRORS.includes(code) || isCallback) &&
@@ -156,7 +155,7 @@ function errorPage(
       html`<p><a href="${loginPath}">Log in</a></p>`) ||
     // The visitor has sent a code with a form, and can correct it.
     (Object.hasOwn(Object(req.body), 'purchase_code') && CODE_FORM) ||
-    // The callback of a login would find its auth_key used.
+    // The empty reference is the address of this page. The callback of a login would find its auth_key used.
     (status >= 500 &&
       req.method === 'GET' &&
       !isCallback &&

@@ -1,53 +1,10 @@
-import type { ServerResponse } from 'node:http';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import type { KeyApi } from '../clients/key-api.js';
-import { asError, MarketgateError } from '../errors.js';
+import { MarketgateError } from '../errors.js';
 import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
-import { contextOf, type MarketplaceContext, type Middleware, noStore } from './context.js';
-import { handleThrown } from './plain-http.js';
-
-/** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
-export function loader(
-  load: (req: Request, res: Response, context: MarketplaceContext) => Promise<void>,
-  onError = (error: unknown, ...[, , next]: Parameters<Middleware>): void => next(asError(error)),
-): Middleware {
-  return (req, res, next) => {
-    const context = contextOf(req, res);
-    (async () => load(req as Request, res as Response, context))()
-      .then(
-        () => next(),
-        (error: unknown) => {
-          noStore(res);
-          onError(error, req, res, next);
-        },
-      )
-      .catch((error: unknown) => handleThrown(req, res, error));
-  };
-}
-
-/**
- * Runs `run` with a signal that is aborted when the visitor leaves, so that a request to the service that
- * nobody waits for does not hold a connection.
- */
-export async function abortOnLeave<T>(
-  res: ServerResponse,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController();
-  const onClose = (): void => {
-    const message = 'the visitor left before the service had answered';
-    controller.abort(new MarketgateError('service_unavailable', message));
-  };
-  if (res.closed) onClose();
-  // The response of a WebSocket upgrade has no events.
-  else res.once?.('close', onClose);
-  try {
-    return await run(controller.signal);
-  } finally {
-    res.off?.('close', onClose);
-  }
-}
+import type { MarketplaceContext, Middleware } from './context.js';
+import { abortOnLeave, loader } from './middleware.js';
 
 /**
  * Makes a middleware that adds what a method of the KeyApi answers.

@@ -12,7 +12,7 @@ import {
   tokenNameFor,
 } from '../stores/token-store.js';
 import { contextOf, keepPrivate, type Middleware, noStore } from './context.js';
-import { abortOnLeave, loader } from './load.js';
+import { abortOnLeave, loader } from './middleware.js';
 import { handleThrown, isNavigation, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { isLoggedIn, sessionOf } from './session.js';
@@ -23,7 +23,13 @@ import { isLoggedIn, sessionOf } from './session.js';
  */
 export type UserIdSource = (
   req: Request,
-) => string | false | null | undefined | Promise<string | false | null | undefined>;
+) =>
+  | string
+  | number
+  | false
+  | null
+  | undefined
+  | Promise<string | number | false | null | undefined>;
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
@@ -159,12 +165,12 @@ function userTokens(owner: string, options: LoadUserOptions) {
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   /** @throws MarketgateError `login_required`; TypeError for a logged-in user without an id. */
   const userOfRequest = async (req: Request): Promise<{ id: string; tokenName: string }> => {
-    const id: unknown = await userIdOf(req);
+    const given: unknown = await userIdOf(req);
+    const id = typeof given === 'number' ? String(given) : given;
     if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
-    // An app's own `userId` finds none for a user who has logged in without the marketplace.
-    const isNone = [undefined, null, false, ''].includes(id as undefined);
-    const isLocal = options.userId !== undefined && isNone;
-    if (isLocal || !isLoggedIn(req)) throw loginRequired();
+    // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
+    const isNothing = [undefined, null, false, ''].includes(id as undefined);
+    if ((options.userId !== undefined && isNothing) || !isLoggedIn(req)) throw loginRequired();
     // The app's mistake, not the visitor's.
     throw new TypeError(
       `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,
@@ -173,10 +179,7 @@ function userTokens(owner: string, options: LoadUserOptions) {
   return { tokens, userOfRequest };
 }
 
-const userIdOfPassport: UserIdSource = (req) => {
-  const id: unknown = (req.user as { id?: unknown } | undefined)?.id;
-  return typeof id === 'number' ? String(id) : (id as string | undefined);
-};
+const userIdOfPassport: UserIdSource = (req) => (req.user as { id?: string } | undefined)?.id;
 
 const loginRequired = (): MarketgateError =>
   new MarketgateError(

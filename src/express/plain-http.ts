@@ -103,8 +103,9 @@ export function setCookie(
     secure: isSecure(req),
     path: '/',
   });
-  const others = res.getHeader('Set-Cookie') ?? [];
-  res.setHeader('Set-Cookie', [others, cookie].flat().map(String));
+  // Replaces a cookie of this name that the response sets already.
+  const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+  res.setHeader('Set-Cookie', [...others.filter((other) => !other.startsWith(`${name}=`)), cookie]);
 }
 
 /** Deletes a cookie that {@link setCookie} has set. */

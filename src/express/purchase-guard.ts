@@ -12,6 +12,7 @@ import {
   makePurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
+  type RunRequest,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import { asError, type MarketgateError } from '../errors.js';
@@ -24,7 +25,7 @@ import {
   noStore,
   varyOn,
 } from './context.js';
-import { abortOnLeave, loader } from './load.js';
+import { abortOnLeave, loader } from './middleware.js';
 import { handleThrown, queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
@@ -146,7 +147,7 @@ export function requirePurchase(
  * - `unknown`: the service or the holder store gave no usable answer, or the client has too many failed attempts;
  * - `absent`: no code was sent.
  *
- * `req.marketplace.denial` says why the verdict is not `valid`. Only errors of the app's own functions
+ * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors of the app's own functions
  * go to `next`. With a code, the response gets `Cache-Control: private`, unless the app has set that header
  * before. It always gets `Vary` with the request headers that the code is read from.
  *
@@ -187,12 +188,14 @@ function makeRequestCheck(
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
   const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
-    const withSignal: Parameters<typeof check>[2] = (request) => abortOnLeave(res, request);
+    const withSignal: RunRequest = (request) => abortOnLeave(res, request);
     return andThen(source(req), (code) => check(code, req, withSignal));
   };
   // Who holds the code is usually known by a session.
-  const headers = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
-  return { checkRequest, headers };
+  const read = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
+  const isFirst = (name: string, i: number) =>
+    read.findIndex((other) => other.toLowerCase() === name.toLowerCase()) === i;
+  return { checkRequest, headers: read.filter(isFirst) };
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */

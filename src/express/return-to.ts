@@ -38,7 +38,7 @@ export function safeReturnTo(value: unknown): string | undefined {
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
   if (!(RETURN_TO in req) && isLoggedIn(req) && session !== undefined && KEY in session) {
-    attachReturnTo(req, savedReturnTo(req as IncomingMessage));
+    attachReturnTo(req, readReturnTo(req as IncomingMessage));
     delete session[KEY];
   }
   return safeReturnTo((req as Marked)[RETURN_TO]);
@@ -46,14 +46,15 @@ export function returnTo(req: object): string | undefined {
 
 /** Attaches the path to the request of the callback, for {@link returnTo}. */
 export function attachReturnTo(req: object, path: string | undefined): void {
-  // Where nothing was attached, `returnTo` reads the session.
+  // Attaches no `undefined` to a request that has nothing, because `returnTo` would then not read the session. But a
+  // login without a path replaces the path of an earlier one.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
 
 const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';
-/** As long as a login attempt, in milliseconds. */
-const LIFETIME = 10 * 60_000;
+/** How long a visitor can take to log in, in milliseconds. */
+export const LOGIN_LIFETIME = 10 * 60_000;
 
 /**
  * Saves the page that required a login, until a login is completed: in the session, or in a cookie for apps without
@@ -66,7 +67,7 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   const session = sessionOf(req);
   if (session === undefined) {
     const isShort = encodeURIComponent(path).length <= MAX_COOKIE;
-    if (isShort) setCookie(req, res, COOKIE, path, LIFETIME);
+    if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
     return;
   }
   session[KEY] = path;
@@ -76,7 +77,7 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
 const cookieOf = (req: IncomingMessage) => parseCookie(String(req.headers.cookie))[COOKIE];
 
 /** The saved page. It stays saved, because a login can fail and start again. */
-export function savedReturnTo(req: IncomingMessage): string | undefined {
+export function readReturnTo(req: IncomingMessage): string | undefined {
   const session = sessionOf(req);
   return safeReturnTo(session === undefined ? cookieOf(req) : session[KEY]);
 }

@@ -67,8 +67,8 @@ export function canRegenerate(req: Request, session: Session): boolean {
 /**
  * Makes passport's `req.logIn` work with every session that {@link canRegenerate}. Passport calls
  * `regenerate` and `save` with callbacks, and waits without a limit. While it logs in, `req.session` is therefore a copy
- * whose methods take callbacks and have a deadline. iron-session's own methods cannot be replaced, and V8 takes long to
- * make the session itself a prototype.
+ * whose methods take callbacks and have a deadline. A copy, because iron-session's own methods cannot be replaced, and
+ * because an object that inherits from the session is slow to make.
  */
 export function adaptLogIn(req: Request): void {
   if (!isReplaceable(req)) return;
@@ -107,7 +107,6 @@ const methodOf = (req: Request, run: () => Promise<void>): PropertyDescriptor =>
   enumerable: false,
   value: (done: (error?: unknown) => void) =>
     void run()
-      .then(() => done())
-      .catch(done)
+      .then(() => done(), done)
       .catch((thrown: unknown) => handleThrown(req, responseOf(req), thrown)),
 });

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { pathOf, requiredResponse } from '../express/plain-http.js';
+import { LOGIN_LIFETIME } from '../express/return-to.js';
 import { html, PAGE_POLICY, page } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
-import { ATTEMPT_LIFETIME, isAttemptId, type LoginAttempt } from './login-attempts.js';
+import { isAttemptId, type LoginAttempt } from './login-attempts.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /** What the "Continue as NAME?" page asks about. */
@@ -57,7 +58,7 @@ export function mustAsk(when: ConfirmWhen, req: Request, open: readonly LoginAtt
   if (when !== 'auto') return when;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
   // callback belongs to, so one foreign attempt is enough.
-  return isFrame(destinationOf(req)) || open.some(({ foreign }) => foreign);
+  return isFrame(destinationOf(req)) || open.some(({ isForeign }) => isForeign);
 }
 
 /**
@@ -122,7 +123,7 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
   }
 
   return {
-    keep: (id: string, login: PendingLogin) => set(nameOf(id), login, ATTEMPT_LIFETIME),
+    keep: (id: string, login: PendingLogin) => set(nameOf(id), login, LOGIN_LIFETIME),
 
     /** For a request whose browser holds the attempt. */
     find: (id: string) => get(nameOf(id)),

@@ -9,7 +9,8 @@ import {
   requiredResponse,
   setCookie,
 } from '../express/plain-http.js';
-import { callSession, sessionOf } from '../express/session.js';
+import { LOGIN_LIFETIME } from '../express/return-to.js';
+import { callSession, type Session, sessionOf } from '../express/session.js';
 import type { GuardedTokenStore } from '../stores/token-store.js';
 
 /** A login that has begun in a browser and has not ended. */
@@ -21,13 +22,11 @@ export interface LoginAttempt {
   /** Where the visitor wants to go after the login: a path on this site. */
   readonly returnTo?: string | undefined;
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
-  readonly foreign?: true | undefined;
+  readonly isForeign?: true | undefined;
   /** Its auth_key has been exchanged, and the login waits for the visitor's "Continue". */
   readonly isConfirmation?: true;
 }
 
-/** How long a visitor can take at the service, in milliseconds. */
-export const ATTEMPT_LIFETIME = 10 * 60_000;
 /**
  * How far ahead an attempt can start, in milliseconds: the callback can reach another process than the one
  * that began the login, and their clocks can differ by this much.
@@ -55,7 +54,7 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
       .flat()
       .filter(isAttempt)
       .filter(({ startedAt }) => startedAt <= now + CLOCK_SKEW)
-      .filter(({ startedAt }) => now - startedAt < ATTEMPT_LIFETIME);
+      .filter(({ startedAt }) => now - startedAt < LOGIN_LIFETIME);
   }
 
   /** The attempts that a callback can use. With an id, only that one. */
@@ -63,6 +62,11 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
     (id: string | undefined) =>
     (attempt: LoginAttempt): boolean =>
       !attempt.isConfirmation && (id === undefined || attempt.id === id);
+
+  const isConfirmation =
+    (id: string) =>
+    (attempt: LoginAttempt): boolean =>
+      attempt.isConfirmation === true && attempt.id === id;
 
   async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
     const all = current(req);
@@ -87,8 +91,7 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
         .some((attempt) => claims.find(attempt.id) === undefined),
 
     /** Whether this browser holds the attempt, and it waits for "Continue". */
-    hasConfirmation: (req: Request, id: string) =>
-      current(req).some((attempt) => attempt.isConfirmation && attempt.id === id),
+    hasConfirmation: (req: Request, id: string) => current(req).some(isConfirmation(id)),
 
     async begin(
       req: Request,
@@ -116,7 +119,7 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
 
     /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
     takeConfirmation: async (req: Request, id: string) =>
-      (await remove(req, (each) => each.isConfirmation === true && each.id === id)) !== undefined,
+      (await remove(req, isConfirmation(id))) !== undefined,
 
     /** Ends all attempts of this browser, also for an old cookie that still has them. */
     async endAll(req: Request): Promise<void> {
@@ -149,7 +152,7 @@ export function attemptsInSession(scope: string): AttemptStorage {
   };
 }
 
-function requiredSession(req: Request): NonNullable<ReturnType<typeof sessionOf>> {
+function requiredSession(req: Request): Session {
   const session = sessionOf(req);
   if (session !== undefined) return session;
   throw new Error(
@@ -201,7 +204,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
       const res = requiredResponse(req);
       written.set(req, attempts);
       if (attempts.length === 0) clearCookie(req, res, nameFor(req));
-      else setCookie(req, res, nameFor(req), sign(attempts), ATTEMPT_LIFETIME);
+      else setCookie(req, res, nameFor(req), sign(attempts), LOGIN_LIFETIME);
     },
   };
 }
@@ -212,7 +215,7 @@ const CLAIM_LIFETIME = 3_600_000;
 /** What a claim remembers about an auth_key. Claims of attempts remember nothing. */
 export interface ClaimRecord {
   /** The `returnTo` of its login. A reload of the callback leads there too. */
-  returnTo?: string | undefined;
+  readonly returnTo?: string | undefined;
 }
 
 /**
@@ -223,10 +226,15 @@ export interface ClaimRecord {
  */
 export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
   const known = new LRUCache<string, ClaimRecord>({ max: 10_000 });
-  const nameOf = (key: string) => `auth_key:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
+  const nameOf = (key: string) => `used:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
   return {
     /** What this process remembers about a key; `undefined` for a key that was not used here. */
     find: (key: string) => known.get(nameOf(key)),
+
+    /** Changes what {@link find} gives for a claimed key. */
+    remember(key: string, record: ClaimRecord): void {
+      known.set(nameOf(key), record);
+    },
 
     /** True for the first caller. */
     async claim(key: string, record: ClaimRecord = {}): Promise<boolean> {

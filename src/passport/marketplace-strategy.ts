@@ -1,16 +1,10 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
-import { type LoginMessage, loginChannel } from '../diagnostics.js';
-import {
-  asError,
-  ERROR_CODES,
-  isMarketgateError,
-  MarketgateError,
-  type MarketgateErrorCode,
-} from '../errors.js';
+import { asError, isMarketgateError } from '../errors.js';
+import { noStore } from '../express/context.js';
 import { handleThrown, isPrefetch, queryOf, responseOf } from '../express/plain-http.js';
-import { attachReturnTo, dropReturnTo, safeReturnTo, savedReturnTo } from '../express/return-to.js';
+import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import {
@@ -22,6 +16,7 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
+import { Failure, report, tellDeveloper, throwAsFailure, withoutEffect } from './failure.js';
 import type { ClaimRecord } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
@@ -52,8 +47,8 @@ export type MarketplaceAuthenticateOptions = AuthenticateOptions;
 type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false | undefined };
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };
 
-// Passport runs a strategy on `Object.create(strategy)`, where `#private` fields throw.
-const SETUP = Symbol('marketgate.setup');
+// Passport and `authenticate` run a strategy on `Object.create(strategy)`, where `#private` fields throw.
+const SETUP_FOR = Symbol('marketgate.setupFor');
 
 /**
  * Passport strategy for the login with app (specification: the login API). Use
@@ -75,7 +70,7 @@ const SETUP = Symbol('marketgate.setup');
  * (`MarketplaceStrategy.call(this, …)`) throws a TypeError.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
-  declare private readonly [SETUP]: (name: string) => StrategySetup;
+  declare private readonly [SETUP_FOR]: (name: string) => StrategySetup;
 
   /**
    * The first two overloads only type inline callbacks.
@@ -112,37 +107,41 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       return setup;
     };
     // Not enumerable, so that a strategy in a log does not show it.
-    Object.defineProperty(this, SETUP, { value: setupFor });
+    Object.defineProperty(this, SETUP_FOR, { value: setupFor });
   }
 
   /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
-    responseOf(req)?.setHeader('Cache-Control', 'no-store');
+    const res = responseOf(req);
+    if (res !== undefined) noStore(res);
+    // Passport sets the functions on the strategy itself where it was given the object in place of its name. Without
+    // this request's own copy, the next request would replace them, and a login would end in another visitor's browser.
+    const { success, fail, redirect, pass, error: passError } = this;
+    const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass });
     // Passport's `error` calls the app's callback or `next`, which can throw.
-    const { error: passError } = this;
-    this.error = (error) => {
+    own.error = (error) => {
       try {
-        passError.call(this, error);
+        passError.call(own, error);
       } catch (thrown) {
         handleThrown(req, responseOf(req), thrown);
       }
     };
-    handle(this, req, options)
+    handle(own, req, options)
       .then(([type, ...args]) => {
         report(type);
-        if (type !== 'ask') (this[type] as (...args: unknown[]) => void)(...args);
+        if (type !== 'ask') (own[type] as (...args: unknown[]) => void)(...args);
       })
       .catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
         report('fail', error);
         tellDeveloper(error);
         // Passport's own error for `failWithError` says only "Unauthorized".
-        if (options.failWithError && !options.failureRedirect) this.error(error);
-        else this.fail(error.challenge, error.status);
+        if (options.failWithError && !options.failureRedirect) own.error(error);
+        else own.fail(error.challenge, error.status);
       })
       .catch((error: unknown) => {
         report('error', error);
-        this.error(asError(error));
+        own.error(asError(error));
       });
   }
 
@@ -154,13 +153,13 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     accessToken: string,
     done: (error?: unknown, profile?: MarketplaceProfile) => void,
   ): void {
-    const { loginApi } = this[SETUP](this.name);
+    const { loginApi } = this[SETUP_FOR](this.name);
     // The login URL is "…/api/oauth".
     const site = new URL('..', loginApi.loginUrl()).href;
     loginApi
       .getUser(accessToken)
       .then((user) => done(null, profileOf(user, site)), done)
-      // A subclass's `done` can throw. `this` is the object that passport made for this request.
+      // A subclass's `done` can throw. `this` is the copy for this request.
       .catch((error: unknown) => this.error(asError(error)));
   }
 }
@@ -183,53 +182,27 @@ type Outcome =
   | [type: 'pass']
   | [type: 'ask'];
 
-/** The visitor could not be authenticated. */
-class Failure extends MarketgateError {
-  /** What passport gets: the reason, or the `info` of verify. */
-  readonly challenge: object;
-
-  /** Error pages show the message only if it `isForVisitor`. */
-  constructor(
-    code: MarketgateErrorCode,
-    message: string,
-    options: { status?: number; challenge?: object | undefined; isForVisitor?: boolean } = {},
-  ) {
-    const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
-    super(code, message, { detail: isForVisitor ? message : undefined });
-    Object.assign(this, { status, statusCode: status });
-    this.challenge = challenge;
-  }
-}
-
-const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
-
-/** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
-function throwAsFailure(error: unknown): never {
-  if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
-  throw new Failure(error.code, error.message, { isForVisitor: false });
-}
-
 /** One request to the strategy. */
-interface Visit {
+interface StrategyRequest {
   readonly strategy: MarketplaceStrategy;
   readonly setup: StrategySetup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
 }
 
-/** Ends in {@link start}, {@link callback} or {@link confirm}, by the query. */
+/** Ends in {@link start}, {@link callback} or {@link answerConfirmation}, by the query. */
 async function handle(
   strategy: MarketplaceStrategy,
   req: Request,
   options: MarketplaceAuthenticateOptions,
 ): Promise<Outcome> {
-  if (strategy[SETUP] === undefined) {
+  if (strategy[SETUP_FOR] === undefined) {
     throw new TypeError('MarketplaceStrategy: its constructor did not run; extend it with a class');
   }
   // Repeated here, because class fields are set after the constructor.
   refuseUnusedHooks(strategy);
-  const setup = strategy[SETUP](strategy.name);
-  const visit: Visit = { strategy, setup, req, options };
+  const setup = strategy[SETUP_FOR](strategy.name);
+  const request: StrategyRequest = { strategy, setup, req, options };
   // Test helpers give no method, and some no headers.
   const { method = 'GET' } = req;
   req.headers ??= {};
@@ -238,27 +211,23 @@ async function handle(
     throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
   }
   const query = queryOf(req);
-  const authKey = readAuthKey(visit, query);
-  const confirmation = setup.confirm ? readConfirmation(query) : undefined;
-  if (authKey === undefined && confirmation === undefined) return start(visit);
+  const authKey = readAuthKey(request, query);
+  const confirmation = setup.askWhen === false ? undefined : readConfirmation(query);
+  if (authKey === undefined && confirmation === undefined) return start(request);
   if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
     throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
   }
   if (authKey instanceof Failure) throw authKey;
-  if (authKey !== undefined) return callback(visit, authKey);
-  return confirm(visit, confirmation as Confirming);
+  if (authKey !== undefined) return callback(request, authKey);
+  return answerConfirmation(request, confirmation as ConfirmationQuery);
 }
 
-/** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
-const withoutEffect = (what: string): MarketgateError =>
-  new MarketgateError(
-    'login_failed',
-    `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
-  );
-
-/** The auth_key of a callback, or what is wrong with it. `undefined` when the query has none. */
+/**
+ * The auth_key of a callback, or what is wrong with it; `undefined` when the query has none. Does not throw the
+ * failure, because a callback that is no navigation must be refused without one.
+ */
 function readAuthKey(
-  { setup, req }: Visit,
+  { setup, req }: StrategyRequest,
   query: { auth_key?: unknown },
 ): string | Failure | undefined {
   const broken = (why: string) =>
@@ -274,6 +243,7 @@ function readAuthKey(
     const appended = Object.values(query)
       .flat()
       .filter((it): it is string => typeof it === 'string' && it.includes('?auth_key='));
+    // A link has a slash before its query. A value of the redirect URL's own query has none: "1?auth_key=…".
     const isBroken = appended.some((text) => !/^[^?]*\//.test(text));
     return isBroken || (appended.length > 0 && setup.attempts.listOpen(req).length > 0)
       ? broken(
@@ -286,20 +256,14 @@ function readAuthKey(
 }
 
 /** Begins a login attempt and sends the browser to the service. */
-async function start({ setup, req, options }: Visit): Promise<Outcome> {
-  // Passport itself finds out only after the exchange. `passport.authorize` logs nobody in.
-  const isForPassport =
-    '_sessionManager' in req && options.session !== false && !options.assignProperty;
-  const session = sessionOf(req);
-  if (isForPassport && session !== undefined && !canRegenerate(req, session)) {
-    throw new Error(
-      'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session, or { session: false } on both routes and keep the login yourself',
-    );
-  }
-  const returnTo = safeReturnTo(options.returnTo) ?? savedReturnTo(req);
+async function start(request: StrategyRequest): Promise<Outcome> {
+  const { setup, req, options } = request;
+  // Without any session, the app can have `session: false` on the callback only.
+  if (sessionOf(req) !== undefined) checkSession(request);
+  const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
-    ...(isStartedElsewhere(req) && { foreign: true }),
+    ...(isStartedElsewhere(req) && { isForeign: true }),
   });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
@@ -307,25 +271,42 @@ async function start({ setup, req, options }: Visit): Promise<Outcome> {
   return ['redirect', setup.state ? `${url}&${new URLSearchParams({ state: id })}` : url];
 }
 
+/**
+ * Refuses a login that passport could not keep in a session. Passport itself finds out only after the exchange.
+ * `passport.authorize` logs nobody in.
+ */
+function checkSession({ req, options }: StrategyRequest): void {
+  const isKept = '_sessionManager' in req && options.session !== false && !options.assignProperty;
+  const session = sessionOf(req);
+  if (!isKept || (session !== undefined && canRegenerate(req, session))) return;
+  const lack = session
+    ? 'this one has no regenerate() (cookie-session has none)'
+    : 'this request has no session';
+  throw new Error(
+    `MarketplaceStrategy: passport gives every login a new session, and ${lack}; use express-session before passport, or { session: false } on both routes and keep the login yourself`,
+  );
+}
+
 /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
-async function callback(visit: Visit, authKey: string): Promise<Outcome> {
-  const { setup, req, options } = visit;
+async function callback(request: StrategyRequest, authKey: string): Promise<Outcome> {
+  const { setup, req, options } = request;
   const { attempts, claims } = setup;
   // Listed before `take` removes one, because `mustAsk` needs them all.
   const openAttempts = attempts.listOpen(req);
   const used = claims.find(authKey);
-  if (used !== undefined) return endUsed(visit, used);
+  if (used !== undefined) return endUsed(request, used);
   const state = setup.state ? String(queryOf(req).state) : undefined;
   const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
-  if (!attempts.canTake(req, state)) return endWithoutLogin(visit, record.returnTo);
+  if (!attempts.canTake(req, state)) return endWithoutLogin(request, record.returnTo);
+  checkSession(request);
   // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-  if (!(await claims.claim(authKey, record))) return endUsed(visit, record);
+  if (!(await claims.claim(authKey, record))) return endUsed(request, record);
   const attempt = await attempts.take(req, state);
   // A concurrent callback has taken it.
-  if (attempt === undefined) return endWithoutLogin(visit, record.returnTo);
+  if (attempt === undefined) return endWithoutLogin(request, record.returnTo);
   const { returnTo = record.returnTo } = attempt;
-  // The claim holds this object, so a reload of the callback goes there too.
-  record.returnTo = returnTo;
+  // A reload of the callback goes there too.
+  claims.remember(authKey, { returnTo });
 
   let token: AccessToken;
   try {
@@ -334,10 +315,13 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
     // The service accepts only the newest auth_key of a user. When two tabs log in, the other tab's login
     // counts for both.
     const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    return isRejected && isLoggedIn(req) ? endWithoutLogin(visit, returnTo) : throwAsFailure(error);
+    return isRejected && isLoggedIn(req)
+      ? endWithoutLogin(request, returnTo)
+      : throwAsFailure(error);
   }
-  const profile = await profileOfToken(visit, token);
-  if (!mustAsk(setup.confirm, req, openAttempts)) return complete(visit, token, profile, returnTo);
+  const profile = await profileOfToken(request, token);
+  if (!mustAsk(setup.askWhen, req, openAttempts))
+    return complete(request, token, profile, returnTo);
 
   // A second attempt, which binds the "Continue as NAME?" page to this browser.
   const { id } = await attempts.begin(req, { isConfirmation: true });
@@ -345,20 +329,23 @@ async function callback(visit: Visit, authKey: string): Promise<Outcome> {
   return ['redirect', confirmationPath(req, id)];
 }
 
-type Confirming = NonNullable<ReturnType<typeof readConfirmation>>;
+type ConfirmationQuery = NonNullable<ReturnType<typeof readConfirmation>>;
 
 /** Sends the "Continue as NAME?" page, or acts on the visitor's answer to it. */
-async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcome> {
-  const { setup, req } = visit;
+async function answerConfirmation(
+  request: StrategyRequest,
+  { id, answer }: ConfirmationQuery,
+): Promise<Outcome> {
+  const { setup, req } = request;
   const { attempts, claims, pendingLogins } = setup;
   if (answer === undefined) {
     const pending = attempts.hasConfirmation(req, id) ? await pendingLogins.find(id) : undefined;
-    if (pending === undefined) return endWithoutLogin(visit);
+    if (pending === undefined) return endWithoutLogin(request);
     await sendPage(req, id, pending, setup.renderConfirmation);
     return ['ask'];
   }
-  if (answer === 'continue') return completePending(visit, id);
-  if (!(await attempts.takeConfirmation(req, id))) return endWithoutLogin(visit);
+  if (answer === 'continue') return completePending(request, id);
+  if (!(await attempts.takeConfirmation(req, id))) return endWithoutLogin(request);
   // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
   await pendingLogins.drop(id);
   await claims.claim(id);
@@ -366,32 +353,33 @@ async function confirm(visit: Visit, { id, answer }: Confirming): Promise<Outcom
 }
 
 /** Completes a login that the visitor has confirmed. */
-async function completePending(visit: Visit, id: string): Promise<Outcome> {
-  const { setup, req } = visit;
+async function completePending(request: StrategyRequest, id: string): Promise<Outcome> {
+  const { setup, req } = request;
   const { attempts, claims, pendingLogins } = setup;
   // The attempt stays until the login completes, so that a double click or a retry still finds it. The claim marks the
   // first answer.
   const holdsAttempt = attempts.hasConfirmation(req, id);
+  if (holdsAttempt) checkSession(request);
   const isFirst = holdsAttempt && (await claims.claim(id));
   const pending = holdsAttempt
     ? await pendingLogins.find(id)
     : await pendingLogins.findForDoubleClick(id, req);
-  if (pending === undefined) return endWithoutLogin(visit);
+  if (pending === undefined) return endWithoutLogin(request);
   // The second request of a double click logs in too, because the browser shows only its response.
   if (isFirst) await pendingLogins.keepForDoubleClick(id, req, pending);
   const { token, userId, returnTo } = pending;
-  const profile = await profileOfToken(visit, token);
+  const profile = await profileOfToken(request, token);
   // The visitor has agreed to this account only.
   if (profile.id !== userId) {
     const message = 'The account is another one than you have confirmed; please log in again.';
     throw new Failure('login_failed', message, { status: 403 });
   }
-  return complete(visit, token, profile, returnTo);
+  return complete(request, token, profile, returnTo);
 }
 
 /** Stores the token, runs verify and logs the user in. */
 async function complete(
-  { setup, req }: Visit,
+  { setup, req }: StrategyRequest,
   token: AccessToken,
   profile: MarketplaceProfile,
   returnTo: string | undefined,
@@ -413,7 +401,10 @@ async function complete(
   return ['success', user, info ?? {}];
 }
 
-const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<MarketplaceProfile> =>
+const profileOfToken = (
+  { strategy }: StrategyRequest,
+  token: AccessToken,
+): Promise<MarketplaceProfile> =>
   new Promise<MarketplaceProfile>((resolve, reject) => {
     const returned: unknown = strategy.userProfile(token.value, (error, profile) => {
       if (error) reject(error);
@@ -428,20 +419,20 @@ const profileOfToken = ({ strategy }: Visit, token: AccessToken): Promise<Market
  * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
  * handler. For anybody else it throws a {@link Failure} with status 403.
  */
-function endWithoutLogin(visit: Visit, returnTo?: string): Outcome {
-  const { req, options } = visit;
-  if (!isLoggedIn(req)) throw notStarted(visit);
+function endWithoutLogin(request: StrategyRequest, returnTo?: string): Outcome {
+  const { req, options } = request;
+  if (!isLoggedIn(req)) throw notStarted(request);
   attachReturnTo(req, returnTo);
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
 }
 
 /** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
-function endUsed(visit: Visit, { returnTo }: ClaimRecord): Outcome {
-  const { setup, req } = visit;
+function endUsed(request: StrategyRequest, { returnTo }: ClaimRecord): Outcome {
+  const { setup, req } = request;
   // Only a browser with an open attempt learns that the key was used.
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
-    return endWithoutLogin(visit, returnTo);
+    return endWithoutLogin(request, returnTo);
   }
   const message = 'This login link was already used; please log in again.';
   throw new Failure('auth_key_rejected', message);
@@ -451,7 +442,7 @@ function endUsed(visit: Visit, { returnTo }: ClaimRecord): Outcome {
 const hostOf = (req: Request): string | undefined =>
   /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
 
-function notStarted({ setup: { hosts }, req }: Visit): Failure {
+function notStarted({ setup: { hosts }, req }: StrategyRequest): Failure {
   const host = hostOf(req);
   let hint = 'if this happens again, allow cookies for this site';
   if (host !== undefined && hosts.size > 0 && !hosts.has(host)) {
@@ -465,26 +456,6 @@ function notStarted({ setup: { hosts }, req }: Visit): Failure {
     `This login was not started in this browser, or too long ago: ${hint}; please log in again.`,
     { status: 403 },
   );
-}
-
-/** @param error of a failed login. */
-function report(outcome: LoginMessage['outcome'], error?: unknown): void {
-  if (!loginChannel.hasSubscribers) return;
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // Errors of the app can contain secrets. Published are this package's codes and messages, and what verify says.
-  const isCoded = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
-  const isOurs = isCoded || String(message).startsWith('MarketplaceStrategy: ');
-  loginChannel.publish({
-    outcome,
-    ...(isCoded && { code }),
-    ...(isOurs && { reason: String(message) }),
-  } satisfies LoginMessage);
-}
-
-/** Prints why a login failed while the app is developed: passport's failureRedirect shows nothing. */
-function tellDeveloper({ message, help }: Failure): void {
-  if ((process.env.NODE_ENV ?? 'development') !== 'development') return;
-  console.warn(`marketgate: a login failed: ${message} (${help})`);
 }
 
 const FRESH = Symbol.for('marketgate.freshLogin');

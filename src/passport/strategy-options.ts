@@ -132,7 +132,7 @@ function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
     throw wrongOption(OWNER, isObject ? 'confirm.ask' : 'confirm', 'must be "auto", true or false');
   }
   return {
-    confirm: ask,
+    askWhen: ask,
     renderConfirmation: functionOption(OWNER, 'confirm.render', render) ?? sendConfirmationPage,
   };
 }

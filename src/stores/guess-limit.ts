@@ -131,28 +131,31 @@ export function clientKey(client: unknown): string {
 /** The most clients that are remembered: those with the latest attempts. */
 const MAX_CLIENTS = 10_000;
 
-/** An attempt in an {@link AttemptLog}. */
-interface Attempt {
+/** An attempt at a code in a {@link CodeAttemptLog}. */
+interface CodeAttempt {
   readonly at: number;
   /** Whether it has its answer, a negative one. */
   isSettled: boolean;
 }
 
 /**
- * Recent attempts, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
- * each counts within its own window.
+ * Recent attempts at codes, by client. Limits that share a log count together, whatever their `limit` and `windowMs`:
+ * each counts within its own window. By `Date.now`, which goes on while the machine sleeps.
  */
-export class AttemptLog {
+export class CodeAttemptLog {
   /** Attempts, the oldest first. The client with the latest attempt is the last. */
-  readonly #clients = new Map<string, Attempt[]>();
+  readonly #clients = new Map<string, CodeAttempt[]>();
   /** The attempts of all clients, the oldest first. */
-  readonly #all: Attempt[] = [];
+  readonly #all: CodeAttempt[] = [];
   /** Twice as many attempts as count for the highest limit so far, so that releases leave enough. */
   #maxAttempts = 0;
+  /** The longest window so far. Older attempts are dropped. */
+  #maxWindow = 0;
 
-  /** How many clients are remembered. */
-  get size(): number {
-    return this.#clients.size;
+  /** How many clients and attempts are remembered. */
+  get size(): { clients: number; attempts: number } {
+    const attempts = new Set([...this.#all, ...[...this.#clients.values()].flat()]).size;
+    return { clients: this.#clients.size, attempts };
   }
 
   /** Takes one attempt of a client, if there is one left. */
@@ -164,14 +167,23 @@ export class AttemptLog {
       this.#clients.clear();
       this.#all.length = 0;
     }
+    this.#maxWindow = Math.max(this.#maxWindow, windowMs);
+    const isOld = (attempt: CodeAttempt | undefined) =>
+      attempt !== undefined && attempt.at + this.#maxWindow <= now;
+    for (const [name, attempts] of this.#clients) {
+      if (!isOld(attempts.at(-1))) break;
+      this.#clients.delete(name);
+    }
     /** When an attempt stops counting. Not later than now if it does not count. */
-    const endOf = (attempt: Attempt | undefined, window: number) =>
+    const endOf = (attempt: CodeAttempt | undefined, window: number) =>
       attempt === undefined ? 0 : attempt.at + window;
     const own = this.#clients.get(client) ?? [];
+    for (const attempts of [own, this.#all]) while (isOld(attempts[0])) attempts.shift();
     const total = totalLimit(settings);
-    const hasFailed = endOf(own.at(-1), windowMs) > now;
+    // Also true for an attempt without an answer.
+    const hasCounted = endOf(own.at(-1), windowMs) > now;
     const ownEnd = endOf(own.at(-limit), windowMs);
-    const totalEnd = hasFailed ? endOf(this.#all.at(-total.limit), total.windowMs) : 0;
+    const totalEnd = hasCounted ? endOf(this.#all.at(-total.limit), total.windowMs) : 0;
     const until = Math.max(ownEnd, totalEnd);
     if (until > now) {
       const counted = ownEnd > now ? own.slice(-limit) : this.#all.slice(-total.limit);
@@ -186,7 +198,7 @@ export class AttemptLog {
     const [oldest = client] = this.#clients.keys();
     if (this.#clients.size > MAX_CLIENTS) this.#clients.delete(oldest);
     this.#maxAttempts = Math.max(this.#maxAttempts, total.limit * 2);
-    const attempt: Attempt = { at: now, isSettled: false };
+    const attempt: CodeAttempt = { at: now, isSettled: false };
     for (const attempts of [own, this.#all]) {
       attempts.push(attempt);
       if (attempts.length > this.#maxAttempts) attempts.shift();
@@ -212,7 +224,7 @@ export class AttemptLog {
  * same instance count together.
  */
 export class MemoryGuessLimit extends GuessLimitSettings implements GuessLimit {
-  readonly #log = new AttemptLog();
+  readonly #log = new CodeAttemptLog();
 
   constructor(options: GuessLimitOptions = {}) {
     super('MemoryGuessLimit', options);

@@ -35,14 +35,14 @@ class KnownHolders {
     return this.current.get(code)?.has(holder) === true;
   }
 
-  /** @param to - what was current before the store was asked. */
-  add(to: Map<string, Set<string>>, code: string, holder: string, max: number): void {
-    if (to.size >= MAX_REMEMBERED) return;
-    if (to.size === 0) schedule(REMEMBERED, () => this.forget());
-    const holders = (to.get(code) ?? new Set()).add(holder);
-    to.set(code, holders);
+  /** @param holdersOf - what was {@link current} before the store was asked. */
+  add(holdersOf: Map<string, Set<string>>, code: string, holder: string, max: number): void {
+    if (holdersOf.size >= MAX_REMEMBERED) return;
+    if (holdersOf.size === 0) schedule(REMEMBERED, () => this.forget());
+    const holders = (holdersOf.get(code) ?? new Set()).add(holder);
+    holdersOf.set(code, holders);
     // More than can hold the code: one of them was released elsewhere.
-    if (holders.size > max) to.delete(code);
+    if (holders.size > max) holdersOf.delete(code);
   }
 
   forget(): void {

@@ -2,7 +2,6 @@ import { NoAnswer } from '../deadline.js';
 import { knownOptions, shapedOption, wrongOption } from '../options.js';
 import { RowTokenStore, type RowTokenStoreOptions } from './row-token-store.js';
 import { storeCall } from './store-guard.js';
-import type { TokenStore } from './token-store.js';
 
 /**
  * What is used of a `Keyv`, of version 5 or 6. Declared here and not imported from `keyv`, so that neither
@@ -37,7 +36,10 @@ const OWNER = 'KeyvTokenStore';
 
 const REFUSED = new NoAnswer('was refused by Keyv');
 
-/** In place of a row that could not be parsed: the backend works, and the row is not ours. */
+/**
+ * In place of a row that Keyv could not parse: the backend works, and the row is not this store's. `decodeToken` takes
+ * it for no token, because it is no text, and it is reported as such a row.
+ */
 const UNPARSABLE = Symbol('a row that is no JSON');
 
 /**
@@ -55,7 +57,7 @@ const UNPARSABLE = Symbol('a row that is no JSON');
  *
  * Tokens are stored as they are: wrap it in an `EncryptedTokenStore` where others can read the database.
  */
-export class KeyvTokenStore extends RowTokenStore implements TokenStore {
+export class KeyvTokenStore extends RowTokenStore {
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
     super(OWNER, { prefix, clock }, new KeyvRows(checkKeyv(keyv)));

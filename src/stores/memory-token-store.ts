@@ -15,7 +15,7 @@ const OWNER = 'MemoryTokenStore';
 
 /**
  * The most claims, about 150 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
- * claimed again: that takes so many logins within the hour for which an exchanged auth_key is remembered.
+ * claimed again. That takes tens of thousands of logins within the hour that a claim lives.
  */
 const MAX_CLAIMS = 100_000;
 

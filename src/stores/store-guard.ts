@@ -53,13 +53,17 @@ export async function storeCall<T>(name: string, run: () => T | Promise<T>): Pro
 /** The deadline of one call to a store of the app, in milliseconds. */
 const DEADLINE = 2000;
 
+/** One for each store, so that its unanswered calls are counted together. */
+const runners = new WeakMap<object, ReturnType<typeof limited>>();
+
 /**
  * Makes the function that calls a store of the app. Each call has a deadline: that of the store itself, if it has one.
  *
  * @param name - for the error, as in "tokenStore".
  */
 export function guardedCalls(name: string, store: object) {
-  const run = limited(store, DEADLINE);
+  const run = runners.get(store) ?? limited(store, DEADLINE);
+  runners.set(store, run);
   return <T>(method: string, work: () => T | Promise<T>): Promise<T> =>
     storeCall(`${name}.${method}`, () => run(work));
 }

@@ -212,7 +212,10 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
   };
 }
 
-/** @param own - what differs. Only the app's own client keeps the process alive, so `open` unrefs the connection. */
+/**
+ * The parts that both libraries have in common. Only the app's own client keeps the process alive, so `open` unrefs the
+ * connection.
+ */
 function subscriberOn(
   connection: Client,
   onLost: () => void,

@@ -47,8 +47,8 @@ export class RedisConnection {
   #becomesReady: Promise<void> | undefined;
 
   constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
-    const { waits, timeout: standard } = KINDS[kind];
-    const given = positiveOption(owner, 'timeout', options.timeout, standard, 'milliseconds');
+    const { waits, timeout: defaultTimeout } = KINDS[kind];
+    const given = positiveOption(owner, 'timeout', options.timeout, defaultTimeout, 'milliseconds');
     this.timeout = Math.min(given, MAX_TIMER_DELAY);
     this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
     this.commands = redisCommands(owner, options.client, this.timeout);
@@ -67,7 +67,7 @@ export class RedisConnection {
     work: (redis: RedisCommands, deadline: Deadline) => Promise<T>,
   ): Promise<T> {
     const run = async (deadline: Deadline): Promise<T> => {
-      if (this.commands.state !== 'ready') await this.#ready(deadline);
+      if (this.commands.state !== 'ready') await this.#waitUntilReady(deadline);
       this.#wasReady = true;
       this.#isDown = false;
       return work(this.commands, deadline);
@@ -75,7 +75,7 @@ export class RedisConnection {
     return storeCall(`${this.#owner}.${method}`, () => this.#run(run));
   }
 
-  async #ready(deadline: Deadline): Promise<void> {
+  async #waitUntilReady(deadline: Deadline): Promise<void> {
     if (this.commands.state === 'closed') throw notSent('the client is not connected');
     // A first connection is always waited for, or apps would fail at start.
     if (this.#wasReady && (!this.#waits || this.#isDown)) {

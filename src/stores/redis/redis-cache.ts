@@ -138,15 +138,17 @@ export class RedisCache implements SharedCache {
       throw new TypeError(`${OWNER}.subscribe: "onInvalidate" must be a function`);
     }
     const { commands } = this.#redis;
-    const channel = `${this.#redis.prefix}invalidate`;
-    const subscription = new Subscription(commands, channel, onInvalidate, onListening);
+    const subscription = new Subscription(commands, this.#channel, onInvalidate, onListening);
     await within(FIRST_CONNECTION, () => subscription.listening).catch(() => {});
     return async () => subscription.close();
   }
 
   async publish(key: string | undefined): Promise<void> {
-    const channel = `${this.#redis.prefix}invalidate`;
-    await this.#redis.call('publish', (redis) => redis.publish(channel, key ?? ''));
+    await this.#redis.call('publish', (redis) => redis.publish(this.#channel, key ?? ''));
+  }
+
+  get #channel(): string {
+    return `${this.#redis.prefix}invalidate`;
   }
 
   /** Each kind begins with its own word, so that no key makes one look like another. */

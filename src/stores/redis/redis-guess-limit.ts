@@ -19,23 +19,28 @@ export interface RedisGuessLimitOptions extends GuessLimitOptions, RedisStoreOpt
 const OWNER = 'RedisGuessLimit';
 
 /**
- * Counts the attempt ARGV[3], unless there are ARGV[2] already. The first one begins a window of ARGV[1] milliseconds.
- * In one step, so that no burst exceeds the limit and every count expires. Each attempt has an id, so that taking
- * one back twice takes back no other one. Its score is what was left of the window, or infinite once it has failed:
- * so the last number of the reply is how many of the last ARGV[4] milliseconds have no answer.
+ * Counts an attempt, unless the limit is reached. In one step, so that no burst exceeds the limit and every count
+ * expires. Replies with the count, or 0 when no attempt was left; the milliseconds until the window ends; and how many
+ * recent attempts have no answer.
  */
-const TAKE = `if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
+const TAKE = `
+local window = tonumber(ARGV[1]) -- Milliseconds. The first attempt begins it.
+local limit = tonumber(ARGV[2])
+local id = ARGV[3] -- Of the attempt, so that releasing it twice releases no other one.
+local wait = tonumber(ARGV[4]) -- Milliseconds for which others wait for its answer.
+if redis.call('TYPE', KEYS[1]).ok ~= 'zset' then redis.call('DEL', KEYS[1]) end
 local count = redis.call('ZCARD', KEYS[1])
-local life = redis.call('PTTL', KEYS[1])
-if life < 1 then life = tonumber(ARGV[1]) end
-if count < tonumber(ARGV[2]) then
-  redis.call('ZADD', KEYS[1], life, ARGV[3])
+local left = redis.call('PTTL', KEYS[1])
+if left < 1 then left = window end
+if count < limit then
+  -- The score is what was left of the window; once it has failed, it is infinite.
+  redis.call('ZADD', KEYS[1], left, id)
   count = count + 1
 else
   count = 0
 end
-redis.call('PEXPIRE', KEYS[1], life)
-return {count, life, redis.call('ZCOUNT', KEYS[1], '-inf', life + tonumber(ARGV[4]))}`;
+redis.call('PEXPIRE', KEYS[1], left)
+return {count, left, redis.call('ZCOUNT', KEYS[1], '-inf', left + wait)}`;
 
 /** Takes an attempt off the count, if it is there. The window goes on. */
 const RELEASE = `return redis.call('ZREM', KEYS[1], ARGV[1])`;
@@ -54,6 +59,9 @@ interface Taken {
   readonly key: string;
   readonly id: string;
 }
+
+/** What Redis replies to {@link TAKE}. */
+type Counted = Record<'count' | 'ttl' | 'pending', number>;
 
 const EVERYBODY = 'all';
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -81,24 +89,28 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
 
   /** Takes one attempt of a client, if there is one left in the fleet. */
   async reserve(client: string): Promise<Reservation> {
-    const taken: Taken[] = [];
+    const taken = new Set<Taken>();
     const endsAt = performance.now() + this.windowMs;
     const release = async (): Promise<void> => {
-      await Promise.all(taken.map((each) => this.#release(each, endsAt)));
+      await Promise.all([...taken].map((each) => this.#release(each, endsAt)));
     };
+    const refusal = ({ ttl }: Counted, isPending: boolean): Reservation => ({
+      isAllowed: false,
+      retryAfter: Math.max(1, Math.ceil(ttl / 1000)),
+      isPending,
+    });
     try {
       const clientHash = hash('sha256', client, 'base64url').slice(0, 22);
       const own = await this.#take(clientHash, this, taken);
+      if (own.count === 0) return refusal(own, own.pending > 0);
       const total = totalLimit(this);
       // A client without a failed attempt is admitted, whatever others have.
-      if (own.count === 1) total.limit = NO_LIMIT;
-      const { count, ttl, pending } =
-        own.count > 0 ? await this.#take(EVERYBODY, total, taken) : own;
-      if (count === 0) {
-        taken.pop();
+      const limit = own.count === 1 ? NO_LIMIT : total.limit;
+      const all = await this.#take(EVERYBODY, { ...total, limit }, taken);
+      if (all.count === 0) {
         await release();
-        const isPending = pending > 0 || (own.count > 0 && own.pending > 1);
-        return { isAllowed: false, retryAfter: Math.max(1, Math.ceil(ttl / 1000)), isPending };
+        // One of the client's own attempts is this one.
+        return refusal(all, all.pending > 0 || own.pending > 1);
       }
     } catch {
       // A release also takes back what Redis did count.
@@ -111,31 +123,29 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
       });
     }
     const settle = async (): Promise<void> => {
-      await Promise.all(taken.map((each) => this.#change('settle', SETTLE, each)));
+      await Promise.all([...taken].map((each) => this.#change('settle', SETTLE, each)));
     };
     return { isAllowed: true, release, settle };
   }
 
-  /**
-   * Counts an attempt, unless there are `limit` already, and adds it to `taken`. Gives the count with it, or 0 when
-   * none was left, the milliseconds until the window ends, and how many attempts have no answer.
-   */
+  /** Counts an attempt, unless there are `limit` already, and adds it to `taken`. */
   #take(
     name: string,
     { limit, windowMs }: { limit: number; windowMs: number },
-    taken: Taken[],
-  ): Promise<Record<'count' | 'ttl' | 'pending', number>> {
+    taken: Set<Taken>,
+  ): Promise<Counted> {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const whole = wholeMilliseconds(windowMs);
-    const key = `${this.#redis.prefix}${whole}:${name}`;
+    const attempt = { key: `${this.#redis.prefix}${whole}:${name}`, id: randomUUID() };
     return this.#redis.call('reserve', async (redis) => {
-      const id = randomUUID();
       // Before the reply: Redis can have counted it also if the reply is late or lost.
-      taken.push({ key, id });
-      const reply = await redis.run(TAKE, key, [whole, limit, id, MAX_WAIT].map(String));
+      taken.add(attempt);
+      const args = [whole, limit, attempt.id, MAX_WAIT].map(String);
+      const reply = await redis.run(TAKE, attempt.key, args);
       const numbers = Array.isArray(reply) ? reply.map((each) => Number(String(each))) : [];
       const [count = Number.NaN, ttl = Number.NaN, pending = 0] = numbers;
       if (!Number.isFinite(count + ttl)) throw new TypeError('a reply that is no count');
+      if (count === 0) taken.delete(attempt);
       return { count, ttl, pending };
     });
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { STORE_TIMEOUTS } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
-import { checkClaim, type TokenStore } from '../token-store.js';
+import { checkClaim } from '../token-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisTokenStore}. */
@@ -23,7 +23,7 @@ const OWNER = 'RedisTokenStore';
  * Tokens are stored in clear text. Wrap it in an `EncryptedTokenStore` where others than the app can read that
  * Redis. User ids with anything but small letters, digits and `_` are hashed, and so are the names of claims.
  */
-export class RedisTokenStore extends RowTokenStore implements TokenStore {
+export class RedisTokenStore extends RowTokenStore {
   readonly #redis: RedisConnection;
 
   constructor(options: RedisTokenStoreOptions) {

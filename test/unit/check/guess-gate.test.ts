@@ -1,8 +1,27 @@
-import { type GuessLimit, MarketgateError, MemoryGuessLimit, type Reservation } from 'marketgate';
+import {
+  type CallOptions,
+  type GuessLimit,
+  type GuessLimitOption,
+  MarketgateError,
+  MemoryGuessLimit,
+  type Reservation,
+} from 'marketgate';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type GuessGate, guessGate, type Validate } from '../../../src/check/guess-gate.js';
+import { guessGate } from '../../../src/check/guess-gate.js';
 import { totalLimit } from '../../../src/stores/guess-limit.js';
 import { deferred } from '../../support/deferred.js';
+
+/** A gate whose answers can be anything. */
+interface Gate {
+  attempt<T>(
+    client: string,
+    code: string,
+    validate: (options: CallOptions) => Promise<T | null>,
+    signal?: AbortSignal,
+  ): Promise<T | null>;
+}
+const makeGate = (limit?: GuessLimitOption, keyApi: object = {}) =>
+  guessGate('test', limit, keyApi) as unknown as Gate;
 
 /** Lets all promises go on that wait for nothing else. */
 const settle = () => new Promise(setImmediate);
@@ -21,15 +40,15 @@ function openGate(most: number) {
 
 function gateOf(reserve: GuessLimit['reserve']) {
   const limit: GuessLimit = { limit: 1000, windowMs: 1000, keyGenerator: () => 'x', reserve };
-  const gate = guessGate('test', limit, {}) as GuessGate;
+  const gate = makeGate(limit);
   const attempt = <T>(code: string, validate: () => Promise<T | null>) =>
     gate.attempt('anna', code, validate);
   return { attempt, gate };
 }
 
 /** The gates of two services with one limit. */
-function twoGates(limit: GuessLimit): [GuessGate, GuessGate] {
-  const gateTo = (keyApi: object) => guessGate('test', limit, keyApi) as GuessGate;
+function twoGates(limit: GuessLimit): [Gate, Gate] {
+  const gateTo = (keyApi: object) => makeGate(limit, keyApi);
   return [gateTo({}), gateTo({})];
 }
 
@@ -42,9 +61,9 @@ const questions = (count: number) => Array.from({ length: count }, () => questio
 const outcome = (answer: Promise<unknown>): Promise<unknown> => answer.catch((e: unknown) => e);
 
 /** A visitor who sends a code and leaves before the answer. */
-async function leave(gate: GuessGate, code: string): Promise<void> {
+async function leave(gate: Gate, code: string): Promise<void> {
   const leaving = new AbortController();
-  const validate: Validate<unknown> = ({ signal }) =>
+  const validate = ({ signal }: CallOptions) =>
     new Promise((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason));
     });
@@ -95,6 +114,18 @@ describe('the attempts of one client', () => {
     for (const { answer } of asked) answer(null);
     expect(await Promise.all(answers)).toEqual([null, null, ...Array(48).fill(TOO_MANY)]);
     expect(reserve).toHaveBeenCalledTimes(51);
+  });
+
+  it('that wait are told how long, when the last one in front has failed', async () => {
+    const gate = makeGate(undefined);
+    const { validate, answer } = question();
+    const answers = Array.from({ length: 14 }, (_, n) =>
+      outcome(gate.attempt('anna', `${n}`, validate)),
+    );
+    await settle();
+    answer(null);
+    const refused = (await Promise.all(answers)).slice(10);
+    expect(refused).toEqual(Array(4).fill(expect.objectContaining({ retryAfter: 60 })));
   });
 
   it('are refused together when none is in progress', async () => {
@@ -161,7 +192,7 @@ describe('the attempts of one client', () => {
 
   it('of visitors who left count for one window: their codes make no burst later', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-    const gate = guessGate('test', new MemoryGuessLimit(), {}) as GuessGate;
+    const gate = makeGate(new MemoryGuessLimit());
     const codes = Array.from({ length: 20 }, (_, n) => `wrong-${n}`);
     for (const code of codes.slice(0, 10)) await leave(gate, code);
     vi.advanceTimersByTime(40_000);
@@ -234,7 +265,7 @@ describe('attempts of other clients', () => {
 
   /** A client that has mistyped once, while valid codes of others use up the total. */
   async function crowd(limit = LIMIT) {
-    const gate = guessGate('test', { limit }, {}) as GuessGate;
+    const gate = makeGate({ limit });
     expect(await gate.attempt('anna', 'wrong', async () => null)).toBeNull();
     const { validate, answer } = question();
     for (let n = 0; n < totalLimit({ limit, windowMs: 60_000 }).limit; n++) {
@@ -306,7 +337,7 @@ describe('attempts of other clients', () => {
   });
 
   it('are waited for also when an own attempt in front has failed', async () => {
-    const gate = guessGate('test', { limit: LIMIT }, {}) as GuessGate;
+    const gate = makeGate({ limit: LIMIT });
     const [wrong, others] = [question(), question()];
     for (let n = 0; n < totalLimit({ limit: LIMIT, windowMs: 60_000 }).limit; n++) {
       void gate.attempt(`other ${n}`, 'valid', others.validate);
@@ -436,7 +467,7 @@ describe('a limit', () => {
       keyGenerator: () => 'x',
       reserve: async () => ({ isAllowed: false, retryAfter }),
     };
-    const gate = guessGate('test', limit, {}) as GuessGate;
+    const gate = makeGate(limit);
     const error = await outcome(gate.attempt('anna', 'a', vi.fn()));
     expect(error).toMatchObject({
       code: 'too_many_attempts',
@@ -451,7 +482,7 @@ describe('a limit', () => {
       release: async () => {},
     });
     const limit: GuessLimit = { limit: 1, windowMs: Infinity, keyGenerator: () => 'x', reserve };
-    const gate = guessGate('test', limit, {}) as GuessGate;
+    const gate = makeGate(limit);
     await gate.attempt('anna', 'a', async () => null);
     const error = await outcome(gate.attempt('anna', 'b', vi.fn()));
     expect(error).toMatchObject({ code: 'too_many_attempts', retryAfter: 60 });

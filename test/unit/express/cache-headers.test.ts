@@ -72,6 +72,12 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
       { holder: { store: new MemoryHolderStore(), id: () => 'anna' } },
       'X-Purchase-Code, Cookie',
     ],
+    [
+      'the session, and who holds it',
+      { code: fromSession(), holder: { store: new MemoryHolderStore(), id: () => 'anna' } },
+      'Cookie',
+    ],
+    ['one header twice', { code: firstOf(fromHeader('X-A'), fromHeader('x-a')) }, 'X-A'],
     ['the query', { code: fromQuery() }, undefined],
     ['a function', { code: (req) => req.headers['x-license'] }, undefined],
     [
@@ -86,7 +92,7 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
     const code = shop.code('supported');
     const answer = await request(shop.app)
       .get(`/?purchase_code=${code}`)
-      .set({ 'x-license': code, 'x-purchase-code': code })
+      .set({ 'x-license': code, 'x-purchase-code': code, 'x-a': code })
       .expect(200);
     expect(told(answer)).toEqual(['private', vary]);
   });

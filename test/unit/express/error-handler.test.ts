@@ -90,6 +90,26 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     }
   });
 
+  it.each<[string, ErrorHandlerOptions, string, string]>([
+    ['a problem', {}, 'application/json', 'application/problem+json'],
+    ['a page', {}, BROWSER, 'text/html'],
+    ['a page of the app', { render: (_p, _req, res) => res.send('<h1>') }, BROWSER, 'text/html'],
+    ['JSON of the app', { render: (_p, _req, res) => res.json({}) }, BROWSER, 'application/json'],
+  ])(
+    'responds with %s as what it is, whatever the route began',
+    async (_what, options, accept, type) => {
+      const app = express();
+      app.get('/', (_req, res, next) => {
+        res.type('zip').set('Content-Range', 'bytes 0-9/10');
+        next(new MarketgateError('service_unavailable', 'x'));
+      });
+      app.use(errorHandler({ log: false, ...options }));
+      const answer = await request(app).get('/').set('accept', accept);
+      expect([answer.status, answer.type]).toEqual([503, type]);
+      expect(answer.headers['content-range']).toBeUndefined();
+    },
+  );
+
   it('says when to come back', async () => {
     const error = new MarketgateError('service_unavailable', 'x', { retryAfter: 12.2 });
     const answer = await request(appThat(error)).get('/');

@@ -18,7 +18,7 @@ import {
 import type { SandboxOptions } from 'marketgate/sandbox';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
-import { abortOnLeave } from '../../../src/express/load.js';
+import { abortOnLeave } from '../../../src/express/middleware.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { countEndings, openShop } from '../../support/shop.js';

@@ -127,10 +127,11 @@ it('https is known by the framework, else by the socket', () => {
 it('a cookie ends with its lifetime, and is deleted by one that has none', () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
   const res = makeResponse();
-  setCookie(asRequest({ secure: true }), res, 'a', 'b', 60_999);
+  setCookie(asRequest({ secure: false }), res, 'a', 'replaced', 60_999);
+  setCookie(asRequest({ secure: true }), res, 'ab', 'c', 60_999);
   clearCookie(asRequest({ secure: false }), res, 'a');
   expect(res.headers['Set-Cookie']).toEqual([
-    'a=b; Max-Age=60; Path=/; Expires=Thu, 01 Jan 2026 00:01:00 GMT; HttpOnly; Secure; SameSite=Lax',
+    'ab=c; Max-Age=60; Path=/; Expires=Thu, 01 Jan 2026 00:01:00 GMT; HttpOnly; Secure; SameSite=Lax',
     'a=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 2026 00:00:00 GMT; HttpOnly; SameSite=Lax',
   ]);
 });

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { Passport } from 'passport';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   adaptLogIn,
   canRegenerate,
@@ -69,6 +69,19 @@ describe('req.logIn', () => {
     Reflect.apply(other.logIn, other, [user, { session: false }]);
     await new Promise(setImmediate);
     expect([other.user, { ...session }]).toEqual([user, {}]);
+  });
+
+  it('calls each callback once, also one that throws', async () => {
+    const next = vi.fn();
+    const thrown = new Error('of the app');
+    const passportsCallback = vi.fn(() => {
+      throw thrown;
+    });
+    const req = Object.assign(requestWith(sessionWith({ save })), { next });
+    adaptLogIn(req);
+    Reflect.apply(req.logIn, req, [user, passportsCallback]);
+    await vi.waitFor(() => expect(next).toHaveBeenCalledExactlyOnceWith(thrown));
+    expect(passportsCallback).toHaveBeenCalledOnce();
   });
 
   it('of Koa is left as it is', () => {

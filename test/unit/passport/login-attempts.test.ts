@@ -352,3 +352,14 @@ it.each(['', 7])('the middleware refuse %j for a strategy', (strategy) => {
   expect(() => requireAccessToken(options)).toThrow(/"strategy"/);
   expect(() => loadUser({ getUser: async () => userInfo }, options)).toThrow(/"strategy"/);
 });
+
+it('a response sets the cookie of the attempts once, and keeps the cookies of the app', async () => {
+  const { start, visit, browser } = openLogin({ where: 'cookie' });
+  await start();
+  const cookie = `${ATTEMPTS_COOKIE}=${browser.cookies[ATTEMPTS_COOKIE]}`;
+  const res = fakeResponse();
+  res.setHeader('Set-Cookie', 'mine=1');
+  await visit({ auth_key: 'k1' }, { res, headers: { cookie } });
+  const lines = [res.getHeader('Set-Cookie')].flat().map(String);
+  expect(lines).toEqual(['mine=1', expect.stringContaining(`${ATTEMPTS_COOKIE}=; Max-Age=0`)]);
+});

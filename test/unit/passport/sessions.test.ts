@@ -193,6 +193,35 @@ describe('a session that does not answer', () => {
   });
 });
 
+describe.each<[string, object | undefined, RegExp]>([
+  ['without a session', undefined, /^Error: MarketplaceStrategy: .*has no session.*session: false/],
+  ['with one that cannot regenerate', { id: 'a' }, /^Error: MarketplaceStrategy: .*regenerate/],
+])('a login that passport would keep, %s, is refused', (_name, kept, message) => {
+  const byPassport = { _sessionManager: {}, session: kept };
+
+  it('at the callback, which spends nothing', async () => {
+    const { start, comeBack, exchanged } = openLogin({ where: 'cookie' });
+    await start();
+    const { outcome } = await comeBack('k1', byPassport);
+    expect([outcome?.[0], String(outcome?.[1])]).toEqual(['error', expect.stringMatching(message)]);
+    expect(exchanged).toEqual([]);
+    expect((await comeBack('k1', byPassport, { session: false })).outcome?.[0]).toBe('success');
+  });
+
+  it('at "Continue", which can be tried again', async () => {
+    const { upToThePage, visit } = openLogin({ where: 'cookie', confirm: true });
+    const answer = { confirm: await upToThePage(), answer: 'continue' };
+    const { outcome } = await visit(answer, byPassport);
+    expect([outcome?.[0], String(outcome?.[1])]).toEqual(['error', expect.stringMatching(message)]);
+    expect((await visit(answer)).outcome?.[0]).toBe('success');
+  });
+});
+
+it('a login starts without a session, because the callback alone can have session: false', async () => {
+  const { start } = openLogin({ where: 'cookie' });
+  expect((await start({}, { _sessionManager: {} })).outcome?.[0]).toBe('redirect');
+});
+
 describe('on Node alone, without a session', () => {
   it('a login can start where the app itself keeps who is logged in', async () => {
     const { ask } = await open(undefined, {}, inCookie);

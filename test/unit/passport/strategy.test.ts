@@ -1,12 +1,15 @@
 import { inspect } from 'node:util';
 import { MarketgateError, MarketplaceStrategy, MemoryTokenStore, problemOf } from 'marketgate';
+import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import {
   ATTEMPTS_KEY,
+  cookieBrowser,
   drive,
   fakeLoginApi,
   logIn,
+  longSecret,
   openLogin,
   requestOf,
 } from '../../support/strategy-harness.js';
@@ -450,7 +453,7 @@ describe('the token store', () => {
     expect((await comeBack('spent-key-1')).outcome?.[0]).toBe('fail');
     expect(exchanged).toEqual([]);
     // The fleet sees hashes.
-    for (const name of claimed) expect(name).toMatch(/^auth_key:[\w-]{43}$/);
+    for (const name of claimed) expect(name).toMatch(/^used:[\w-]{43}$/);
   });
 });
 
@@ -539,4 +542,82 @@ describe('a subclass', () => {
 it.each([undefined, null, '', 'route'])('a verify that throws %j is an error', async (thrown) => {
   const { recorded } = await logIn({ verify: (_input: unknown) => Promise.reject(thrown) });
   expect(recorded).toEqual([['error', expect.any(Error)]]);
+});
+
+describe('passport.authenticate(strategy), by the object and not by its name', () => {
+  /** Visitors whose callbacks wait at the service until a token is given. */
+  function visitors(Strategy = MarketplaceStrategy) {
+    const waiting = new Map<string, (token: object) => void>();
+    const exchange = (key: string) => new Promise((resolve) => waiting.set(key, resolve));
+    const getUser = async (value: string) => {
+      if (value === 'broken') throw new Error('of the service');
+      return { ...userInfo, user_id: value };
+    };
+    const { loginApi } = fakeLoginApi({ exchange, getUser });
+    const loginAttempts = { cookieSecret: longSecret() };
+    const strategy = new Strategy({ loginApi, loginAttempts }, ({ profile: { id } }) => ({ id }));
+    const passport = new Passport();
+    const visit = (browser: ReturnType<typeof cookieBrowser>, query: object) =>
+      new Promise((resolve) => {
+        const { req, res } = browser.request(query);
+        Object.assign(res, { end: resolve });
+        const done = (error: unknown, user: unknown) => resolve(error ?? user);
+        const authenticate = passport.authenticate(strategy, { session: false }, done);
+        authenticate(req as never, res as never, resolve);
+      });
+    const logIn = async (auth_key: string) => {
+      const browser = cookieBrowser();
+      await visit(browser, {});
+      return visit(browser, { auth_key });
+    };
+    const answer = (name: string, value = name) =>
+      waiting.get(name)?.({ value, issuedAt: 0, expiresAt: 3_600_000 });
+    const bothWait = () => vi.waitFor(() => expect(waiting.size).toBe(2), { timeout: 40_000 });
+    return { logIn, answer, bothWait };
+  }
+
+  class Subclass extends MarketplaceStrategy {
+    override userProfile(token: string, done: (error?: unknown, profile?: never) => void): void {
+      super.userProfile(token, (error, profile) => {
+        if (error) this.error(new Error(`${error}, told by the subclass`));
+        else done(null, profile as never);
+      });
+    }
+  }
+
+  it.each([
+    ['the class', MarketplaceStrategy],
+    ['a subclass', Subclass],
+  ])('logs in each of two concurrent visitors as himself, with %s', async (_name, Strategy) => {
+    const { logIn, answer, bothWait } = visitors(Strategy);
+    const ends = [logIn('anna'), logIn('bert')];
+    await bothWait();
+    answer('anna');
+    answer('bert');
+    expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
+  });
+
+  it('gives an error of userProfile to the visitor whose it is', async () => {
+    const { logIn, answer, bothWait } = visitors(Subclass);
+    const ends = [logIn('anna'), logIn('bert')];
+    await bothWait();
+    answer('anna', 'broken');
+    answer('bert');
+    expect(await Promise.all(ends)).toEqual([
+      new Error('Error: of the service, told by the subclass'),
+      { id: 'bert' },
+    ]);
+  });
+});
+
+it('a request that the app has responded to already throws nothing', async () => {
+  const res = {
+    headersSent: true,
+    setHeader: vi.fn(() => {
+      throw new Error('sent');
+    }),
+    end: () => {},
+  };
+  const { outcome } = await openLogin().start({}, { res });
+  expect(outcome?.[0]).toBe('redirect');
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  AttemptLog,
+  CodeAttemptLog,
   clientKey,
   GuessLimitSettings,
   MemoryGuessLimit,
@@ -15,13 +15,13 @@ describe('a log of attempts', () => {
 
   const three = { limit: 3, windowMs: MINUTE };
   /** Whether the client may try, or else the seconds to wait. */
-  const take = (log: AttemptLog, client: string, settings = three): true | number => {
+  const take = (log: CodeAttemptLog, client: string, settings = three): true | number => {
     const reservation = log.reserve(client, settings);
     return reservation.isAllowed || reservation.retryAfter;
   };
 
   it('allows so many, and says when there will be another', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     expect(take(log, 'a')).toBe(true);
     vi.setSystemTime(NOON + 500);
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
@@ -35,7 +35,7 @@ describe('a log of attempts', () => {
   });
 
   it('does not count what was refused, nor what was given back', async () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const first = log.reserve('a', three);
     expect([take(log, 'a'), take(log, 'a')]).toEqual([true, true]);
     for (let i = 0; i < 5; i++) expect(take(log, 'a')).toBe(60);
@@ -45,7 +45,7 @@ describe('a log of attempts', () => {
   });
 
   it('gives back nothing of a later minute', async () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const late = log.reserve('a', three);
     vi.setSystemTime(NOON + MINUTE);
     for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
@@ -54,7 +54,7 @@ describe('a log of attempts', () => {
   });
 
   it('is one count for guards of different limits and windows', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const hour = { limit: 4, windowMs: 60 * MINUTE };
     for (let i = 0; i < 3; i++) expect(take(log, 'a')).toBe(true);
     expect([take(log, 'a', hour), take(log, 'a', hour)]).toEqual([true, 3600]);
@@ -65,7 +65,7 @@ describe('a log of attempts', () => {
   });
 
   it('is not extended by a clock that steps back', async () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const one = { limit: 1, windowMs: MINUTE };
     const early = log.reserve('a', one);
     vi.setSystemTime(NOON - 1000);
@@ -80,7 +80,7 @@ describe('a log of attempts', () => {
   });
 
   it('leaves a client without a failed attempt its turn when all others together had too many', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const isIn = (client: string) => take(log, client) === true;
     const attackers = Array.from({ length: 40 }, (_, i) => `attacker ${i}`);
     const tries = [1, 2, 3].flatMap(() => attackers.map(isIn));
@@ -94,7 +94,7 @@ describe('a log of attempts', () => {
   });
 
   it('does not refuse who mistyped once because a handful of others guess', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     expect(take(log, 'a customer')).toBe(true);
     for (let i = 0; i < 9; i++) {
       for (let n = 0; n < 4; n++) take(log, `attacker ${i}`);
@@ -108,7 +108,7 @@ describe('a log of attempts', () => {
   ])(
     '%s: others can mistype often, and block a client for a minute at most',
     (_what, settings, n) => {
-      const log = new AttemptLog();
+      const log = new CodeAttemptLog();
       expect(take(log, 'a customer', settings)).toBe(true);
       for (let i = 1; i < n; i++) expect(take(log, `other ${i}`, settings)).toBe(true);
       expect(take(log, 'a customer', settings)).toBe(true);
@@ -119,7 +119,7 @@ describe('a log of attempts', () => {
   );
 
   it('waits for the later of the two limits', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     for (let i = 0; i < 3; i++) take(log, 'a');
     vi.setSystemTime(NOON + 10_000);
     expect(take(log, 'a')).toBe(50);
@@ -132,7 +132,7 @@ describe('a log of attempts', () => {
     ['its own, not of others,', 3, (i: number) => (i === 0 ? 'another' : 'a')],
     ['all', 101, (i: number) => `${i}`],
   ])('says whether one of %s attempts that count is pending', async (_which, count, clientOf) => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const wide = { limit: 100, windowMs: MINUTE };
     const attempts = Array.from({ length: count }, (_, i) => log.reserve(clientOf(i), wide));
     const settle = async (attempt?: Reservation) => attempt?.isAllowed && attempt.settle?.();
@@ -145,28 +145,60 @@ describe('a log of attempts', () => {
   });
 
   it('remembers twice as many attempts as count, and no more', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
+    const day = 1440 * MINUTE;
+    take(log, 'b', { limit: 1, windowMs: day });
     for (let i = 0; i < 300; i++) {
       vi.setSystemTime(NOON + i * MINUTE);
       take(log, 'a', { limit: 1, windowMs: MINUTE });
     }
-    const day = 1440 * MINUTE;
     expect(take(log, 'a', { limit: 200, windowMs: day })).not.toBe(true);
     expect(take(log, 'a', { limit: 201, windowMs: day })).toBe(true);
   });
 
   it('does not grow with the clients that come and go', () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     for (let i = 0; i < 15_000; i++) take(log, `many ${i}`);
-    expect(log.size).toBe(10_000);
+    expect(log.size.clients).toBe(10_000);
     expect(take(log, 'many 14999')).not.toBe(true);
   });
 
+  it('forgets attempts that no window in use can count, and only those', () => {
+    const log = new CodeAttemptLog();
+    const hour = 60 * MINUTE;
+    const wide = { limit: 50_000, windowMs: 1 };
+    for (let i = 0; i < 2000; i++) take(log, `${i % 100}`, wide);
+    expect(log.size).toEqual({ clients: 100, attempts: 2000 });
+    vi.setSystemTime(NOON + 1);
+    take(log, 'a', wide);
+    expect(log.size).toEqual({ clients: 1, attempts: 1 });
+    vi.setSystemTime(NOON + 2);
+    take(log, 'b', { limit: 9, windowMs: hour });
+    take(log, 'b', wide);
+    expect(log.size).toEqual({ clients: 2, attempts: 3 });
+    vi.setSystemTime(NOON + hour + 1);
+    take(log, 'c', wide);
+    expect(log.size).toEqual({ clients: 2, attempts: 3 });
+    vi.setSystemTime(NOON + hour + 2);
+    take(log, 'c', wide);
+    expect(log.size).toEqual({ clients: 1, attempts: 2 });
+  });
+
+  it('forgets old attempts of a client that goes on, also where others come and go', () => {
+    const log = new CodeAttemptLog();
+    const wide = { limit: 50_000, windowMs: 10 };
+    for (let i = 0; i < 100; i++) {
+      vi.setSystemTime(NOON + i);
+      for (const client of ['a', `other ${i}`]) take(log, client, wide);
+    }
+    expect(log.size).toEqual({ clients: 11, attempts: 20 });
+  });
+
   it('forgets a client whose attempts were all given back', async () => {
-    const log = new AttemptLog();
+    const log = new CodeAttemptLog();
     const one = log.reserve('a', three);
     if (one.isAllowed) await one.release();
-    expect(log.size).toBe(0);
+    expect(log.size).toEqual({ clients: 0, attempts: 0 });
   });
 });
 

@@ -1,0 +1,60 @@
+import { type LoginMessage, loginChannel } from '../diagnostics.js';
+import {
+  ERROR_CODES,
+  isMarketgateError,
+  MarketgateError,
+  type MarketgateErrorCode,
+} from '../errors.js';
+
+/** The visitor could not be authenticated. */
+export class Failure extends MarketgateError {
+  /** What passport gets: the reason, or the `info` of verify. */
+  readonly challenge: object;
+
+  /** Error pages show the message only if it `isForVisitor`. */
+  constructor(
+    code: MarketgateErrorCode,
+    message: string,
+    options: { status?: number; challenge?: object | undefined; isForVisitor?: boolean } = {},
+  ) {
+    const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
+    super(code, message, { detail: isForVisitor ? message : undefined });
+    Object.assign(this, { status, statusCode: status });
+    this.challenge = challenge;
+  }
+}
+
+const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expired'];
+
+/** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
+export function throwAsFailure(error: unknown): never {
+  if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
+  throw new Failure(error.code, error.message, { isForVisitor: false });
+}
+
+/** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
+export const withoutEffect = (what: string): MarketgateError =>
+  new MarketgateError(
+    'login_failed',
+    `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
+  );
+
+/** Publishes how a request to the strategy ended. @param error of a failed login. */
+export function report(outcome: LoginMessage['outcome'], error?: unknown): void {
+  if (!loginChannel.hasSubscribers) return;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  // Errors of the app can contain secrets. Published are this package's codes and messages, and what verify says.
+  const isCoded = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+  const isOurs = isCoded || String(message).startsWith('MarketplaceStrategy: ');
+  loginChannel.publish({
+    outcome,
+    ...(isCoded && { code }),
+    ...(isOurs && { reason: String(message) }),
+  } satisfies LoginMessage);
+}
+
+/** Prints why a login failed while the app is developed: passport's failureRedirect shows nothing. */
+export function tellDeveloper({ message, help }: Failure): void {
+  if ((process.env.NODE_ENV ?? 'development') !== 'development') return;
+  console.warn(`marketgate: a login failed: ${message} (${help})`);
+}
