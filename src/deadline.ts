@@ -270,26 +270,6 @@ export class Period {
   }
 }
 
-/**
- * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
- * timer measures the time since the last reading.
- */
-export function monotonic(clock: () => number): () => number {
-  let last = clock();
-  let lastReal = performance.now();
-  let time = last;
-  return () => {
-    const now = clock();
-    const real = performance.now();
-    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
-    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
-    time += isSetBack ? real - lastReal : now - last;
-    last = now;
-    lastReal = real;
-    return time;
-  };
-}
-
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
 export function ignoreRejection(value: unknown): void {
   Promise.resolve(value).catch(() => {});

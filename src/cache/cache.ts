@@ -3,6 +3,7 @@ import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { hasUnreadable } from '../model/fields.js';
+import type { Answer, Negative, Positive } from './answer.js';
 import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import { isPositive, type LocalState, type SharedAnswer } from './shared-cache.js';
@@ -12,32 +13,6 @@ import type { SharedResult, SharedTier } from './shared-tier.js';
 const MAX_REFRESHES = 16;
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MAX_ROUNDS = 3;
-
-export interface Answer<T> {
-  /** `null`: a negative answer. */
-  readonly value: T | null;
-  /** When it was requested, in milliseconds of a clock that never goes back. */
-  readonly at: number;
-}
-
-/** A positive answer, as it is cached. */
-export interface Positive<T> extends Answer<T> {
-  readonly value: T;
-  /** The spelling that was requested; in lower case it is the key. */
-  readonly spelling: string;
-  /** Its place in the order of the shared tier; minus infinity where that is not known. */
-  readonly order: number;
-  /** The epoch it was cached in. Missed messages begin a new one, in which it needs a lookup to be served. */
-  readonly epoch: number;
-  /** The epoch in which `order` was received. Orders of two epochs can come from different clocks. */
-  readonly orderEpoch: number;
-}
-
-/** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
-interface Negative extends Answer<never> {
-  readonly value: null;
-  readonly spelling: string;
-}
 
 export interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
@@ -70,17 +45,6 @@ export interface CacheParts<T> {
  *
  * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
  * answer at once, and each in-flight request that began before it. A failure is never cached.
- *
- * What says which of two answers is later:
- *
- * | | by | compares |
- * |---|---|---|
- * | `at` | the time of the request, by this process's monotonic clock | an answer with the present: its age |
- * | `order` | the same time by the shared cache's clock | answers of different processes |
- * | `orderEpoch` | the epoch in which the order was received | only orders of the same epoch: clocks can have changed |
- * | `requestNumber` | the requests of this process, counted | in-flight lookups, whose order can be unknown |
- *
- * Each time that messages were missed begins an epoch. An answer of an earlier `epoch` needs a lookup to be served.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
@@ -133,8 +97,7 @@ export class Cache<T extends object> {
 
   /** Whether any process has got a negative answer about a key, or has invalidated it, since this order. */
   async isInvalidatedSince(key: string, order: number): Promise<boolean | undefined> {
-    const { sharedTier } = this.#parts;
-    return sharedTier ? sharedTier.isInvalidatedSince(this.#subject(key), order) : false;
+    return this.#parts.sharedTier?.isInvalidatedSince(this.#subject(key), order) ?? false;
   }
 
   /**

@@ -4,7 +4,7 @@ import { Cache, type CacheParts } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, type LightSignal, monotonic } from '../deadline.js';
+import { type Deadline, type LightSignal, SLEW } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -329,6 +329,26 @@ export class KeyApi {
   #clear(upTo?: number, until?: number): void {
     for (const cache of this.#allCaches()) cache.clear(upTo, until);
   }
+}
+
+/**
+ * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
+ * timer measures the time since the last reading.
+ */
+export function monotonic(clock: () => number): () => number {
+  let last = clock();
+  let lastReal = performance.now();
+  let time = last;
+  return () => {
+    const now = clock();
+    const real = performance.now();
+    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
+    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
+    time += isSetBack ? real - lastReal : now - last;
+    last = now;
+    lastReal = real;
+    return time;
+  };
 }
 
 const plainCode = (code: unknown): string => requiredCode('KeyApi: purchase_code', code);

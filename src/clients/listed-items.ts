@@ -1,4 +1,5 @@
-import type { Answer, Cache, Positive } from '../cache/cache.js';
+import type { Answer, Positive } from '../cache/answer.js';
+import type { Cache } from '../cache/cache.js';
 import type { CallOptions } from '../cache/in-flight.js';
 import { checkSignal } from '../deadline.js';
 import type { Item } from '../model/item.js';

@@ -89,12 +89,6 @@ export function keepPrivate(res: ServerResponse, headers: readonly string[]): vo
   varyOn(res, headers);
 }
 
-/** Keeps a refusal out of every cache, because the visitor can come back with a code or logged in. */
-export function noStore(res: ServerResponse): void {
-  // The app can have responded meanwhile, for example after a timeout.
-  if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
-}
-
 /** Gives a value of the context. @throws Error that names the middleware that must run before. */
 function found<K extends keyof MarketplaceContext>(
   req: object,

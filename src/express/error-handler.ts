@@ -9,9 +9,9 @@ import {
 } from '../errors.js';
 import { html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
-import { contextOf, noStore, varyOn } from './context.js';
+import { contextOf, varyOn } from './context.js';
 import { loginPathOption, redirectToLogin } from './login.js';
-import { handleThrown, pathOf, prefersHtml } from './plain-http.js';
+import { handleThrown, noStore, pathOf, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {

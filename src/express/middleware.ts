@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { asError, MarketgateError } from '../errors.js';
-import { contextOf, type MarketplaceContext, type Middleware, noStore } from './context.js';
-import { handleThrown } from './plain-http.js';
+import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
+import { handleThrown, noStore } from './plain-http.js';
 
 /** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
 export function loader(

@@ -112,6 +112,12 @@ export function setCookie(
 export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: string): void =>
   setCookie(req, res, name, '', 0);
 
+/** Keeps a refusal out of every cache, because the visitor can come back with a code or logged in. */
+export function noStore(res: ServerResponse): void {
+  // The app can have responded meanwhile, for example after a timeout.
+  if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
+}
+
 /** Sends the browser to a path on this site, unless the app has responded meanwhile. */
 export function redirect(res: ServerResponse, path: string): void {
   if (res.headersSent) return;

@@ -22,11 +22,10 @@ import {
   keepPrivate,
   type MarketplaceContext,
   type Middleware,
-  noStore,
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, queryOf } from './plain-http.js';
+import { handleThrown, noStore, queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions

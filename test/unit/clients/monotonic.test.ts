@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { monotonic } from '../../../src/deadline.js';
+import { monotonic } from '../../../src/clients/key-api.js';
 
 describe('a clock that never goes back', () => {
   it('passes as the given clock does, and stands still while that is set back', () => {
