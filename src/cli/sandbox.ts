@@ -54,6 +54,13 @@ export function addSandboxCommand(program: Command, options: RunOptions): void {
     .option('--fault <switch...>', `what goes wrong: ${SWITCH}`)
     .option('--console-host <name...>', 'host names that may open the console, behind a proxy')
     .addHelpText('after', EXAMPLES)
+    .enablePositionalOptions()
+    .hook('preSubcommand', (command) => {
+      const isGiven = (name: string) => command.getOptionValueSource(name) === 'cli';
+      const given = command.options.find((option) => isGiven(option.attributeName()));
+      if (given === undefined) return;
+      throw new CommandError(`sandbox: ${given.long} is for a start; --url names one that runs`);
+    })
     .action(async (flags: Flags) => {
       // Called first, so that Ctrl+C also works during the start.
       const stopped = untilStopped();

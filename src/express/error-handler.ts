@@ -89,7 +89,10 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       ? () => {}
       : (functionOption(owner, 'log', given.log) ?? ((error) => console.error(error)));
   const report = (reason: unknown): void =>
-    void (async () => log(reason as MarketgateError))().catch(() => console.error(reason));
+    void (async () => log(reason as MarketgateError))()
+      .catch(() => console.error(reason))
+      // A patched console can throw too.
+      .catch(() => {});
   const render = functionOption(owner, 'render', given.render);
 
   return (error, req, res, next) => {

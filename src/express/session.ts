@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { NoAnswer, within } from '../deadline.js';
-import { MarketgateError } from '../errors.js';
+import { asError, MarketgateError } from '../errors.js';
 import { handleThrown, responseOf } from './plain-http.js';
 
 /** A session. Its methods take a callback (express-session) or return a promise (iron-session). */
@@ -43,7 +43,8 @@ export async function callSession(session: Session, method: 'save' | 'regenerate
         }),
     );
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    // A rejection with nothing would look like success to a callback.
+    if (!(error instanceof NoAnswer)) throw asError(error);
     throw new MarketgateError(
       'store_unavailable',
       `session.${method} ${error.message}; look at the store of the sessions`,
@@ -57,11 +58,12 @@ const isReplaceable = (req: Request): boolean =>
 
 /**
  * Whether passport can give this request a new session when a user logs in. iron-session has
- * `save` but no id. Its data is in the cookie, so clearing it makes a new session.
+ * `save` and `destroy` but no id. Its data is in the cookie, so clearing it makes a new session.
  */
 export function canRegenerate(req: Request, session: Session): boolean {
-  if (typeof session.regenerate === 'function') return true;
-  return typeof session.save === 'function' && session.id === undefined && isReplaceable(req);
+  const has = (name: string) => typeof session[name] === 'function';
+  if (has('regenerate')) return true;
+  return has('save') && has('destroy') && session.id === undefined && isReplaceable(req);
 }
 
 /**

@@ -3,9 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { SandboxClock } from '../clock.js';
 import type { SandboxDialect } from '../switches.js';
 
-/** The specification gives auth_key no lifetime; ten minutes is what comparable services allow. */
-const AUTH_KEY_LIFETIME = 10 * 60_000;
-
 export interface Credential {
   readonly value: string;
   readonly appId: string;
@@ -16,8 +13,8 @@ export interface Credential {
 
 /** The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). */
 export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) {
-  /** By app and user: a new auth_key replaces the older one. */
-  const authKeys = new Map<string, Credential>();
+  /** By app and user: a new auth_key replaces the older one. Each is valid until its first use. */
+  const authKeys = new Map<string, Omit<Credential, 'expiresAt'>>();
   /** A sandbox that runs for weeks must not grow for ever. */
   const tokens = new LRUCache<string, Credential>({ max: 10_000 });
   const isLive = ({ expiresAt }: Credential): boolean => clock.now() < expiresAt;
@@ -38,18 +35,18 @@ export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) 
     /** A user accepted: issues a one-time auth_key. One is live per app and user. */
     issueAuthKey(appId: string, userId: string): string {
       const value = randomBytes(16).toString('hex');
-      const expiresAt = clock.now() + AUTH_KEY_LIFETIME;
-      authKeys.set(JSON.stringify([appId, userId]), { value, appId, userId, expiresAt });
+      authKeys.set(JSON.stringify([appId, userId]), { value, appId, userId });
       return value;
     },
 
-    /** Spends an auth_key on an access_token; `undefined` when it is unknown, used, too old or another app's. */
+    /** Spends an auth_key on an access_token; `undefined` when it is unknown, used or another app's. */
     exchange(appId: string, authKey: string): string | undefined {
-      const matches = (key: Credential) => key.value === authKey && key.appId === appId;
-      const key = [...authKeys.values()].find(matches);
-      if (!key) return undefined;
-      authKeys.delete(JSON.stringify([appId, key.userId]));
-      return isLive(key) ? issueToken(appId, key.userId) : undefined;
+      for (const [owner, key] of authKeys) {
+        if (key.value !== authKey || key.appId !== appId) continue;
+        authKeys.delete(owner);
+        return issueToken(appId, key.userId);
+      }
+      return undefined;
     },
 
     /** The state of a token. It expires the moment its lifetime has elapsed. */

@@ -280,6 +280,16 @@ describe('marketgate sandbox set, show, reset', () => {
     expect(err).toMatch(/argument missing; "marketgate sandbox switches" lists what it takes$/m);
   });
 
+  it.each([
+    ['--port 4720 set bom', '--port'],
+    ['set bom --port 4720', '--port'],
+    ['--save-env x.env show', '--save-env'],
+  ])('refuses "sandbox %s": that is for a sandbox that starts', async (args, flag) => {
+    const { code, err } = await cli(['sandbox', ...args.split(' ')]);
+    expect(code).toBe(2);
+    expect(err).toContain(flag);
+  });
+
   it('exit code 1 where no sandbox answers, or something else does', async () => {
     const url = await refusing();
     const gone = await cli(['sandbox', 'set', 'bom', '--url', url]);

@@ -154,6 +154,14 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(print).toHaveBeenCalledExactlyOnceWith(error);
   });
 
+  it('ends no process where console.error throws', async () => {
+    vi.spyOn(console, 'error').mockImplementation(raise);
+    const error = new MarketgateError('service_unavailable', 'x');
+    await request(appThat(error, { log: undefined }))
+      .get('/')
+      .expect(503);
+  });
+
   describe('render', () => {
     const error = new MarketgateError('too_many_attempts', 'x', { retryAfter: 3 });
 

@@ -35,8 +35,9 @@ it.each<[string, object, boolean, boolean]>([
   ['with no methods', {}, false, false],
   ['that regenerates', { regenerate }, false, true],
   ['that regenerates, of Koa', { regenerate }, true, true],
-  ['like iron-session', { save }, false, true],
-  ['like iron-session, of Koa', { save }, true, false],
+  ['like iron-session', { save, destroy: save }, false, true],
+  ['like iron-session, of Koa', { save, destroy: save }, true, false],
+  ['that can only be saved', { save }, false, false],
   ['with an id and no regenerate', { save, id: 'a' }, false, false],
 ])('a session %s', (_name, methods, isKoa, expected) => {
   const session = sessionWith(methods);
@@ -70,6 +71,16 @@ describe('req.logIn', () => {
     await new Promise(setImmediate);
     expect([other.user, { ...session }]).toEqual([user, {}]);
   });
+
+  it.each([undefined, null, false, ''])(
+    'is none when regenerate rejects with %j',
+    async (nothing) => {
+      const req = requestWith(sessionWith({ save, regenerate: () => Promise.reject(nothing) }));
+      adaptLogIn(req);
+      expect(await logIn(req)).toBeInstanceOf(Error);
+      expect(req.session).not.toHaveProperty('passport');
+    },
+  );
 
   it('calls each callback once, also one that throws', async () => {
     const next = vi.fn();

@@ -128,7 +128,8 @@ document.addEventListener('submit', (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   const button = event.submitter;
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
-  form.reset();
+  // A button named "reset" hides the method of the form.
+  HTMLFormElement.prototype.reset.call(form);
   const init = { method: 'POST', body, headers: { accept: 'application/json' } };
   const done = `${button.ariaLabel ?? button.textContent}: done`;
   void send(form.action, init, done, form.closest('[data-live]'));
