@@ -257,8 +257,7 @@ function readAuthKey(
 /** Begins a login attempt and sends the browser to the service. */
 async function start(request: StrategyRequest): Promise<Outcome> {
   const { setup, req, options } = request;
-  // Without any session, the app can have `session: false` on the callback only.
-  if (sessionOf(req) !== undefined) checkSession(request);
+  checkSession(request);
   const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
     ...(returnTo !== undefined && { returnTo }),
@@ -272,17 +271,14 @@ async function start(request: StrategyRequest): Promise<Outcome> {
 
 /**
  * Refuses a login that passport could not keep in a session. Passport itself finds out only after the exchange.
- * `passport.authorize` logs nobody in.
+ * `passport.authorize` logs nobody in. Without any session, the app can have a callback of its own that keeps the login.
  */
 function checkSession({ req, options }: StrategyRequest): void {
   const isKept = '_sessionManager' in req && options.session !== false && !options.assignProperty;
   const session = sessionOf(req);
-  if (!isKept || (session !== undefined && canRegenerate(req, session))) return;
-  const lack = session
-    ? 'this one has no regenerate() (cookie-session has none)'
-    : 'this request has no session';
+  if (!isKept || session === undefined || canRegenerate(req, session)) return;
   throw new Error(
-    `MarketplaceStrategy: passport gives every login a new session, and ${lack}; use express-session before passport, or { session: false } on both routes and keep the login yourself`,
+    'MarketplaceStrategy: passport gives every login a new session, and this one has no regenerate() (cookie-session has none); use express-session before passport, or { session: false } on both routes and keep the login yourself',
   );
 }
 
