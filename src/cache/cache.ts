@@ -321,11 +321,10 @@ export class Cache<T extends object> {
       // A later positive answer has arrived, here or from another process.
       const isEarlier = order !== undefined && this.#isLater(cached, order, at);
       if (lookup.isSuperseded || isEarlier) return undefined;
-      const hadSharedPositive = found?.answer !== undefined && isPositive(found.answer);
       const isEssential =
         known !== undefined ||
         cached !== undefined ||
-        hadSharedPositive ||
+        found?.hasPositive === true ||
         isListed?.(key) === true;
       this.#forget(key, lookup.requestNumber);
       const isError = refusal !== undefined;

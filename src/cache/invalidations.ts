@@ -21,7 +21,7 @@ export interface Invalidation {
   readonly receivedUnder?: Seal;
 }
 
-/** What one process publishes: a subject is invalid, or everything is, or it has missed messages. */
+/** What one process publishes: a subject is invalid, or everything is, or it has missed messages, or can have. */
 export interface Message {
   /** The process that sent it, which ignores it. */
   readonly from?: string;
@@ -45,6 +45,9 @@ export interface Message {
 
   /** Its sender has missed messages. The others send theirs again, because rows can be lost. */
   readonly hasMissed?: boolean;
+
+  /** Its sender did not listen earlier. The others send at once what they could not send yet. */
+  readonly isNewcomer?: boolean;
 }
 
 interface Tombstone extends Invalidation {

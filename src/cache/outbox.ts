@@ -5,6 +5,7 @@ import type { Seal, Seals } from './seal.js';
 import {
   type GuardedSharedCache,
   isPositive,
+  MAX_RETRY_DELAY,
   type Orders,
   type Row,
   type SharedAnswer,
@@ -12,9 +13,8 @@ import {
   UNAVAILABLE,
 } from './shared-cache.js';
 
-/** The first and the longest wait before an unsent invalidation is tried again, in milliseconds. */
+/** The first wait before an unsent invalidation is tried again, in milliseconds. */
 const FIRST_RETRY_DELAY = 1000;
-const MAX_RETRY_DELAY = 5000;
 /** Unsent invalidations that are sent at the same time. */
 const BATCH = 32;
 
@@ -34,6 +34,8 @@ export interface OutboxOptions {
   /** The seal of the current secret; `undefined`: it is not known in time. */
   currentSeal(): Seal | Promise<Seal | undefined>;
   publish(seal: Seal, message: Message): Promise<boolean>;
+  /** The shared cache has an invalidation that this process can have missed. */
+  onMissedRow(subject: string, answer: SharedAnswer): void;
   /** The answer in a row. */
   open(seal: Seal, name: string, row: SharedRow): SharedAnswer | undefined;
 }
@@ -78,15 +80,17 @@ export class Outbox {
 
   /** Sends an invalidation, and tries again later where that fails. Returns whether it was sent. */
   async send(invalidation: Invalidation): Promise<boolean> {
-    const { essential } = this.tombstones;
-    invalidation.isEssential ||= essential.has(invalidation.subject);
-    this.#add(invalidation);
-    // Up to as many as there are essential tombstones can be those that are sent again: these do not count.
-    const isTooMany = this.#unsent.essential.size > this.options.maxUnsent + essential.size;
-    if (isTooMany) this.#invalidateAll();
-    const isSent = !isTooMany && (await this.#trySend(invalidation));
+    const isSent = this.#queue(invalidation) && (await this.#trySend(invalidation));
     if (!isSent) this.scheduleRetry();
     return isSent;
+  }
+
+  /** Another process has published an invalidation that it could not store, and can end before it does. */
+  takeOver(invalidation: Invalidation & { order: number }): void {
+    // What this process sends is as late, or the same.
+    if (this.invalidUpTo(invalidation.subject) >= invalidation.order) return;
+    this.#queue(invalidation);
+    this.scheduleRetry();
   }
 
   /** Invalidates everything requested until now. Returns whether that was sent; if not, it is tried again later. */
@@ -116,6 +120,11 @@ export class Outbox {
     if (this.#unsent.size > 0) this.scheduleRetry();
   }
 
+  /** A process that did not hear what is unsent looks for answers: it is sent at once. */
+  onNewcomer(): void {
+    if (this.#cancelRetry !== undefined) void this.#sendUnsent();
+  }
+
   scheduleRetry(): void {
     if (this.#isClosed || this.#cancelRetry !== undefined) return;
     this.#cancelRetry = schedule(this.#retryDelay, () => {
@@ -136,6 +145,17 @@ export class Outbox {
     // No row of an earlier generation is found any more.
     this.#unsent.clear();
     this.tombstones.clear();
+  }
+
+  /** Returns whether it waits to be sent. Of too many, all are dropped, and everything is invalidated. */
+  #queue(invalidation: Invalidation): boolean {
+    const { essential } = this.tombstones;
+    invalidation.isEssential ||= essential.has(invalidation.subject);
+    this.#add(invalidation);
+    // Up to as many as there are essential tombstones can be those that are sent again: these do not count.
+    const isTooMany = this.#unsent.essential.size > this.options.maxUnsent + essential.size;
+    if (isTooMany) this.#invalidateAll();
+    return !isTooMany;
   }
 
   #add(invalidation: Invalidation): void {
@@ -162,6 +182,8 @@ export class Outbox {
         if (row === UNAVAILABLE) return false;
         const answer = name && this.options.open(seal, name, row);
         if (answer && isPositive(answer)) this.#unsent.makeEssential(invalidation);
+        // It can have been missed, and this one replaces it.
+        else if (answer) this.options.onMissedRow(subject, answer);
         // A lookup can have received an order meanwhile.
         invalidation.order ??= orders.next(row) + 1;
       }

@@ -66,6 +66,11 @@ export interface SharedRow {
 export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
 type Unavailable = typeof UNAVAILABLE;
 
+/** The longest wait before an unsent invalidation is tried again, in milliseconds. */
+export const MAX_RETRY_DELAY = 5000;
+/** How long after a refused write rows can lack the invalidations of other processes, in milliseconds. */
+const MAX_INCOMPLETE = MAX_RETRY_DELAY + 1000;
+
 /**
  * A shared cache as the shared tier uses it. The whole failure policy is here: each call has a short
  * deadline; a failure becomes {@link UNAVAILABLE}, never an error of the lookup; a breaker spares a cache
@@ -80,6 +85,13 @@ export class GuardedSharedCache {
   isListening = false;
   /** Whether an answer can have been cached while no messages arrived. */
   #canHaveMissed = false;
+  /**
+   * Whether rows have the invalidations that this process did not hear. Not where the store refuses writes, because the
+   * others could not store them either. A {@link write} shows it, once for as long as messages arrive.
+   */
+  isComplete = false;
+  /** When a write was last refused. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param clock - epoch milliseconds.
@@ -123,14 +135,27 @@ export class GuardedSharedCache {
   }
 
   /** Whether the row was stored: not when one of the same or a later order is there. */
-  write(name: string, value: string, ttl: number, order: number): Promise<boolean | Unavailable> {
-    return this.#call(async () => {
+  async write(
+    name: string,
+    value: string,
+    ttl: number,
+    order: number,
+  ): Promise<boolean | Unavailable> {
+    const begun = performance.now();
+    const isWritten = await this.#call(async () => {
       if (this.isOrdered) return (await this.store.write?.(name, value, ttl, order)) === true;
       if ((await this.#readPlain(name)).order >= order) return false;
       const expires = Math.round(this.clock() + ttl);
       await this.store.set(name, `${order}:${expires}:${value}`, ttl);
       return true;
     });
+    const now = performance.now();
+    // One that fails late was not refused: the store, or this process, is slow.
+    if (isWritten === UNAVAILABLE && now - begun < this.deadline / 2) this.#refusedAt = now;
+    // Where a later row is there, nothing is written: that shows nothing.
+    const isTaken = isWritten === true && now - this.#refusedAt >= MAX_INCOMPLETE;
+    this.isComplete = isTaken || (this.isComplete && !this.isMissingMessages);
+    return isWritten;
   }
 
   async delete(name: string): Promise<void> {
@@ -168,8 +193,12 @@ export class GuardedSharedCache {
     const onReceived = (given: unknown): void => {
       const message = given ?? undefined;
       if (message !== undefined && typeof message !== 'string') return;
-      // The connection is back: what could not be sent is sent now, and not when the breaker closes.
-      if (message === undefined) this.#breaker.leave(false, 'answered');
+      if (message === undefined) {
+        this.isComplete = false;
+        this.#refusedAt = Number.NEGATIVE_INFINITY;
+        // The connection is back: what could not be sent is sent now, and not when the breaker closes.
+        this.#breaker.leave(false, 'answered');
+      }
       onMessage(message);
     };
     this.#canHaveMissed ||= hasCached;
@@ -178,6 +207,7 @@ export class GuardedSharedCache {
       hasCalledOnListening = true;
       const hasMissed = isListening && !this.isListening && this.#canHaveMissed;
       this.isListening = isListening;
+      this.isComplete = false;
       if (isListening) this.#canHaveMissed = true;
       else onDeaf();
       if (hasMissed) onReceived(undefined);

@@ -28,6 +28,8 @@ const MAX_CALL = 100;
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
+/** How long the row is kept that shows whether the shared cache can be written, in milliseconds. */
+const TEST_TTL = 1000;
 const INVALIDATION = 'invalidation';
 
 /** Options and callbacks of a shared tier. */
@@ -57,13 +59,20 @@ export interface SharedTierOptions {
 export interface SharedResult {
   /** `undefined`: there is none, or none that can be trusted. */
   readonly answer: SharedAnswer | undefined;
+  /** Whether it has a positive answer, also one that cannot be trusted. */
+  readonly hasPositive: boolean;
   /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
   readonly order: number | undefined;
   /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
   readonly release: () => void;
 }
 
-const CANNOT_ASK: SharedResult = { answer: undefined, order: undefined, release: () => {} };
+const CANNOT_ASK: SharedResult = {
+  answer: undefined,
+  hasPositive: false,
+  order: undefined,
+  release: () => {},
+};
 
 /**
  * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
@@ -122,6 +131,7 @@ export class SharedTier {
       life: this.#life,
       maxUnsent: limits.max + limits.maxInvalid,
       currentSeal: () => this.#currentSeal(),
+      onMissedRow: (subject, { order, age }) => this.#forget(subject, order, clock() - age),
       open: (...row) => this.#open(...row),
     });
   }
@@ -176,7 +186,10 @@ export class SharedTier {
   }
 
   /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
-  async read(subject: string): Promise<SharedResult> {
+  async read(
+    subject: string,
+    isTested = this.#store.isComplete && !this.#store.isMissingMessages,
+  ): Promise<SharedResult> {
     const seal = await this.#currentSeal();
     if (seal === undefined || !(await this.#generations.ensureKnown())) return CANNOT_ASK;
     const generation = this.#generations.numberOf(seal);
@@ -194,10 +207,20 @@ export class SharedTier {
     const answer = this.#open(seal, name, row);
     if (answer === undefined) this.reportUnreadableRow();
     else this.#orders.saw(answer.order);
+    if (answer === undefined || !isPositive(answer)) return { ...found, answer };
+    const untrusted: SharedResult = { ...found, hasPositive: true };
     // The shared cache has not got the invalidation yet, or has lost it.
-    const isLost = answer && isPositive(answer) && this.#isInvalid(subject, answer.order);
-    if (unsent && isLost) this.#outbox.makeEssential(unsent);
-    return isLost ? found : { ...found, answer };
+    if (this.#isInvalid(subject, answer.order)) {
+      if (unsent) this.#outbox.makeEssential(unsent);
+      return untrusted;
+    }
+    if (isTested) return { ...untrusted, answer };
+    // An invalidation can have been published before this process listened, and not be stored yet.
+    const test = this.#store.write(seal.name(`test ${this.#id}`), '', TEST_TTL, order);
+    await Promise.all([test, this.#publish(seal, { isNewcomer: true })]);
+    if (!this.#store.isComplete) return untrusted;
+    this.#generations.forget();
+    return this.read(subject, true);
   }
 
   /**
@@ -312,6 +335,12 @@ export class SharedTier {
     return text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
   }
 
+  /** Forgets the answers of this process up to an order. Returns what it had. */
+  #forget(subject: string, upTo: number, until: number): LocalState | undefined {
+    const [kind = '', ...key] = subject.split(' ');
+    return this.#options.onInvalidated(kind, key.join(' '), upTo, until);
+  }
+
   #publish(seal: Seal, message: Message): Promise<boolean> {
     const text = JSON.stringify({ ...message, from: this.#id });
     return this.#store.publish(seal.seal(INVALIDATION, text));
@@ -342,6 +371,8 @@ export class SharedTier {
       if (from === this.#id) return true;
       if (message.hasMissed) {
         this.#outbox.scheduleResend();
+      } else if (message.isNewcomer) {
+        this.#outbox.onNewcomer();
       } else if (allUpTo !== undefined) {
         this.#generations.receive(seal, message);
       } else if (subject !== undefined && order !== undefined) {
@@ -349,13 +380,13 @@ export class SharedTier {
         // Sent again, or so late that all answers before it have expired.
         const { tombstones } = this.#outbox;
         if (order <= tombstones.orderOf(subject) || age >= this.#life) return true;
-        const [kind = '', ...key] = subject.split(' ');
         const at = this.#options.clock() - age;
-        const had = this.#options.onInvalidated(kind, key.join(' '), order, at);
+        const had = this.#forget(subject, order, at);
         const isEssential = message.isEssential === true || had === 'positive';
         const invalidation = { subject, order, at, isEssential };
         // Its sender does not know the current secret yet.
         const isEarlier = seal !== this.#seals.newest;
+        if (!isStored && isEssential && !isEarlier) this.#outbox.takeOver({ ...invalidation });
         // Where the shared cache has stored it, a tombstone is needed only for what this process had.
         if (had || isEarlier || !isStored) {
           // Its sender can drop it, so this process sends it again in its place.

@@ -189,12 +189,32 @@ const flooded = fc.record({ of: process, code }).map(({ of, code }): Step[] => [
   { do: 'ask', all: everyone.map((by) => ({ by, code, fresh: false })) },
 ]);
 
+/** The server of the shared cache refuses writes while a purchase is refunded and another process starts. */
+const refused = fc
+  .record({
+    of: process,
+    by: process,
+    code,
+    state: fc.constantFrom<LinkState>('read-only', 'full'),
+  })
+  .map(({ of, by, code, state }): Step[] => [
+    { do: 'service', code, sells: true },
+    { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: true })) },
+    ...everyone.map((each): Step => ({ do: 'link', of: each, state })),
+    { do: 'refund', by, code },
+    { do: 'restart', of, isCut: false },
+    { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: false })) },
+    ...everyone.map((each): Step => ({ do: 'link', of: each, state: 'up' })),
+    { do: 'ask', all: everyone.map((each) => ({ by: each, code, fresh: false })) },
+  ]);
+
 export const sequences = fc
   .array(
     fc.oneof(
       { weight: 60, arbitrary: step.map((each) => [each]) },
       { weight: 2, arbitrary: away },
       { weight: 1, arbitrary: flooded },
+      { weight: 1, arbitrary: refused },
     ),
     {
       minLength: 10,
@@ -263,6 +283,8 @@ export async function runSequence(
   const certain = CODES.map(() => 0);
   /** The row of the generation can be lost: those who do not know it find nothing that is stored now. */
   let canLackGeneration = false;
+  /** Who has started while the server refuses writes, and what was withdrawn then: it believes no answer from before. */
+  const startedRefused = new Map<number, number[]>();
   /** What was withdrawn by anybody, whoever knows of it. */
   const withdrawn = CODES.map(() => -1);
   const withdrawnAt = CODES.map(() => 0);
@@ -482,7 +504,8 @@ export async function runSequence(
   /** The number of the last question whose answer a lookup must not get any more. */
   function limitOf({ by, code: index }: Pending): number {
     const { withdrawnUpTo = 0, doubtfulUpTo = 0 } = known[by]?.[index] ?? {};
-    return isOut ? withdrawnUpTo : Math.max(withdrawnUpTo, doubtfulUpTo);
+    const upTo = Math.max(withdrawnUpTo, startedRefused.get(by)?.[index] ?? 0);
+    return isOut ? upTo : Math.max(upTo, doubtfulUpTo);
   }
 
   function check(pending: Pending, upTo: number, isAlone: boolean): void {
@@ -557,8 +580,12 @@ export async function runSequence(
     for (const [at, { of, by }] of [...missed.entries()].reverse()) {
       if (of === n || by === n) missed.splice(at, 1);
     }
+    const [state = 'up'] = states;
+    const isRefused = state !== 'cut' && states.every((each) => each === state);
     links[n] = backend.link();
-    states[n] = isCut ? 'cut' : 'up';
+    states[n] = isCut ? 'cut' : isRefused ? state : 'up';
+    startedRefused.delete(n);
+    if (states[n] === 'read-only' || states[n] === 'full') startedRefused.set(n, [...withdrawn]);
     links[n].setState(states[n]);
     disturbances++;
     known[n] = nothingKnown();
@@ -670,6 +697,7 @@ export async function runSequence(
       } else {
         links[each.of]?.setState(each.state);
         states[each.of] = each.state;
+        startedRefused.delete(each.of);
         disturbances++;
         // A new generation begins, in which the rows of the last one are not found.
         if (each.state === 'up' && unsentAll.delete(each.of)) lose();

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { redisIsMissing, TROUBLES } from '../../support/redis-server.js';
 import { Bench, until } from './support/bench.js';
+import { TestFleet } from './support/fleet.js';
 
 // "Once any process has heard a real no, no yes asked for before it is served again" (contract, section 2):
 // real processes, a real Redis, and clocks that are five minutes apart.
@@ -77,6 +78,10 @@ describe.skipIf(redisIsMissing())('a refund that is heard while Redis is', () =>
         'the others have heard',
         async () => !(await answersOf(code, [1, 2])).includes(true),
       );
+      // Also one that starts only now, and heard no message.
+      const late = await TestFleet.start({ serviceUrl: service.url }, [bench.redis.url]);
+      expect((await late.ask(code)).yes).toBe(0);
+      await late.stop();
     }
     await fault.end(bench);
     await until('all have heard', async () => {

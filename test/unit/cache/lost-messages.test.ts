@@ -7,6 +7,7 @@ import type { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { json } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
 import {
+  expectRefused,
   expectUnavailable,
   fleet,
   HOUR,
@@ -115,11 +116,93 @@ it('a process that starts with a late subscription has missed nothing, and sends
     onListening?.(true);
     return stop;
   };
-  await join().validatePurchase(CODE);
+  const one = join();
+  await one.validatePurchase(CODE);
+  await one.invalidate(OTHER);
   shared.messages.length = 0;
   await join().validatePurchase(CODE);
   await vi.advanceTimersByTimeAsync(2000);
-  expect(shared.messages).toEqual([]);
+  // Only that it is new: the invalidation is not sent again.
+  expect(shared.messages).toHaveLength(1);
+});
+
+describe('while a shared cache that stays up refuses writes, a refund reaches', () => {
+  /** The purchase is in the shared cache, which refuses writes from now on. One process hears of the refund. */
+  async function refundedReadOnly() {
+    const given = fleet();
+    const one = await given.joinAndAsk();
+    const setReadOnly = (on: boolean): void => {
+      for (const method of ['write', 'set', 'delete', 'lock'] as const) {
+        given.shared.broken[on ? 'add' : 'delete'](method);
+      }
+    };
+    setReadOnly(true);
+    const two = given.join();
+    await two.getAccount();
+    await refund(given.service, one);
+    return { ...given, one, two, setReadOnly };
+  }
+
+  it('a process that starts then', async () => {
+    const { service, join } = await refundedReadOnly();
+    await expectRefused(service, join());
+  });
+
+  it('a process that starts then, also when writes are taken again', async () => {
+    const { service, shared, join, setReadOnly } = await refundedReadOnly();
+    const late = join();
+    expect(await late.validatePurchase(OTHER)).toBeNull();
+    // What the first process sends does not arrive in time.
+    const { publish } = shared;
+    shared.publish = async () => {};
+    await vi.advanceTimersByTimeAsync(4000);
+    setReadOnly(false);
+    await expectRefused(service, late);
+    shared.publish = publish;
+  });
+
+  it('a process that starts when writes are taken again, before the timer sends it', async () => {
+    const { service, join, setReadOnly } = await refundedReadOnly();
+    setReadOnly(false);
+    await expectRefused(service, join());
+  });
+
+  it('a process that reconnects', async () => {
+    const { service, shared, join } = fleet();
+    const links = [new Link(shared, false), new Link(shared, false)];
+    const [one, two] = links.map((link) => join({ shared: link })) as [KeyApi, KeyApi];
+    for (const each of [one, two]) await each.validatePurchase(CODE);
+    links[1]?.setState('cut');
+    links[0]?.setState('read-only');
+    await refund(service, one);
+    links[1]?.setState('read-only');
+    await expectRefused(service, two);
+  });
+
+  it('a process that starts later, although the one that heard of it has ended', async () => {
+    const { service, one, join, setReadOnly } = await refundedReadOnly();
+    await one.close();
+    setReadOnly(false);
+    await vi.advanceTimersByTimeAsync(6000);
+    await expectRefused(service, join());
+  });
+});
+
+it('a process that was cut off does not hide a refund that it missed behind an earlier one of its own', async () => {
+  const { service, shared, join } = fleet();
+  const link = new Link(shared, false);
+  const [one, two] = [join({ shared: link }), join()];
+  for (const each of [one, two]) await each.getAccount();
+  link.setState('cut');
+  await refund(service, one);
+  service.says = 'positive';
+  for (const each of [one, two]) await each.validatePurchase(CODE, { fresh: true });
+  await refund(service, two);
+  service.says = 'outage';
+  link.setState('up');
+  await vi.advanceTimersByTimeAsync(10_000);
+  link.setState('cut');
+  await expectUnavailable(service, one);
 });
 
 it('a process whose first subscription failed has missed what was sent until the next one', async () => {
