@@ -57,41 +57,29 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
       .filter(({ startedAt }) => now - startedAt < LOGIN_LIFETIME);
   }
 
-  /** The attempts that a callback can use. With an id, only that one. */
-  const isUsable =
-    (id: string | undefined) =>
-    (attempt: LoginAttempt): boolean =>
-      !attempt.isConfirmation && (id === undefined || attempt.id === id);
+  /** The attempts of this browser that a callback can use, the newest last. With an id, only that one. */
+  const listOpen = (req: Request, id?: string) =>
+    current(req).filter(
+      (attempt) => !attempt.isConfirmation && (id === undefined || attempt.id === id),
+    );
 
-  const isConfirmation =
-    (id: string) =>
-    (attempt: LoginAttempt): boolean =>
-      attempt.isConfirmation === true && attempt.id === id;
+  /** Whether this browser holds the attempt, and it waits for "Continue". */
+  const hasConfirmation = (req: Request, id: string) =>
+    current(req).some((attempt) => attempt.isConfirmation && attempt.id === id);
 
-  async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
-    const all = current(req);
-    const found = all.findLast(isWanted);
-    if (found !== undefined) {
-      await storage.write(
-        req,
-        all.filter((attempt) => attempt !== found),
-      );
-    }
-    return found;
-  }
+  const remove = (req: Request, id: string) =>
+    storage.write(
+      req,
+      current(req).filter((attempt) => attempt.id !== id),
+    );
 
   return {
-    /** The attempts of this browser that a callback can use, the newest last. */
-    listOpen: (req: Request) => current(req).filter(isUsable(undefined)),
+    listOpen,
+    hasConfirmation,
 
     /** Whether `take` would find an attempt, as far as this process knows. */
     canTake: (req: Request, id: string | undefined) =>
-      current(req)
-        .filter(isUsable(id))
-        .some((attempt) => claims.find(attempt.id) === undefined),
-
-    /** Whether this browser holds the attempt, and it waits for "Continue". */
-    hasConfirmation: (req: Request, id: string) => current(req).some(isConfirmation(id)),
+      listOpen(req, id).some((attempt) => claims.find(attempt.id) === undefined),
 
     async begin(
       req: Request,
@@ -110,16 +98,21 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
      */
     async take(req: Request, id: string | undefined): Promise<LoginAttempt | undefined> {
       for (;;) {
-        const attempt = await remove(req, isUsable(id));
+        const attempt = listOpen(req, id).at(-1);
+        if (attempt === undefined) return undefined;
+        await remove(req, attempt.id);
         // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
         // the first claim succeeds; the others try the next attempt.
-        if (attempt === undefined || (await claims.claim(attempt.id))) return attempt;
+        if (await claims.claim(attempt.id)) return attempt;
       }
     },
 
     /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
-    takeConfirmation: async (req: Request, id: string) =>
-      (await remove(req, isConfirmation(id))) !== undefined,
+    async takeConfirmation(req: Request, id: string): Promise<boolean> {
+      if (!hasConfirmation(req, id)) return false;
+      await remove(req, id);
+      return true;
+    },
 
     /** Ends all attempts of this browser, also for an old cookie that still has them. */
     async endAll(req: Request): Promise<void> {

@@ -195,9 +195,6 @@ async function handle(
   req: Request,
   options: MarketplaceAuthenticateOptions,
 ): Promise<Outcome> {
-  if (strategy[SETUP_FOR] === undefined) {
-    throw new TypeError('MarketplaceStrategy: its constructor did not run; extend it with a class');
-  }
   // Repeated here, because class fields are set after the constructor.
   refuseUnusedHooks(strategy);
   const setup = strategy[SETUP_FOR](strategy.name);
@@ -258,10 +255,9 @@ function readAuthKey(
 async function start(request: StrategyRequest): Promise<Outcome> {
   const { setup, req, options } = request;
   checkSession(request);
-  const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
-    ...(returnTo !== undefined && { returnTo }),
-    ...(isStartedElsewhere(req) && { isForeign: true }),
+    returnTo: safeReturnTo(options.returnTo) ?? readReturnTo(req),
+    isForeign: isStartedElsewhere(req) || undefined,
   });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
