@@ -97,7 +97,7 @@ export type Decision =
   | {
       /** The service or the holder store gave no usable answer, or this client has too many failed attempts. */
       readonly verdict: 'unknown';
-      /** Why. */
+      /** Why: with too many failed attempts, its `code` is `too_many_attempts`. */
       readonly error: MarketgateError;
     };
 
@@ -115,12 +115,6 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
 /**
  * Decides what a purchase code is worth, as `requirePurchase` does, without a request of Express: Fastify, Koa,
  * Hono, GraphQL, WebSockets, workers.
- *
- * - `valid`: the service knows the code, and the purchase meets the conditions.
- * - `invalid`: it does not, or a condition is not met; `denial.code` says which.
- * - `absent`: there is no code.
- * - `unknown`: the service or the holder store gave no usable answer, or this client has too many failed attempts
- *   (`error.code` is then `too_many_attempts`).
  *
  * @param code as the customer gave it. A value that is not a string is invalid.
  * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.

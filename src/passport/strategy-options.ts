@@ -88,8 +88,14 @@ const OWNER = 'MarketplaceStrategy';
 /** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
 export function strategySetup(options: MarketplaceStrategyOptions, verify: unknown) {
   const given = knownOptions(OWNER, options, [
-    ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm'] as const),
-    ...(['name', 'passReqToCallback', 'clock'] as const),
+    'loginApi',
+    'tokenStore',
+    'loginAttempts',
+    'state',
+    'confirm',
+    'name',
+    'passReqToCallback',
+    'clock',
   ]);
   const methods = ['loginUrl', 'exchange', 'getUser'] as const;
   const what = 'a LoginApi';
