@@ -254,20 +254,20 @@ export function makePurchaseCheck<Req>(
     });
   };
 
-  const checkGiven = (given: unknown, items: Items | Denial, req: Req, runRequest: RunRequest) => {
-    if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
-    if (typeof given !== 'string') return malformedCode();
-    // Most codes need nothing.
-    const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
-    if (code === '') return absent();
-    if (!PURCHASE_CODE.test(code)) return malformedCode();
-    if (typeof fresh !== 'function') return checkCode(code, items, req, runRequest, isAlwaysFresh);
-    return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
-  };
-
   return (given, req, runRequest) => {
     if (isAbsent(given)) return absent();
-    return andThen(itemsFor?.(req), (items) => checkGiven(given, items, req, runRequest));
+    return andThen(itemsFor?.(req), (items) => {
+      if (items instanceof Error) return { verdict: 'invalid', denial: items };
+      if (typeof given !== 'string') return malformedCode();
+      // Most codes are normalised already.
+      const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
+      if (code === '') return absent();
+      if (!PURCHASE_CODE.test(code)) return malformedCode();
+      if (typeof fresh !== 'function') {
+        return checkCode(code, items, req, runRequest, isAlwaysFresh);
+      }
+      return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
+    });
   };
 }
 

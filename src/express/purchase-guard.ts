@@ -141,9 +141,10 @@ export function requirePurchase(
  * - `unknown`: the service or the holder store gave no usable answer, or the client has too many failed attempts;
  * - `absent`: no code was sent.
  *
- * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors of the app's own functions
- * go to `next`. With a code, the response gets `Cache-Control: private`, unless the app has set that header
- * before. It always gets `Vary` with the request headers that the code is read from.
+ * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors
+ * of the app's own functions go to `next`. With a code, the response gets `Cache-Control: private`, unless
+ * the app has set that header before. It always gets `Vary` with the request headers that the code is read
+ * from.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */

@@ -162,9 +162,9 @@ function requiredSession(req: Request): Session {
  * @param scope keeps the strategies of one app apart, in the cookie's name and in its signature.
  */
 export function attemptsInCookie(secrets: readonly string[], scope: string): AttemptStorage {
-  const [signing, ...others] = secrets.map((secret) =>
+  const keys = secrets.map((secret) =>
     hash('sha256', `marketgate login attempts ${scope} ${secret}`, 'buffer'),
-  ) as [Buffer, ...Buffer[]];
+  );
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
   const signWith = (key: Buffer, payload: string) =>
     `${payload}.${createHmac('sha256', key).update(payload).digest('base64url')}`;
@@ -173,7 +173,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
 
   function sign(attempts: readonly LoginAttempt[]): string {
     const payload = Buffer.from(JSON.stringify(attempts)).toString('base64url');
-    const signed = signWith(signing, payload);
+    const signed = signWith(keys[0] as Buffer, payload);
     if (signed.length <= MAX_COOKIE) return signed;
     // Long paths in several tabs: drops the oldest attempt, or the path of the only one.
     const [first, ...rest] = attempts;
@@ -187,7 +187,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
       const cookie = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
       const payload = cookie.replace(/\..*/s, '');
       const given = Buffer.from(cookie);
-      const isOurs = [signing, ...others].some((key) => {
+      const isOurs = keys.some((key) => {
         const expected = Buffer.from(signWith(key, payload));
         return given.length === expected.length && timingSafeEqual(given, expected);
       });

@@ -380,7 +380,7 @@ async function complete(
   if (!user) {
     const reason =
       'This site does not accept the account (verify gave no user); log in with another one.';
-    const { message = reason } = { ...(info as { message?: unknown } | undefined) };
+    const { message = reason } = Object(info) as { message?: unknown };
     throw new Failure('login_failed', String(message), { challenge: info });
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.

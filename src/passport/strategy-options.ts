@@ -68,7 +68,8 @@ export interface MarketplaceStrategyOptions {
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
    * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
    * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
-   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. An object can give your own page.
+   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. An
+   * object can give your own page.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
