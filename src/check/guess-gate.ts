@@ -174,8 +174,7 @@ class CodeAttempts {
    * @param isReleased whether it does not count, so that the next waiting attempt can be allowed.
    */
   #leave(client: string, isReleased: boolean): void {
-    const state = this.#clients.get(client);
-    if (state === undefined) return;
+    const state = this.#clients.get(client) as ClientState;
     // Without another active attempt, the next one must try itself: attempts of other clients can still be released.
     const next = isReleased || state.active === 1 ? state.waiting.shift() : undefined;
     if (next !== undefined) next();
