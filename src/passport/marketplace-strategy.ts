@@ -255,9 +255,11 @@ function readAuthKey(
 async function start(request: StrategyRequest): Promise<Outcome> {
   const { setup, req, options } = request;
   checkSession(request);
+  const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
-    returnTo: safeReturnTo(options.returnTo) ?? readReturnTo(req),
-    isForeign: isStartedElsewhere(req) || undefined,
+    // Without `undefined`, which some stores of sessions refuse or make null.
+    ...(returnTo !== undefined && { returnTo }),
+    ...(isStartedElsewhere(req) && { isForeign: true }),
   });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);

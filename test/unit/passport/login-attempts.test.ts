@@ -29,7 +29,7 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     for (now of [0, 600_000]) await start();
     const [payload = ''] = (browser.cookies[ATTEMPTS_COOKIE] ?? '').split('.');
     const held = where === 'session' ? session[ATTEMPTS_KEY] : JSON.parse(atob(payload));
-    expect(held).toEqual([{ id: expect.stringMatching(/^[\w-]{22}$/), startedAt: 600_000 }]);
+    expect(held).toStrictEqual([{ id: expect.stringMatching(/^[\w-]{22}$/), startedAt: 600_000 }]);
   });
 
   it('are used once, also when the browser still holds a copy', async () => {
