@@ -269,7 +269,7 @@ export function guessGate(
     };
   };
   return {
-    // An app's own limit can give anything.
+    // Checked again, because an app's own limit can give anything.
     keyGenerator: (req) => clientKey(settings.keyGenerator(req)),
     attempt: (client, code, validate, signal) =>
       attempts.run({ client, code, validate, reserve: () => reserveInBoth(client) }, signal),

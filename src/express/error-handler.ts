@@ -122,7 +122,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       } else {
         res.setHeader('Content-Type', 'text/html; charset=utf-8');
         res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
-        res.end(errorPage(problem, req, loginPath));
+        res.end(errorPage(problem, nextStep(problem, req, loginPath)));
       }
     };
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
@@ -146,22 +146,16 @@ const BODY_HEADERS = [
 const LOGIN_NEEDED = ['login_required', 'access_token_expired'];
 const LOGIN_ERRORS = [...LOGIN_NEEDED, 'login_failed', 'auth_key_rejected'];
 
-function errorPage(
-  problem: Problem,
-  req: IncomingMessage & { readonly body?: unknown },
-  loginPath: string | undefined,
-): string {
-  const { title, detail, code } = problem;
-  return page(
+const errorPage = ({ title, detail, code }: Problem, step: Html): string =>
+  page(
     title,
     html`<h1>${title}</h1>
 <p>${detail}</p>
-${nextStep(problem, req, loginPath)}
+${step}
 <p><small>Error: ${code}</small></p>`,
   );
-}
 
-/** What the visitor can do about the problem. */
+/** What the visitor can do next. */
 function nextStep(
   { code, status }: Problem,
   req: IncomingMessage & { readonly body?: unknown },
