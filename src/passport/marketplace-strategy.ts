@@ -257,7 +257,7 @@ async function start(request: StrategyRequest): Promise<Outcome> {
   checkSession(request);
   const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
-    // Without `undefined`, which some stores of sessions refuse or make null.
+    // Absent and not `undefined`: JSON leaves that out, but a session store can use another format.
     ...(returnTo !== undefined && { returnTo }),
     ...(isStartedElsewhere(req) && { isForeign: true }),
   });
