@@ -135,24 +135,11 @@ export function timeLimit(milliseconds: number) {
     }
     unanswered++;
     const deadline = new Deadline(milliseconds, exceeded);
-    // Not by `deadline.race`, which would make two more promises: a login makes seven such calls.
-    return new Promise<T>((resolve, reject) => {
-      deadline.addListener(reject);
-      const end = (): void => {
-        unanswered--;
-        deadline.dispose();
-      };
-      (async () => work(deadline))().then(
-        (result) => {
-          end();
-          resolve(result);
-        },
-        (error: unknown) => {
-          end();
-          reject(error);
-        },
-      );
+    const answer = (async () => work(deadline))().finally(() => {
+      unanswered--;
+      deadline.dispose();
     });
+    return deadline.race(answer);
   };
 }
 

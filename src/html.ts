@@ -30,9 +30,7 @@ function render(value: unknown): string {
  * Attribute values must be quoted.
  */
 export function html(strings: TemplateStringsArray, ...values: unknown[]): Html {
-  let text = strings[0] ?? '';
-  for (let i = 0; i < values.length; i++) text += render(values[i]) + (strings[i + 1] ?? '');
-  return new Html(text);
+  return new Html(String.raw({ raw: strings }, ...values.map(render)));
 }
 
 /** Marks a constant (a style sheet, an inline picture) as HTML. Never for input. */

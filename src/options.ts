@@ -75,9 +75,6 @@ export function positiveOption(
   return value;
 }
 
-/** The most entries of a `Map`. With a higher option, the failure would come during some request. */
-const MAX_ENTRIES = 2 ** 24;
-
 /** A whole number, zero included. */
 export function countOption(owner: string, name: string, value: unknown, fallback: number): number {
   if (value === undefined) return fallback;
@@ -86,6 +83,9 @@ export function countOption(owner: string, name: string, value: unknown, fallbac
   }
   return value;
 }
+
+/** The most entries of a `Map`. With a higher option, the failure would come during some request. */
+const MAX_ENTRIES = 2 ** 24;
 
 /** How many entries something in memory can have. */
 export function sizeOption(

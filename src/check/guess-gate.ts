@@ -49,6 +49,9 @@ const MAX_ABANDONED = 1000;
 /** The most requests of one reservation. Without a limit, a client that never waits for its answers has no other. */
 const MAX_REQUESTS = 4;
 
+/** Milliseconds between two tries of an attempt that waits for attempts of other clients or processes. */
+const POLL_INTERVAL = 100;
+
 /** What one client has in progress. A waiting attempt is not active: waking one hands it the caller's place. */
 interface ClientState {
   /** Attempts that hold a reservation or try to get one. */
@@ -135,8 +138,7 @@ class CodeAttempts {
     state.active++;
     if (abandoned !== undefined && performance.now() < abandoned.until) return abandoned;
     let waitingSince: number | undefined;
-    // Milliseconds of polling since this attempt became the only active one; the delay grows with them.
-    let polled = 0;
+    let hasPolled = false;
     for (;;) {
       if (signal.aborted) {
         this.#leave(client, true);
@@ -144,35 +146,26 @@ class CodeAttempts {
       }
       const reservation = await reserve();
       if (reservation.isAllowed) {
-        // Several attempts can have been released since the last try.
-        const others = polled > 0 ? state.waiting.splice(0) : [];
+        // Several attempts can have been released since the last poll.
+        const others = hasPolled ? state.waiting.splice(0) : [];
         state.active += others.length;
         for (const wake of others) wake();
         return reservation;
       }
-      let refusal: Refused = reservation;
       waitingSince ??= performance.now();
       if (state.active > 1) {
         state.active--;
-        polled = 0;
-        const given = await new Promise<Refused | undefined>((wake) => state.waiting.push(wake));
-        if (given === undefined) continue;
-        refusal = given;
+        const refusal = await new Promise<Refused | undefined>((wake) => state.waiting.push(wake));
+        if (refusal !== undefined) throw tooManyAttempts(refusal);
       } else if (reservation.isPending && performance.now() - waitingSince < MAX_WAIT) {
-        const delay = Math.min(Math.max(polled, 50), 250);
-        await wait(delay);
-        polled += delay;
-        continue;
+        await wait(POLL_INTERVAL);
+        hasPolled = true;
       } else {
         // Without an attempt that can be released, the waiting ones would be refused too.
-        if (!refusal.isPending) for (const wake of state.waiting.splice(0)) wake(refusal);
+        if (!reservation.isPending) for (const wake of state.waiting.splice(0)) wake(reservation);
         this.#leave(client, true);
+        throw tooManyAttempts(reservation);
       }
-      throw new MarketgateError(
-        'too_many_attempts',
-        'this client has sent too many purchase codes that the service does not know; wait as long as retryAfter says',
-        { retryAfter: refusal.isPending ? 1 : Math.max(1, refusal.retryAfter) },
-      );
     }
   }
 
@@ -181,14 +174,20 @@ class CodeAttempts {
    * @param isReleased whether it does not count, so that the next waiting attempt can be allowed.
    */
   #leave(client: string, isReleased: boolean): void {
-    const state = this.#clients.get(client);
-    if (state === undefined) return;
+    const state = this.#clients.get(client) as ClientState;
     // Without another active attempt, the next one must try itself: attempts of other clients can still be released.
     const next = isReleased || state.active === 1 ? state.waiting.shift() : undefined;
     if (next !== undefined) next();
     else if (--state.active === 0) this.#clients.delete(client);
   }
 }
+
+const tooManyAttempts = ({ isPending, retryAfter }: Refused): MarketgateError =>
+  new MarketgateError(
+    'too_many_attempts',
+    'this client has sent too many purchase codes that the service does not know; wait as long as retryAfter says',
+    { retryAfter: isPending ? 1 : Math.max(1, retryAfter) },
+  );
 
 const keyOf = ({ client, code }: CodeAttempt): string => `${client}\n${code}`;
 
@@ -251,19 +250,26 @@ export function guessGate(
     // A limit that fails refuses no customer, because it protects a quota, not access.
     const inOwnLimit =
       ownLimit && (await call('reserve', () => ownLimit.reserve(client)).catch(() => undefined));
-    const end = (how: 'release' | 'settle') => async (): Promise<void> => {
-      await inMemory[how]?.();
-      if (inOwnLimit?.isAllowed) await call(how, () => inOwnLimit[how]?.());
-    };
-    const [release, settle] = [end('release'), end('settle')];
-    if (inOwnLimit?.isAllowed !== false) {
-      return { isAllowed: true, release, settle, until, requests: 0 };
+    if (inOwnLimit?.isAllowed === false) {
+      await inMemory.release();
+      return refusal(inOwnLimit);
     }
-    await release();
-    return refusal(inOwnLimit);
+    return {
+      isAllowed: true,
+      until,
+      requests: 0,
+      async release() {
+        await inMemory.release();
+        if (inOwnLimit) await call('release', () => inOwnLimit.release());
+      },
+      async settle() {
+        await inMemory.settle?.();
+        if (inOwnLimit) await call('settle', () => inOwnLimit.settle?.());
+      },
+    };
   };
   return {
-    // An app's own limit can give anything.
+    // Checked again, because an app's own limit can give anything.
     keyGenerator: (req) => clientKey(settings.keyGenerator(req)),
     attempt: (client, code, validate, signal) =>
       attempts.run({ client, code, validate, reserve: () => reserveInBoth(client) }, signal),

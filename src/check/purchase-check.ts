@@ -97,7 +97,7 @@ export type Decision =
   | {
       /** The service or the holder store gave no usable answer, or this client has too many failed attempts. */
       readonly verdict: 'unknown';
-      /** Why. */
+      /** Why: with too many failed attempts, its `code` is `too_many_attempts`. */
       readonly error: MarketgateError;
     };
 
@@ -115,12 +115,6 @@ export interface CheckPurchaseOptions extends PurchaseCheckOptions {
 /**
  * Decides what a purchase code is worth, as `requirePurchase` does, without a request of Express: Fastify, Koa,
  * Hono, GraphQL, WebSockets, workers.
- *
- * - `valid`: the service knows the code, and the purchase meets the conditions.
- * - `invalid`: it does not, or a condition is not met; `denial.code` says which.
- * - `absent`: there is no code.
- * - `unknown`: the service or the holder store gave no usable answer, or this client has too many failed attempts
- *   (`error.code` is then `too_many_attempts`).
  *
  * @param code as the customer gave it. A value that is not a string is invalid.
  * @throws TypeError (as a rejection) that names the wrong option; and what `accept` throws.
@@ -260,20 +254,20 @@ export function makePurchaseCheck<Req>(
     });
   };
 
-  const checkGiven = (given: unknown, items: Items | Denial, req: Req, runRequest: RunRequest) => {
-    if (items instanceof Error) return { verdict: 'invalid', denial: items } as const;
-    if (typeof given !== 'string') return malformedCode();
-    // Most codes need nothing.
-    const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
-    if (code === '') return absent();
-    if (!PURCHASE_CODE.test(code)) return malformedCode();
-    if (typeof fresh !== 'function') return checkCode(code, items, req, runRequest, isAlwaysFresh);
-    return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
-  };
-
   return (given, req, runRequest) => {
     if (isAbsent(given)) return absent();
-    return andThen(itemsFor?.(req), (items) => checkGiven(given, items, req, runRequest));
+    return andThen(itemsFor?.(req), (items) => {
+      if (items instanceof Error) return { verdict: 'invalid', denial: items };
+      if (typeof given !== 'string') return malformedCode();
+      // Most codes are normalised already.
+      const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
+      if (code === '') return absent();
+      if (!PURCHASE_CODE.test(code)) return malformedCode();
+      if (typeof fresh !== 'function') {
+        return checkCode(code, items, req, runRequest, isAlwaysFresh);
+      }
+      return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
+    });
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type MarketgateError,
   type MarketgateErrorCode,
 } from '../errors.js';
-import { html, PAGE_POLICY, page } from '../html.js';
+import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
 import { loginPathOption, redirectToLogin } from './login.js';
@@ -122,7 +122,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       } else {
         res.setHeader('Content-Type', 'text/html; charset=utf-8');
         res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
-        res.end(errorPage(problem, req, loginPath));
+        res.end(errorPage(problem, nextStep(problem, req, loginPath)));
       }
     };
     // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
@@ -146,31 +146,32 @@ const BODY_HEADERS = [
 const LOGIN_NEEDED = ['login_required', 'access_token_expired'];
 const LOGIN_ERRORS = [...LOGIN_NEEDED, 'login_failed', 'auth_key_rejected'];
 
-function errorPage(
-  { title, detail, code, status }: Problem,
-  req: IncomingMessage & { readonly body?: unknown },
-  loginPath: string | undefined,
-): string {
-  const isCallback = /[?&]auth_key=/.test(pathOf(req));
-  const step =
-    ((LOGIN_ERRORS.includes(code) || isCallback) &&
-      loginPath &&
-      html`<p><a href="${loginPath}">Log in</a></p>`) ||
-    // The visitor has sent a code with a form, and can correct it.
-    (Object.hasOwn(Object(req.body), 'purchase_code') && CODE_FORM) ||
-    // The empty reference is the address of this page. The callback of a login would find its auth_key used.
-    (status >= 500 &&
-      req.method === 'GET' &&
-      !isCallback &&
-      html`<p><a href="">Try again</a></p>`) ||
-    html`<p><a href="/">To the start page</a></p>`;
-  return page(
+const errorPage = ({ title, detail, code }: Problem, step: Html): string =>
+  page(
     title,
     html`<h1>${title}</h1>
 <p>${detail}</p>
 ${step}
 <p><small>Error: ${code}</small></p>`,
   );
+
+/** What the visitor can do next. */
+function nextStep(
+  { code, status }: Problem,
+  req: IncomingMessage & { readonly body?: unknown },
+  loginPath: string | undefined,
+): Html {
+  const isCallback = /[?&]auth_key=/.test(pathOf(req));
+  if (loginPath && (isCallback || LOGIN_ERRORS.includes(code))) {
+    return html`<p><a href="${loginPath}">Log in</a></p>`;
+  }
+  // The visitor has sent a code with a form, and can correct it.
+  if (Object.hasOwn(Object(req.body), 'purchase_code')) return CODE_FORM;
+  // The empty reference is the address of this page. The callback of a login would find its auth_key used.
+  if (status >= 500 && req.method === 'GET' && !isCallback) {
+    return html`<p><a href="">Try again</a></p>`;
+  }
+  return html`<p><a href="/">To the start page</a></p>`;
 }
 
 const CODE_FORM = html`<form method="post">

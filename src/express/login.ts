@@ -169,8 +169,7 @@ function userTokens(owner: string, options: LoadUserOptions) {
     const id = typeof given === 'number' ? String(given) : given;
     if (typeof id === 'string' && id !== '') return { id, tokenName: tokenNameOf(id) };
     // An app's own `userId` gives nothing for a user who has logged in without the marketplace.
-    const isNothing = [undefined, null, false, ''].includes(id as undefined);
-    if ((options.userId !== undefined && isNothing) || !isLoggedIn(req)) throw loginRequired();
+    if ((options.userId !== undefined && !id) || !isLoggedIn(req)) throw loginRequired();
     // The app's mistake, not the visitor's.
     throw new TypeError(
       `${owner}: option "userId" found no id of the logged-in user; it must give the user_id that the token is stored under (default: req.user.id)`,

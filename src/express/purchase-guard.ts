@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import type { GuessGate } from '../check/guess-gate.js';
 import {
   andThen,
   CHECK_OPTION_NAMES,
@@ -12,7 +11,6 @@ import {
   makePurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
-  type RunRequest,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
 import { asError, type MarketgateError } from '../errors.js';
@@ -130,10 +128,7 @@ export function requirePurchase(
     }
     // A cached answer is handled synchronously, because a promise would double the cost of the guard.
     if (!isThenable(result)) onResult(result);
-    else {
-      const onThrown = (error: unknown): void => handleThrown(req, res, error);
-      Promise.resolve(result).then(onResult, onError).catch(onThrown);
-    }
+    else result.then(onResult, onError).catch((error: unknown) => handleThrown(req, res, error));
   };
 }
 
@@ -146,9 +141,10 @@ export function requirePurchase(
  * - `unknown`: the service or the holder store gave no usable answer, or the client has too many failed attempts;
  * - `absent`: no code was sent.
  *
- * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors of the app's own functions
- * go to `next`. With a code, the response gets `Cache-Control: private`, unless the app has set that header
- * before. It always gets `Vary` with the request headers that the code is read from.
+ * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors
+ * of the app's own functions go to `next`. With a code, the response gets `Cache-Control: private`, unless
+ * the app has set that header before. It always gets `Vary` with the request headers that the code is read
+ * from.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -180,21 +176,24 @@ function makeRequestCheck(
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const clientOf = (req: Request, gate: GuessGate) => gate.keyGenerator(req);
-  const check = makePurchaseCheck<Request>(owner, keyApi, options, clientOf, letsInOutage);
+  const check = makePurchaseCheck<Request>(
+    owner,
+    keyApi,
+    options,
+    (req, gate) => gate.keyGenerator(req),
+    letsInOutage,
+  );
   // An id that is the same for all visitors would let them share a code.
   if (options.holder && typeof options.holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
-  const checkRequest = (req: Request, res: ServerResponse): CheckResult | Promise<CheckResult> => {
-    const withSignal: RunRequest = (request) => abortOnLeave(res, request);
-    return andThen(source(req), (code) => check(code, req, withSignal));
-  };
+  const checkRequest = (req: Request, res: ServerResponse) =>
+    andThen(source(req), (code) => check(code, req, (request) => abortOnLeave(res, request)));
   // Who holds the code is usually known by a session.
   const read = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
-  const isFirst = (name: string, i: number) =>
-    read.findIndex((other) => other.toLowerCase() === name.toLowerCase()) === i;
-  return { checkRequest, headers: read.filter(isFirst) };
+  // Two sources can read the same header.
+  const headers = [...new Map(read.map((name) => [name.toLowerCase(), name])).values()];
+  return { checkRequest, headers };
 }
 
 /** Stores a result in the context. Gives the reason why it is not valid. */

@@ -4,7 +4,12 @@ import type { Request } from 'express';
 import { clearCookie, MAX_COOKIE, pathOf, responseOf, setCookie } from './plain-http.js';
 import { callSession, isLoggedIn, sessionOf } from './session.js';
 
+/** How long a visitor can take to log in, in milliseconds. */
+export const LOGIN_LIFETIME = 10 * 60_000;
 const MAX_LENGTH = 2048;
+/** Where the page that required a login is saved: in the session, or else in a cookie. */
+const KEY = 'marketgate:returnTo';
+const COOKIE = 'marketgate.return_to';
 // Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
@@ -50,11 +55,6 @@ export function attachReturnTo(req: object, path: string | undefined): void {
   // login without a path replaces the path of an earlier one.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
-
-const KEY = 'marketgate:returnTo';
-const COOKIE = 'marketgate.return_to';
-/** How long a visitor can take to log in, in milliseconds. */
-export const LOGIN_LIFETIME = 10 * 60_000;
 
 /**
  * Saves the page that required a login, until a login is completed: in the session, or in a cookie for apps without

@@ -111,6 +111,7 @@ export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
     try {
       return JSON.parse(held.value) as PendingLogin;
     } catch {
+      // Not thrown, because the message of a SyntaxError quotes the value, and with it the token.
       return undefined;
     }
   }

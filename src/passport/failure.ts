@@ -1,10 +1,5 @@
 import { type LoginMessage, loginChannel } from '../diagnostics.js';
-import {
-  ERROR_CODES,
-  isMarketgateError,
-  MarketgateError,
-  type MarketgateErrorCode,
-} from '../errors.js';
+import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 
 /** The visitor could not be authenticated. */
 export class Failure extends MarketgateError {
@@ -42,14 +37,14 @@ export const withoutEffect = (what: string): MarketgateError =>
 /** Publishes how a request to the strategy ended. @param error of a failed login. */
 export function report(outcome: LoginMessage['outcome'], error?: unknown): void {
   if (!loginChannel.hasSubscribers) return;
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  // Errors of the app can contain secrets. Published are this package's codes and messages, and what verify says.
-  const isCoded = typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
-  const isOurs = isCoded || String(message).startsWith('MarketplaceStrategy: ');
+  // Errors of the app can contain secrets. Published are this package's messages, and what verify says in its `info`.
+  const message = error instanceof Error ? String(error.message) : '';
+  const isCoded = isMarketgateError(error);
+  const isOurs = isCoded || message.startsWith('MarketplaceStrategy: ');
   loginChannel.publish({
     outcome,
-    ...(isCoded && { code }),
-    ...(isOurs && { reason: String(message) }),
+    ...(isCoded && { code: error.code }),
+    ...(isOurs && { reason: message }),
   } satisfies LoginMessage);
 }
 

@@ -57,41 +57,29 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
       .filter(({ startedAt }) => now - startedAt < LOGIN_LIFETIME);
   }
 
-  /** The attempts that a callback can use. With an id, only that one. */
-  const isUsable =
-    (id: string | undefined) =>
-    (attempt: LoginAttempt): boolean =>
-      !attempt.isConfirmation && (id === undefined || attempt.id === id);
+  /** The attempts of this browser that a callback can use, the newest last. With an id, only that one. */
+  const listOpen = (req: Request, id?: string) =>
+    current(req).filter(
+      (attempt) => !attempt.isConfirmation && (id === undefined || attempt.id === id),
+    );
 
-  const isConfirmation =
-    (id: string) =>
-    (attempt: LoginAttempt): boolean =>
-      attempt.isConfirmation === true && attempt.id === id;
+  /** Whether this browser holds the attempt, and it waits for "Continue". */
+  const hasConfirmation = (req: Request, id: string) =>
+    current(req).some((attempt) => attempt.isConfirmation && attempt.id === id);
 
-  async function remove(req: Request, isWanted: (attempt: LoginAttempt) => boolean) {
-    const all = current(req);
-    const found = all.findLast(isWanted);
-    if (found !== undefined) {
-      await storage.write(
-        req,
-        all.filter((attempt) => attempt !== found),
-      );
-    }
-    return found;
-  }
+  const remove = (req: Request, id: string) =>
+    storage.write(
+      req,
+      current(req).filter((attempt) => attempt.id !== id),
+    );
 
   return {
-    /** The attempts of this browser that a callback can use, the newest last. */
-    listOpen: (req: Request) => current(req).filter(isUsable(undefined)),
+    listOpen,
+    hasConfirmation,
 
     /** Whether `take` would find an attempt, as far as this process knows. */
     canTake: (req: Request, id: string | undefined) =>
-      current(req)
-        .filter(isUsable(id))
-        .some((attempt) => claims.find(attempt.id) === undefined),
-
-    /** Whether this browser holds the attempt, and it waits for "Continue". */
-    hasConfirmation: (req: Request, id: string) => current(req).some(isConfirmation(id)),
+      listOpen(req, id).some((attempt) => claims.find(attempt.id) === undefined),
 
     async begin(
       req: Request,
@@ -110,16 +98,21 @@ export function loginAttempts(storage: AttemptStorage, claims: Claims, clock: ()
      */
     async take(req: Request, id: string | undefined): Promise<LoginAttempt | undefined> {
       for (;;) {
-        const attempt = await remove(req, isUsable(id));
+        const attempt = listOpen(req, id).at(-1);
+        if (attempt === undefined) return undefined;
+        await remove(req, attempt.id);
         // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
         // the first claim succeeds; the others try the next attempt.
-        if (attempt === undefined || (await claims.claim(attempt.id))) return attempt;
+        if (await claims.claim(attempt.id)) return attempt;
       }
     },
 
     /** Takes the attempt that waits for "Continue". @returns false when this browser does not hold it. */
-    takeConfirmation: async (req: Request, id: string) =>
-      (await remove(req, isConfirmation(id))) !== undefined,
+    async takeConfirmation(req: Request, id: string): Promise<boolean> {
+      if (!hasConfirmation(req, id)) return false;
+      await remove(req, id);
+      return true;
+    },
 
     /** Ends all attempts of this browser, also for an old cookie that still has them. */
     async endAll(req: Request): Promise<void> {
@@ -169,9 +162,9 @@ function requiredSession(req: Request): Session {
  * @param scope keeps the strategies of one app apart, in the cookie's name and in its signature.
  */
 export function attemptsInCookie(secrets: readonly string[], scope: string): AttemptStorage {
-  const [signing, ...others] = secrets.map((secret) =>
+  const keys = secrets.map((secret) =>
     hash('sha256', `marketgate login attempts ${scope} ${secret}`, 'buffer'),
-  ) as [Buffer, ...Buffer[]];
+  );
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
   const signWith = (key: Buffer, payload: string) =>
     `${payload}.${createHmac('sha256', key).update(payload).digest('base64url')}`;
@@ -180,7 +173,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
 
   function sign(attempts: readonly LoginAttempt[]): string {
     const payload = Buffer.from(JSON.stringify(attempts)).toString('base64url');
-    const signed = signWith(signing, payload);
+    const signed = signWith(keys[0] as Buffer, payload);
     if (signed.length <= MAX_COOKIE) return signed;
     // Long paths in several tabs: drops the oldest attempt, or the path of the only one.
     const [first, ...rest] = attempts;
@@ -194,7 +187,7 @@ export function attemptsInCookie(secrets: readonly string[], scope: string): Att
       const cookie = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
       const payload = cookie.replace(/\..*/s, '');
       const given = Buffer.from(cookie);
-      const isOurs = [signing, ...others].some((key) => {
+      const isOurs = keys.some((key) => {
         const expected = Buffer.from(signWith(key, payload));
         return given.length === expected.length && timingSafeEqual(given, expected);
       });

@@ -195,9 +195,6 @@ async function handle(
   req: Request,
   options: MarketplaceAuthenticateOptions,
 ): Promise<Outcome> {
-  if (strategy[SETUP_FOR] === undefined) {
-    throw new TypeError('MarketplaceStrategy: its constructor did not run; extend it with a class');
-  }
   // Repeated here, because class fields are set after the constructor.
   refuseUnusedHooks(strategy);
   const setup = strategy[SETUP_FOR](strategy.name);
@@ -260,6 +257,7 @@ async function start(request: StrategyRequest): Promise<Outcome> {
   checkSession(request);
   const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const { id } = await setup.attempts.begin(req, {
+    // Absent and not `undefined`: JSON leaves that out, but a session store can use another format.
     ...(returnTo !== undefined && { returnTo }),
     ...(isStartedElsewhere(req) && { isForeign: true }),
   });
@@ -384,7 +382,7 @@ async function complete(
   if (!user) {
     const reason =
       'This site does not accept the account (verify gave no user); log in with another one.';
-    const { message = reason } = { ...(info as { message?: unknown } | undefined) };
+    const { message = reason } = Object(info) as { message?: unknown };
     throw new Failure('login_failed', String(message), { challenge: info });
   }
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.

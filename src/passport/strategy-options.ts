@@ -68,7 +68,8 @@ export interface MarketplaceStrategyOptions {
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
    * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
    * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
-   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. An object can give your own page.
+   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. An
+   * object can give your own page.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
@@ -88,8 +89,14 @@ const OWNER = 'MarketplaceStrategy';
 /** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
 export function strategySetup(options: MarketplaceStrategyOptions, verify: unknown) {
   const given = knownOptions(OWNER, options, [
-    ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm'] as const),
-    ...(['name', 'passReqToCallback', 'clock'] as const),
+    'loginApi',
+    'tokenStore',
+    'loginAttempts',
+    'state',
+    'confirm',
+    'name',
+    'passReqToCallback',
+    'clock',
   ]);
   const methods = ['loginUrl', 'exchange', 'getUser'] as const;
   const what = 'a LoginApi';

@@ -1,4 +1,4 @@
-import { MarketgateError, MemoryTokenStore } from 'marketgate';
+import { type AccessToken, MarketgateError, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { ATTEMPTS_KEY, logIn, openLogin, type Recorded } from '../../support/strategy-harness.js';
@@ -254,6 +254,16 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
         expect([outcome, res.attributes]).toEqual([refused, {}]);
         expect((await stranger.visit(query, { user })).recorded).toEqual([['pass']]);
       }
+    });
+
+    it('a login that the store gives back broken is none, and nothing of it is shown', async () => {
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const { answer, upToThePage } = open({ tokenStore });
+      const confirm = await upToThePage();
+      const name = `marketgate confirm ${confirm}`;
+      const login = await tokenStore.get(name);
+      await tokenStore.set(name, { ...login, value: `x${login?.value}` } as AccessToken);
+      expect((await answer(confirm)).outcome).toEqual(refused);
     });
 
     it('an answer that is neither yes nor no, or to another id, leaves the one that waits', async () => {

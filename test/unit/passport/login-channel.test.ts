@@ -37,6 +37,11 @@ describe('marketgate:login', () => {
       { outcome: 'error', reason: expect.stringContaining('verify gave undefined') },
     ],
     ['an error of the app’s own, whose code can be anything', withCode('x'), { outcome: 'error' }],
+    [
+      'an error of the app’s own, whose code is one of ours',
+      withCode('login_failed'),
+      { outcome: 'error' },
+    ],
     ['an error whose code is no text', withCode(7), { outcome: 'error' }],
     ['an error whose code only looks like ours', withCode(['login_failed']), { outcome: 'error' }],
     ['an error whose code every object has', withCode('toString'), { outcome: 'error' }],

@@ -528,14 +528,12 @@ describe('a subclass', () => {
     },
   );
 
-  it('in the style of ES5 is refused', async () => {
+  it('in the style of ES5 is refused', () => {
     expect(() =>
       Reflect.apply(MarketplaceStrategy as never, {}, [{ loginApi }, () => user]),
     ).toThrow(
       new TypeError("Class constructor MarketplaceStrategy cannot be invoked without 'new'"),
     );
-    const strategy = Object.create(MarketplaceStrategy.prototype) as MarketplaceStrategy;
-    expect(String((await outcomeOf(strategy))?.[1])).toContain('extend it with a class');
   });
 });
 
