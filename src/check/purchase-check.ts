@@ -1,5 +1,5 @@
 import type { KeyApi } from '../clients/key-api.js';
-import { ignoreRejection } from '../deadline.js';
+import { checkSignal, ignoreRejection } from '../deadline.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
@@ -134,6 +134,7 @@ export async function checkPurchase(
     ignoreRejection(client);
     throw wrongOption(owner, 'client', 'must be a string, a number or undefined');
   }
+  if (signal !== undefined) checkSignal(signal);
   const check = makePurchaseCheck<undefined>(owner, keyApi, rest, () => clientKey(client));
   const { isOutage: _, ...decision } = await check(code, undefined, (request) => request(signal));
   return decision;
@@ -261,7 +262,6 @@ export function makePurchaseCheck<Req>(
       if (typeof given !== 'string') return malformedCode();
       // Most codes are normalised already.
       const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
-      if (code === '') return absent();
       if (!PURCHASE_CODE.test(code)) return malformedCode();
       if (typeof fresh !== 'function') {
         return checkCode(code, items, req, runRequest, isAlwaysFresh);
@@ -273,7 +273,9 @@ export function makePurchaseCheck<Req>(
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
-  code === undefined || code === null || (typeof code === 'string' && code.trim() === '');
+  code === undefined ||
+  code === null ||
+  (typeof code === 'string' && !PURCHASE_CODE.test(code) && normalizePurchaseCode(code) === '');
 
 const absent = (): CheckResult => ({
   verdict: 'absent',

@@ -13,7 +13,7 @@ import {
 } from '../stores/token-store.js';
 import { contextOf, keepPrivate, type Middleware } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, isNavigation, noStore, pathOf, redirect } from './plain-http.js';
+import { handleThrown, isNavigation, noStore, pathOf, redirect, safeNext } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { isLoggedIn, sessionOf } from './session.js';
 
@@ -66,13 +66,14 @@ export function requireLogin(options: RequireLoginOptions = {}): Middleware {
   const loginPath = loginPathOption('requireLogin', given.loginPath) ?? '/login';
   return (req, res, next) => {
     contextOf(req, res);
+    const go = safeNext(req, res, next);
     if (!isLoggedIn(req)) {
       warnIfNotRestored(req);
-      redirectToLogin(loginRequired(), loginPath, req, res, next);
+      redirectToLogin(loginRequired(), loginPath, req, res, go);
       return;
     }
     keepPrivate(res, ['Cookie']);
-    next();
+    go();
   };
 }
 

@@ -50,9 +50,8 @@ export function requiredResponse(req: Request): Response {
 }
 
 /**
- * Handles what an app's callback or `next` has thrown after an asynchronous step. As an unhandled rejection it
- * would end the process. On Express it goes to the app's error handling. Elsewhere nothing else catches it, so
- * it is logged, and the visitor gets a plain 500.
+ * Handles what an app's callback or `next` has thrown, which would end the process. On Express it goes to the app's
+ * error handling. Elsewhere nothing else catches it, so it is logged, and the visitor gets a plain 500.
  */
 export function handleThrown(req: object, res: ServerResponse | undefined, error: unknown): void {
   const { next } = req as { next?: unknown };
@@ -60,7 +59,11 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
     next(asError(error));
     return;
   }
-  console.error(error);
+  try {
+    console.error(error);
+  } catch {
+    // A patched console can throw too.
+  }
   if (res === undefined || res.writableEnded) return;
   if (res.headersSent) {
     // An end would make the beginning look like all of the response.
@@ -72,6 +75,17 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
   res.statusCode = 500;
   res.end?.('Internal Server Error');
 }
+
+/** A `next` whose errors are handled here: where Express does not run the handlers, they come out of it. */
+export const safeNext =
+  <A extends unknown[]>(req: object, res: ServerResponse | undefined, next: (...args: A) => void) =>
+  (...args: A): void => {
+    try {
+      next(...args);
+    } catch (thrown) {
+      handleThrown(req, res, thrown);
+    }
+  };
 
 /** Whether the client uses https; Express's `req.secure` also knows trusted proxies. */
 export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): boolean =>

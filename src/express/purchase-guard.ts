@@ -23,7 +23,7 @@ import {
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, noStore, queryOf } from './plain-http.js';
+import { handleThrown, noStore, queryOf, safeNext } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -80,7 +80,8 @@ export function requirePurchase(
   const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given, letsInOutage);
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
-  return (req, res, next) => {
+  return (req, res, givenNext) => {
+    const next = safeNext(req, res, givenNext);
     const context = contextOf(req, res);
     const onResult = (result: CheckResult): void => {
       const reason = setContext(context, result);
@@ -108,11 +109,7 @@ export function requirePurchase(
       const nextOnce = (error?: unknown): void => {
         if (hasCalledNext) return;
         hasCalledNext = true;
-        try {
-          next(error);
-        } catch (thrown) {
-          handleThrown(req, res, thrown);
-        }
+        next(error);
       };
       (async () => onDenied(reason, req as Request, res as Response, nextOnce))().catch(
         (error: unknown) => nextOnce(asError(error)),

@@ -38,13 +38,14 @@ export const withoutEffect = (what: string): MarketgateError =>
 export function report(outcome: LoginMessage['outcome'], error?: unknown): void {
   if (!loginChannel.hasSubscribers) return;
   // Errors of the app can contain secrets. Published are this package's messages, and what verify says in its `info`.
-  const message = error instanceof Error ? String(error.message) : '';
+  const { message } = Object(error) as { message?: unknown };
+  const text = typeof message === 'string' ? message : '';
   const isCoded = isMarketgateError(error);
-  const isOurs = isCoded || message.startsWith('MarketplaceStrategy: ');
+  const isOurs = isCoded || text.startsWith('MarketplaceStrategy: ');
   loginChannel.publish({
     outcome,
     ...(isCoded && { code: error.code }),
-    ...(isOurs && { reason: message }),
+    ...(isOurs && { reason: text }),
   } satisfies LoginMessage);
 }
 

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
-import { asError, isMarketgateError } from '../errors.js';
-import { handleThrown, isPrefetch, noStore, queryOf, responseOf } from '../express/plain-http.js';
+import { asError } from '../errors.js';
+import { isPrefetch, noStore, queryOf, responseOf, safeNext } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
@@ -118,17 +118,14 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     const { success, fail, redirect, pass, error: passError } = this;
     const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass });
     // Passport's `error` calls the app's callback or `next`, which can throw.
-    own.error = (error) => {
-      try {
-        passError.call(own, error);
-      } catch (thrown) {
-        handleThrown(req, responseOf(req), thrown);
-      }
-    };
+    own.error = safeNext(req, res, passError.bind(own));
     handle(own, req, options)
       .then(([type, ...args]) => {
+        const end = (): void =>
+          type === 'ask' ? undefined : (own[type] as (...args: unknown[]) => void)(...args);
+        if (type === 'success') return reportLogIn(req, end);
         report(type);
-        if (type !== 'ask') (own[type] as (...args: unknown[]) => void)(...args);
+        end();
       })
       .catch((error: unknown) => {
         if (!(error instanceof Failure)) throw error;
@@ -301,17 +298,7 @@ async function callback(request: StrategyRequest, authKey: string): Promise<Outc
   // A reload of the callback goes there too.
   claims.remember(authKey, { returnTo });
 
-  let token: AccessToken;
-  try {
-    token = await setup.loginApi.exchange(authKey);
-  } catch (error) {
-    // The service accepts only the newest auth_key of a user. When two tabs log in, the other tab's login
-    // counts for both.
-    const isRejected = isMarketgateError(error) && error.code === 'auth_key_rejected';
-    return isRejected && isLoggedIn(req)
-      ? endWithoutLogin(request, returnTo)
-      : throwAsFailure(error);
-  }
+  const token = await setup.loginApi.exchange(authKey).catch(throwAsFailure);
   const profile = await profileOfToken(request, token);
   if (!mustAsk(setup.askWhen, req, openAttempts))
     return complete(request, token, profile, returnTo);
@@ -379,12 +366,7 @@ async function complete(
 ): Promise<Outcome> {
   await setup.tokenStore?.set(setup.tokenName(profile.id), token);
   const { user, info } = await setup.verify({ profile, token, req });
-  if (!user) {
-    const reason =
-      'This site does not accept the account (verify gave no user); log in with another one.';
-    const { message = reason } = Object(info) as { message?: unknown };
-    throw new Failure('login_failed', String(message), { challenge: info });
-  }
+  if (!user) throw notAccepted(info);
   // A stranger's callback link could otherwise use another tab's attempt to switch the account.
   await setup.attempts.endAll(req);
   await dropReturnTo(req);
@@ -392,6 +374,42 @@ async function complete(
   Object.defineProperty(req, FRESH, { value: true });
   adaptLogIn(req);
   return ['success', user, info ?? {}];
+}
+
+/**
+ * Reports a login when `req.logIn` ends, because that can still fail. Passport's `success` calls it, or calls the app
+ * back, which can log in later: then the end of `succeed` counts.
+ */
+function reportLogIn(req: Request, succeed: () => void): void {
+  const original = req.logIn as (...args: unknown[]) => unknown;
+  let isCalled = false;
+  let isReported = false;
+  const reportOnce = (error?: unknown): void => {
+    if (!isReported) report(error ? 'error' : 'success', error);
+    isReported = true;
+  };
+  const logIn = (...args: unknown[]): unknown => {
+    const done = args.at(-1);
+    if (typeof done !== 'function') return original.apply(req, args);
+    isCalled = true;
+    return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
+      reportOnce(error);
+      done(error);
+    });
+  };
+  Object.assign(req, { logIn, login: logIn });
+  succeed();
+  if (!isCalled) reportOnce();
+}
+
+/** @param info - what verify says about it, in its own words if it has a text. */
+function notAccepted(info: unknown): Failure {
+  const code = 'login_failed';
+  const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
+  if (typeof said === 'string') return new Failure(code, said, { challenge: info as object });
+  const message =
+    'This site does not accept the account (verify gave no user); log in with another one.';
+  return new Failure(code, message, { challenge: { code, ...Object(info), message } });
 }
 
 const profileOfToken = (

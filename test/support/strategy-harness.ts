@@ -36,6 +36,7 @@ export async function drive(
 ): Promise<Recorded[]> {
   const recorded: Recorded[] = [];
   const derived = Object.create(strategy) as MarketplaceStrategy;
+  const hasLogIn = 'logIn' in req;
   await new Promise<void>((resolve) => {
     const { res } = req as { res?: { end: (body: string) => void } };
     if (res !== undefined) {
@@ -50,6 +51,7 @@ export async function drive(
     for (const outcome of OUTCOMES) {
       derived[outcome] = (...args: unknown[]): void => {
         recorded.push([outcome, ...args]);
+        if (outcome === 'success' && hasLogIn) (req as Request).logIn(args[0] as object, () => {});
         setImmediate(() => setImmediate(resolve));
       };
     }

@@ -100,6 +100,17 @@ describe('checkPurchase', () => {
     expect(validatePurchase).toHaveBeenCalledTimes(1);
   });
 
+  it('looks at its signal before everything else, as the clients do', async () => {
+    const keyApi = { validatePurchase: async () => purchase, peekPurchase: () => purchase };
+    const signal = AbortSignal.abort(new Error('left'));
+    for (const code of [CODE, 'malformed!', undefined]) {
+      const call = checkPurchase(keyApi as never, code, { client: 'anna', signal });
+      await expect(call).rejects.toThrow('left');
+    }
+    const wrong = checkPurchase(keyApi as never, CODE, { client: 'anna', signal: {} as never });
+    await expect(wrong).rejects.toThrow(/"signal" must be an AbortSignal/);
+  });
+
   describe('with a client of the service', () => {
     it('asks the service once, and again where it is told to', async () => {
       const { keyApi, code, asked } = await openShop();

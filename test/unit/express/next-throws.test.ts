@@ -37,6 +37,11 @@ async function serve(use: Middleware, handler: (res: ServerResponse) => void = (
 
 const validatePurchase = async (code: string) => (code === CODE ? purchase : null);
 const keyApi = { validatePurchase } as never;
+const cached = { validatePurchase, peekPurchase: () => purchase, clock: Date.now } as never;
+const throwing = () => {
+  throw new Error('of the source');
+};
+const user = { id: '77' };
 const outage = { validatePurchase: () => Promise.reject(new Error('down')) } as never;
 
 async function loggedIn() {
@@ -44,7 +49,7 @@ async function loggedIn() {
   await tokenStore.set('77', { value: 't', issuedAt: 0, expiresAt: Date.now() + 60_000 });
   const guard = requireAccessToken({ tokenStore });
   return (req: IncomingMessage, res: ServerResponse, next: () => void) =>
-    guard(Object.assign(req, { user: { id: '77' } }), res, next);
+    guard(Object.assign(req, { user }), res, next);
 }
 
 const unsaved = { save: (done: (error: Error) => void) => done(new Error('full')) };
@@ -56,7 +61,10 @@ const respond = errorHandler({ log: false, render });
 const MIDDLEWARE: [string, () => Middleware | Promise<Middleware>][] = [
   ['requirePurchase', () => requirePurchase(keyApi)],
   ['requirePurchase in an outage', () => requirePurchase(outage)],
+  ['requirePurchase with a cached answer', () => requirePurchase(cached)],
   ['a refusal', () => requirePurchase(keyApi, { licenseType: 'none' })],
+  ['a refusal without a code', () => requirePurchase(keyApi, { code: () => undefined })],
+  ['a code that cannot be read', () => requirePurchase(keyApi, { code: throwing })],
   [
     'onDenied',
     () =>
@@ -68,6 +76,14 @@ const MIDDLEWARE: [string, () => Middleware | Promise<Middleware>][] = [
   ['loadPurchase', () => loadPurchase(keyApi)],
   ['loadItems', () => loadItems({ listItems: async () => [] })],
   ['loadItems in an outage', () => loadItems({ listItems: () => Promise.reject(thrown) })],
+  ['requireLogin', () => (req, res, next) => login(Object.assign(req, { user }), res, next)],
+  [
+    'requireLogin without a user',
+    () => (req, res, next) => {
+      delete req.headers.accept;
+      login(req, res, next);
+    },
+  ],
   ['requireAccessToken', loggedIn],
   [
     'requireAccessToken without a user',

@@ -45,10 +45,26 @@ describe('marketgate:login', () => {
     ['an error whose code is no text', withCode(7), { outcome: 'error' }],
     ['an error whose code only looks like ours', withCode(['login_failed']), { outcome: 'error' }],
     ['an error whose code every object has', withCode('toString'), { outcome: 'error' }],
+    [
+      'an error whose message is no text',
+      rejecting({ message: Object.create(null) }),
+      { outcome: 'error' },
+    ],
     ['a rejection with nothing', rejecting(undefined), { outcome: 'error' }],
   ])('reports the start, and %s', async (_name, options, message) => {
     const messages = hear('login');
     await logIn(options);
+    expect(messages).toStrictEqual([{ outcome: 'redirect' }, message]);
+  });
+
+  it.each([
+    ['a login that the session refuses', new Error('full'), { outcome: 'error' }],
+    ['a login that the session keeps', undefined, { outcome: 'success' }],
+  ])('reports %s', async (_name, error, message) => {
+    const messages = hear('login');
+    await logIn({}, 'k1', {
+      logIn: (_user: object, done: (error?: Error) => void) => done(error),
+    });
     expect(messages).toStrictEqual([{ outcome: 'redirect' }, message]);
   });
 

@@ -256,16 +256,15 @@ describe('a callback that is passed on', () => {
     const { recorded } = await openLogin().comeBack('k1', {}, { successRedirect: '/home' });
     expect(recorded).toEqual([NOT_STARTED]);
   });
+});
 
-  it.each([
-    ['auth_key_rejected', { recorded: [['pass']], to: '/wanted' }],
-    ['login_failed', { recorded: [failure('login_failed', 401)] }],
-  ] as const)('because another tab got a newer auth_key: %s', async (code, expected) => {
-    const exchange = () => Promise.reject(new MarketgateError(code, 'because'));
-    const { start, comeBack } = openLogin({ api: { exchange } });
-    await start({ returnTo: '/wanted' });
-    expect(await comeBack('k1', { user })).toMatchObject(expected);
-  });
+it('an auth_key that the service rejects is a failed login in a logged-in browser too', async () => {
+  const exchange = () => Promise.reject(new MarketgateError('auth_key_rejected', 'because'));
+  const { start, comeBack } = openLogin({ api: { exchange } });
+  await start();
+  // Passed on to a page that needs a new login, it would begin another one without end.
+  const { recorded } = await comeBack('k1', { user });
+  expect(recorded).toEqual([failure('auth_key_rejected', 401)]);
 });
 
 it('isFreshLogin is true for the callback that logs in, and for no other request', async () => {
@@ -394,6 +393,23 @@ describe('a failed login says why', () => {
     const redirect = { failWithError: true, failureRedirect: '/' };
     expect((await comeBack('k2', {}, redirect)).outcome?.[0]).toBe('fail');
   });
+});
+
+const noReason = expect.stringContaining('verify gave no user');
+it.each([
+  ['banned', 'banned', 'banned'],
+  [{ message: 'banned', type: 'warn' }, { message: 'banned', type: 'warn' }, 'banned'],
+  [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), noReason],
+  [null, { code: 'login_failed', message: noReason }, noReason],
+])('a refusal of verify with the info %j says why', async (info, challenge, detail) => {
+  const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
+    done(null, false, info);
+  const { start, comeBack } = openLogin({ verify });
+  await start();
+  expect((await comeBack('k1')).recorded).toEqual([['fail', challenge, 401]]);
+  await start();
+  const { recorded } = await comeBack('k2', {}, { failWithError: true });
+  expect(recorded).toEqual([['error', expect.objectContaining({ detail })]]);
 });
 
 it.each([
