@@ -59,7 +59,7 @@ const asIdText: Coerce = (sent) => (Number.isSafeInteger(sent) ? String(sent) : 
 export const text = field('string', z.string(), asText);
 export const url = text.meta({ format: 'uri' });
 export const requiredText = field('string', z.string(), asIdText, true);
-/** Neither a blank nor a character that is not shown: all ids of such would be one. */
+/** A character that is shown. Ids without one would all look the same. */
 const VISIBLE = /[^\s\p{C}]/u;
 /** An id or a secret that is documented as text; it cannot be blank. */
 export const textId = field(
@@ -279,7 +279,7 @@ function closeHoles(list: unknown[]): void {
 export function deepFreeze<T>(value: T): T {
   const open: unknown[] = [];
   const enter = (inner: unknown): void => {
-    // True of all that is no object.
+    // Also true of everything that is not an object.
     if (!Object.isFrozen(inner)) open.push(inner);
   };
   enter(value);
