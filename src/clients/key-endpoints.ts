@@ -10,7 +10,6 @@ import {
   saysError,
   unusable,
 } from '../http/response.js';
-import { nameOf } from '../http/transport.js';
 import { type Account, accountSchema } from '../model/account.js';
 import {
   deepFreeze,
@@ -45,8 +44,6 @@ export interface Endpoint<T> {
   readonly schema: z.ZodType<T>;
   /** The documented `msg` of its negative answer. */
   readonly negativeMsg: string;
-  /** Statuses that make any `msg` a negative answer, because some deployments translate it. Default: only 404. */
-  readonly negativeStatuses?: readonly number[];
   /** Parses the payload; `undefined` when the body has none. */
   payload(
     body: Body,
@@ -65,7 +62,6 @@ export const accountDetails: Endpoint<Account> = {
   path: '/api/account/details',
   schema: accountSchema,
   negativeMsg: 'Invalid request',
-  negativeStatuses: [401, 403, 404],
   payload: payloadAt(accountSchema, 'data'),
 };
 
@@ -157,9 +153,7 @@ export async function parseKeyAnswer<T>(
   secrets: readonly string[],
   options: ParseOptions,
 ): Promise<T | null> {
-  const { path, negativeMsg, negativeStatuses = [404] } = endpoint;
-  const name = nameOf(endpoint);
-  const { status, value } = response;
+  const { name, status, value } = response;
   const body: Body = isObject(value) ? value : {};
   const isError = saysError(body.status);
   const payload = isError ? undefined : await endpoint.payload(body, options);
@@ -174,9 +168,12 @@ export async function parseKeyAnswer<T>(
   }
   const { msg } = body;
   if (typeof msg === 'string' && !isTransient(status)) {
-    const isDocumented = isError && msg.toLowerCase() === negativeMsg.toLowerCase();
+    const isDocumented = isError && msg.toLowerCase() === endpoint.negativeMsg.toLowerCase();
+    const isAccount = endpoint.what === 'account';
+    // Some deployments translate the `msg`, so with these statuses any `msg` will do.
+    const negativeStatuses = isAccount ? [401, 403, 404] : [404];
     const isNegative = isDocumented || negativeStatuses.includes(status);
-    if (isNegative && path !== accountDetails.path) return null;
+    if (isNegative && !isAccount) return null;
     if (isNegative) {
       throw new MarketgateError(
         'api_key_rejected',
@@ -188,5 +185,5 @@ export async function parseKeyAnswer<T>(
       throw new MarketgateError('service_refused', `${name}: ${problem}`);
     }
   }
-  throw unusable(name, response, payload?.ok === false ? payload : undefined);
+  throw unusable(response, payload?.ok === false ? payload : undefined);
 }

@@ -47,8 +47,6 @@ export const GET_USER_INFO = '/api/get_user_info';
 const HOUR = 3_600_000;
 /** An auth_key comes in a URL; a longer one is refused without a request. */
 const MAX_AUTH_KEY_LENGTH = 2048;
-const BAD_AUTH_KEY =
-  'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again';
 
 /** Client of the login API, version 1.1. */
 export class LoginApi {
@@ -97,7 +95,10 @@ export class LoginApi {
       authKey.trim() === '' ||
       authKey.length > MAX_AUTH_KEY_LENGTH
     ) {
-      throw new MarketgateError('auth_key_rejected', BAD_AUTH_KEY);
+      throw new MarketgateError(
+        'auth_key_rejected',
+        'auth_key must be a non-empty string, as it came in the query of the callback; the visitor must log in again',
+      );
     }
     const fields = { app_id: this.#appId, app_secret: this.#appSecret, auth_key: authKey };
     const isGet = this.#authorizeMethod === 'get';
@@ -109,8 +110,8 @@ export class LoginApi {
         path: AUTHORIZE,
         ...encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
+        parse: (response) => parseToken(response, secrets),
       },
-      (response, name) => parseToken(response, name, secrets),
       options,
     );
     return { value, issuedAt, expiresAt: issuedAt + this.#tokenLifetime };
@@ -133,8 +134,8 @@ export class LoginApi {
         path: GET_USER_INFO,
         ...encode({ access_token: value }, 'query'),
         repeatable: true,
+        parse: (response) => parseUser(response, secrets, onDrift),
       },
-      (response, name) => parseUser(response, name, secrets, onDrift),
       options,
     );
   }
@@ -162,29 +163,25 @@ export class LoginApi {
     );
   }
 
-  #send<T>(
-    request: Omit<HttpRequest<T>, 'parse'>,
-    parse: (response: JsonResponse, name: string) => T,
-    { signal }: LoginCallOptions,
-  ): Promise<T> {
-    const name = nameOf(request);
-    return this.#http.within(name, { signal }, (deadline) =>
-      this.#http.send({ ...request, parse: (response) => parse(response, name) }, deadline),
+  #send<T>(request: HttpRequest<T>, { signal }: LoginCallOptions): Promise<T> {
+    return this.#http.within(nameOf(request), { signal }, (deadline) =>
+      this.#http.send(request, deadline),
     );
   }
 }
 
 /*
  * The specification shows no errors of the login API; deployments send `{error, message}`, mostly with
- * HTTP 200. `name` is that of the request, for errors; `secrets` were sent and must not appear in one.
+ * HTTP 200. `secrets` were sent and must not appear in an error.
  */
 
 /** @throws MarketgateError when there is no access_token in the response. */
-function parseToken(response: JsonResponse, name: string, secrets: readonly string[]): string {
+function parseToken(response: JsonResponse, secrets: readonly string[]): string {
   const body = bodyOf(response);
   const { access_token: token } = body ?? {};
   if (!hasError(body) && typeof token === 'string' && token.trim() !== '') return token;
-  if (body === undefined || isTransient(response.status)) throw unusable(name, response);
+  const { name, status } = response;
+  if (body === undefined || isTransient(status)) throw unusable(response);
   const text = reasonIn(body);
   const reason = quoted(text, secrets);
   if (/(?<![a-z])app[_\s-]?(id|secret)(?![a-z])/i.test(text)) {
@@ -196,12 +193,8 @@ function parseToken(response: JsonResponse, name: string, secrets: readonly stri
 }
 
 /** @throws MarketgateError when there is no user in the response. */
-function parseUser(
-  response: JsonResponse,
-  name: string,
-  secrets: readonly string[],
-  onDrift: OnDrift,
-): UserInfo {
+function parseUser(response: JsonResponse, secrets: readonly string[], onDrift: OnDrift): UserInfo {
+  const { name, status, value } = response;
   const body = bodyOf(response) ?? {};
   const { user_info: user, message } = body;
   const parsed =
@@ -209,18 +202,18 @@ function parseUser(
       ? parse(userInfoSchema, user, 'user_info', onDrift)
       : undefined;
   if (parsed?.ok) return parsed.value;
-  const isUsable = !isTransient(response.status) && parsed === undefined;
-  if (isUsable && (hasError(body) || typeof message === 'string')) {
+  if (parsed !== undefined || isTransient(status)) throw unusable(response, parsed);
+  if (hasError(body) || typeof message === 'string') {
     const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
   }
   // `[]`, in the place of the user or of the whole answer.
-  if (isUsable && (isEmptyArray(user) || isEmptyArray(response.value))) {
+  if (isEmptyArray(user) || isEmptyArray(value)) {
     const problem =
       'the service knows no such user any more; the account was deleted or is blocked';
     throw new MarketgateError('login_failed', `${name}: ${problem}`);
   }
-  throw unusable(name, response, parsed);
+  throw unusable(response);
 }
 
 /** The JSON object in a response. PHP writes an empty one as `[]`. */

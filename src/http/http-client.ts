@@ -14,9 +14,9 @@ export interface HttpRequest<T> extends WireRequest {
 }
 
 export interface HttpCallOptions {
-  readonly signal?: AbortSignal | LightSignal | undefined;
+  readonly signal?: AbortSignal | LightSignal;
   /** Milliseconds of the timeout that have elapsed. */
-  readonly elapsed?: number | undefined;
+  readonly elapsed?: number;
 }
 
 /** Milliseconds before the first retry, and the most before a later one. */
@@ -117,14 +117,15 @@ export class HttpClient {
   async #sendOnce<T>(request: HttpRequest<T>, attempt: number, deadline: Deadline): Promise<T> {
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     let failure: unknown;
+    const name = nameOf(request);
     // The gate can have been closed while the request was waiting for a connection.
-    const check = (): void => this.#gate.check(nameOf(request));
+    const check = (): void => this.#gate.check(name);
     try {
       const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
       try {
         const { isLarge, parseJson } = decode(body);
         if (isLarge) await deadline.yield();
-        return await request.parse({ status, ...parseJson() });
+        return await request.parse({ name, status, ...parseJson() });
       } catch (error) {
         throw this.#backOff(status, retryAfter, error);
       }

@@ -6,6 +6,8 @@ export type Body = Readonly<Record<string, unknown>>;
 
 /** A response whose body was parsed, if it is JSON. */
 export interface JsonResponse {
+  /** The request, for an error message, as in "GET /api/items/all". */
+  readonly name: string;
   readonly status: number;
   readonly value?: unknown;
   /** What the body is where it is no JSON, for an error message. */
@@ -32,7 +34,7 @@ export function decode(body: Buffer) {
   // `trimStart` also removes the byte order mark.
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
   const reviver = canHaveProto(text) ? withoutProto : undefined;
-  const parseJson = (): Omit<JsonResponse, 'status'> => {
+  const parseJson = (): Pick<JsonResponse, 'value' | 'found'> => {
     try {
       return { value: JSON.parse(text, reviver) };
     } catch {
@@ -68,11 +70,10 @@ export const isTransient = (status: number): boolean =>
  * @param mismatch the first place where the payload differs from the documented shape.
  */
 export function unusable(
-  name: string,
   response: JsonResponse,
   mismatch?: { readonly path: string; readonly expected: string },
 ): MarketgateError {
-  const { status, found = 'JSON of another shape' } = response;
+  const { name, status, found = 'JSON of another shape' } = response;
   const problem =
     status === 429
       ? 'too many requests (HTTP 429); ask less often'

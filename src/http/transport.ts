@@ -16,9 +16,9 @@ export interface WireRequest {
   readonly method: 'GET' | 'POST';
   /** The endpoint's path, as in the specification. Errors name it; they never name the query. */
   readonly path: string;
-  readonly query?: string | undefined;
-  readonly body?: string | undefined;
-  readonly contentType?: string | undefined;
+  readonly query?: string;
+  readonly body?: string;
+  readonly contentType?: string;
 }
 
 export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
@@ -123,7 +123,7 @@ async function openOwn(origin: string, timeout: number): Promise<FetchLike | Own
 }
 
 type Abort = (reason: Error) => void;
-type Headers = Record<string, string | string[] | undefined>;
+type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 const CALL_ENDED = new Error('the call has ended');
 
@@ -186,7 +186,7 @@ class ResponseHandler {
     if (Array.isArray(history) && history.length > 0) this.#refuseRedirect('by the dispatcher');
   }
 
-  onResponseStart(_controller: unknown, status: number, headers: Headers): void {
+  onResponseStart(_controller: unknown, status: number, headers: ResponseHeaders): void {
     if (status < 200) return;
     this.#status = status;
     this.#retryAfter = first(headers['retry-after']);
@@ -223,7 +223,7 @@ class ResponseHandler {
   }
 
   onHeaders(status: number, raw: readonly (Buffer | string)[]): void {
-    const headers: Headers = {};
+    const headers: ResponseHeaders = {};
     for (let at = 0; at < raw.length; at += 2) {
       headers[String(raw[at]).toLowerCase()] ??= String(raw[at + 1]);
     }

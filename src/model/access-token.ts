@@ -16,6 +16,6 @@ const schema: z.ZodType<AccessToken> = z.object({
   expiresAt: z.number(),
 });
 
-/** A copy of a token, which can come from an app's own store; `undefined` for what is none. */
+/** A copy of a token, which can come from an app's own store; `undefined` if the value is not a token. */
 export const readAccessToken = (value: unknown): AccessToken | undefined =>
   schema.safeParse(value).data;

@@ -58,8 +58,8 @@ const asIdText: Coerce = (sent) => (Number.isSafeInteger(sent) ? String(sent) : 
 
 export const text = field('string', z.string(), asText);
 export const url = text.meta({ format: 'uri' });
-export const requiredText = field('string', z.string(), asIdText, true);
-/** Neither a blank nor a character that is not shown: all ids of such would be one. */
+export const requiredText = field('string', z.string(), asText, true);
+/** A character that is shown. Ids without one would all look the same. */
 const VISIBLE = /[^\s\p{C}]/u;
 /** An id or a secret that is documented as text; it cannot be blank. */
 export const textId = field(
@@ -122,9 +122,9 @@ export const texts = field('list', z.array(text), (sent) => {
   return isNumbered(sent) ? Object.values(sent) : sent;
 });
 
-const orEmpty: Coerce = (sent) => (isEmptyArray(sent) ? {} : sent);
 /** PHP writes an empty map like that. */
 export const isEmptyArray = (sent: unknown): boolean => Array.isArray(sent) && sent.length === 0;
+const orEmpty: Coerce = (sent) => (isEmptyArray(sent) ? {} : sent);
 
 export const textMap = field('object', z.record(z.string(), text), orEmpty);
 
@@ -279,7 +279,7 @@ function closeHoles(list: unknown[]): void {
 export function deepFreeze<T>(value: T): T {
   const open: unknown[] = [];
   const enter = (inner: unknown): void => {
-    // True of all that is no object.
+    // Also true of everything that is not an object.
     if (!Object.isFrozen(inner)) open.push(inner);
   };
   enter(value);

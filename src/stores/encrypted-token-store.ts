@@ -60,7 +60,7 @@ export class EncryptedTokenStore implements TokenStore {
     return undefined;
   }
 
-  /** @throws TypeError when `token` is none. */
+  /** @throws TypeError when `token` is not an {@link AccessToken}. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(OWNER, token);
     const { issuedAt, expiresAt } = token;

@@ -53,12 +53,15 @@ export interface GuessLimit {
   reserve(client: string): Promise<Reservation>;
 }
 
+/** How many failed attempts are allowed, and for how many milliseconds each counts. */
+export type Limit = Pick<GuessLimit, 'limit' | 'windowMs'>;
+
 /**
  * The limit of all clients together. Beyond it, only clients without a failed attempt are admitted, which leaves
  * requests for customers whose code is not cached. It is high and its window short, so that neither a few clients that
  * guess nor the typing errors of many customers block others for long.
  */
-export const totalLimit = ({ limit, windowMs }: { limit: number; windowMs: number }) => ({
+export const totalLimit = ({ limit, windowMs }: Limit): Limit => ({
   limit: Math.max(limit * 10, 100),
   windowMs: Math.min(windowMs, 60_000),
 });
@@ -159,7 +162,7 @@ export class CodeAttemptLog {
   }
 
   /** Takes one attempt of a client, if there is one left. */
-  reserve(client: string, settings: { limit: number; windowMs: number }): Reservation {
+  reserve(client: string, settings: Limit): Reservation {
     const { limit, windowMs } = settings;
     const now = Date.now();
     // After the clock was set back, nobody knows how old the attempts are.

@@ -99,13 +99,13 @@ export function guardHolderStore(owner: string, value: unknown) {
 export const heldCode = (owner: string, code: unknown): string =>
   requiredCode(`${owner}: "code"`, code).toLowerCase();
 
-/** @throws TypeError without an id: one id for all who have none would let them hold each other's codes. */
+/** @throws TypeError unless `holder` is an id. Accounts that share an empty one would hold each other's codes. */
 export function checkHolder(owner: string, holder: unknown): void {
   if (typeof holder === 'string' && holder !== '') return;
   throw new TypeError(`${owner}: "holder" must be a non-empty string, as in String(user.id)`);
 }
 
-/** @throws TypeError for what is no number of accounts: compared with NaN, every code would have room. */
+/** @throws TypeError unless `max` is a positive whole number. Compared with NaN, every code would have room. */
 export function checkMax(owner: string, max: unknown): void {
   if (Number.isSafeInteger(max) && Number(max) > 0) return;
   throw new TypeError(`${owner}: "max" must be a whole number, 1 or more`);
@@ -122,7 +122,7 @@ export class MemoryHolderStore implements HolderStore {
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 
-  /** @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is no positive whole number. */
+  /** @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is not a positive whole number. */
   async take(code: string, holder: string, max: number): Promise<boolean> {
     const owner = 'MemoryHolderStore.take';
     const name = heldCode(owner, code);

@@ -37,8 +37,8 @@ const OWNER = 'KeyvTokenStore';
 const REFUSED = new NoAnswer('was refused by Keyv');
 
 /**
- * In place of a row that Keyv could not parse: the backend works, and the row is not this store's. `decodeToken` takes
- * it for no token, because it is no text, and it is reported as such a row.
+ * In place of a row that Keyv could not parse: the backend works, and the row is not this store's. `decodeToken` finds
+ * no token in it, because it is not text, and it is reported as such a row.
  */
 const UNPARSABLE = Symbol('a row that is no JSON');
 

@@ -7,7 +7,7 @@ import { checkClaim, type TokenStore } from './token-store.js';
 export interface MemoryTokenStoreOptions {
   /** The most tokens that are stored; the least recently used one is dropped first. Default 10,000. */
   max?: number | undefined;
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
@@ -52,7 +52,7 @@ export class MemoryTokenStore implements TokenStore {
     this.#tokens.delete(userId);
   }
 
-  /** @throws TypeError when `ttl` is no positive number. */
+  /** @throws TypeError when `ttl` is not a positive number. */
   async claim(name: string, ttl: number): Promise<boolean> {
     checkClaim(OWNER, ttl);
     const now = this.#clock();

@@ -8,7 +8,7 @@ import type { TokenStore } from './token-store.js';
 export interface RowTokenStoreOptions {
   /** What the keys of this store begin with. Default `marketgate:token:`. */
   prefix?: string | undefined;
-  /** The present as epoch milliseconds. Default `Date.now`. For tests. */
+  /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined;
 }
 
@@ -46,7 +46,7 @@ export class RowTokenStore implements TokenStore {
     return token !== undefined && this.#clock() < token.expiresAt ? token : undefined;
   }
 
-  /** @throws TypeError when `token` is none. */
+  /** @throws TypeError when `token` is not an {@link AccessToken}. */
   async set(userId: string, token: AccessToken): Promise<void> {
     checkToken(this.#owner, token);
     const ttl = wholeMilliseconds(token.expiresAt - this.#clock());

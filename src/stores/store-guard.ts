@@ -27,7 +27,7 @@ function describeFailure(error: unknown): string {
     const isCode = typeof code === 'string' && /^[A-Z0-9_]{2,32}$/.test(code);
     return `failed (${kind}${isCode ? `, ${code}` : ''})`;
   } catch {
-    // Of what is no error: it has no message, or a getter throws.
+    // It is not an Error, so it has no message, or one of its getters throws.
     return 'failed';
   }
 }

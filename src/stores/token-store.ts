@@ -91,7 +91,7 @@ export class GuardedTokenStore {
 }
 
 /**
- * Checks the `ttl` of a claim. With one that is no number, the claim would expire at once, so that an auth_key
+ * Checks the `ttl` of a claim. With one that is not a number, the claim would expire at once, so that an auth_key
  * could be exchanged twice, or it would never expire.
  *
  * @throws TypeError that names the store.

@@ -74,6 +74,7 @@ export const COERCED: readonly ShapeRow[] = [
   drift('item', 'options', [1, 2.5, 'x'], ['1', '2.5', 'x']),
   drift('item', 'id', '1042', 1042),
   drift('item', 'name', 2048, '2048'),
+  drift('item', 'name', 2.5, '2.5'),
   drift('item', 'version', 2, '2'),
   drift('item', 'price', { regular: '29', extended: '149.50' }, { regular: 29, extended: 149.5 }),
   drift('item', 'price.regular', ' -3.5 ', -3.5),

@@ -105,9 +105,9 @@ export const readsAsItem: Rule = object({
   ...item,
   name: (value) => {
     if (typeof value === 'string') return 'yes';
-    if (Number.isSafeInteger(value)) return 'partly';
+    if (Number.isFinite(value)) return 'partly';
     // A name that is not one, and not nothing either.
-    return ['number', 'boolean'].includes(typeof value) ? 'open' : 'no';
+    return typeof value === 'boolean' ? 'open' : 'no';
   },
 });
 

@@ -48,7 +48,7 @@ export class RedisCache implements SharedCache {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** @throws TypeError when `value` is no string, or `ttl` no finite number. */
+  /** @throws TypeError unless `value` is a string and `ttl` a finite number. */
   async set(key: string, value: string, ttl: number): Promise<void> {
     checkValue('set', value);
     const milliseconds = wholeTtl('set', ttl);
@@ -100,7 +100,7 @@ export class RedisCache implements SharedCache {
    * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when the
    * process dies. Releasing it after that has no effect. Releasing it rejects when Redis cannot be asked.
    *
-   * @throws TypeError when `ttl` is no positive number.
+   * @throws TypeError when `ttl` is not a positive number.
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const milliseconds = wholeTtl('lock', ttl);
@@ -128,7 +128,7 @@ export class RedisCache implements SharedCache {
    * Resolves when messages arrive, and after a second in any case; it then goes on connecting in the
    * background. `onListening` is called with whether messages arrive.
    *
-   * @throws TypeError when `onInvalidate` is no function.
+   * @throws TypeError when `onInvalidate` is not a function.
    */
   async subscribe(
     onInvalidate: (key: string | undefined) => void,
@@ -162,7 +162,7 @@ function checkValue(method: string, value: unknown): void {
   throw new TypeError(`${OWNER}.${method}: "value" must be a string`);
 }
 
-/** Whole milliseconds of a `ttl`. One that is no finite number would mean no expiry, or no row. */
+/** Whole milliseconds of a `ttl`. One that is not a finite number would mean no expiry, or no row. */
 function wholeTtl(method: string, ttl: unknown): number {
   if (typeof ttl === 'number' && Number.isFinite(ttl)) return wholeMilliseconds(ttl);
   throw new TypeError(`${OWNER}.${method}: "ttl" must be a finite number (milliseconds)`);

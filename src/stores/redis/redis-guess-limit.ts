@@ -6,6 +6,7 @@ import {
   type GuessLimit,
   type GuessLimitOptions,
   GuessLimitSettings,
+  type Limit,
   MAX_WAIT,
   type Reservation,
   totalLimit,
@@ -129,11 +130,7 @@ export class RedisGuessLimit extends GuessLimitSettings implements GuessLimit {
   }
 
   /** Counts an attempt, unless there are `limit` already, and adds it to `taken`. */
-  #take(
-    name: string,
-    { limit, windowMs }: { limit: number; windowMs: number },
-    taken: Set<Taken>,
-  ): Promise<Counted> {
+  #take(name: string, { limit, windowMs }: Limit, taken: Set<Taken>): Promise<Counted> {
     // Windows of different length are counted separately, because a key has one lifetime only.
     const whole = wholeMilliseconds(windowMs);
     const attempt = { key: `${this.#redis.prefix}${whole}:${name}`, id: randomUUID() };

@@ -53,7 +53,7 @@ export class RedisHolderStore implements HolderStore {
   }
 
   /**
-   * @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is no positive whole number. After
+   * @throws TypeError for a blank `code`, an empty `holder`, or a `max` that is not a positive whole number. After
    * `store_unavailable`, the account can hold the code all the same.
    */
   async take(code: string, holder: string, max: number): Promise<boolean> {

@@ -39,7 +39,7 @@ export class RedisTokenStore extends RowTokenStore {
   }
 
   /**
-   * @throws TypeError when `ttl` is no positive number. After `store_unavailable`, the name can be claimed all the
+   * @throws TypeError when `ttl` is not a positive number. After `store_unavailable`, the name can be claimed all the
    * same, so the caller must not go on.
    */
   async claim(name: string, ttl: number): Promise<boolean> {
