@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
+import { DAY } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
 import { bodyParameters, fieldOf, form, originOf, type ReadField, Refused } from '../request.js';
@@ -9,8 +10,6 @@ import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
 
 const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'utf8');
-
-const DAY = 86_400_000;
 
 /** What each form of the console does. */
 const actionsOf = (context: SandboxContext): Record<string, (field: ReadField) => unknown> => {

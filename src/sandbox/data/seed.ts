@@ -1,4 +1,4 @@
-import { timestamp } from '../clock.js';
+import { DAY, timestamp } from '../clock.js';
 import { findOrThrow, newPurchase } from './sandbox-data.js';
 import {
   parseOrThrow,
@@ -8,8 +8,6 @@ import {
   type SeedWorkspace,
   seedSchema,
 } from './schema.js';
-
-const DAY = 86_400_000;
 
 /** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
 const USERS = `
