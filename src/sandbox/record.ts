@@ -87,7 +87,7 @@ export function createRecord(
         return res.headersSent ? res.statusCode : 0;
       },
       get msg() {
-        return res.locals?.msg as string | undefined;
+        return res.locals.msg as string | undefined;
       },
       get params() {
         return parametersOf(req);

@@ -10,7 +10,6 @@ import {
   form,
   interfaceOf,
   originOf,
-  type Parameters,
   queryParameters,
   Refused,
   refuseMethod,
@@ -121,7 +120,7 @@ type Call = ReturnType<typeof callOf>;
  * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
  */
 function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
-  const parameters: Parameters = { ...queryParameters(req), ...bodyParameters(req) };
+  const parameters = { ...queryParameters(req), ...bodyParameters(req) };
   /** Reads a required parameter. @throws Refused with the service's validation sentence. */
   const required = (name: string): string => {
     const label = name.replaceAll('_', ' ');
