@@ -60,7 +60,10 @@ const workspace = {
   profile: z.strictObject({
     /** One line above the profile. */ heading: text,
     /** Text of the profile. */ description: text,
-    /** Where customers write to. */ contact: z.strictObject({ /** An address. */ email: text }),
+    /** Where customers write to. */
+    contact: z.strictObject({
+      /** An address. */ email: text,
+    }),
     /** From the name of a network to a link. */ social_links: z.record(text, text),
     /** URLs, `avatar` and `cover`; by default pictures that the sandbox draws. */
     media: z.partialRecord(z.enum(['avatar', 'cover']), text).optional(),
