@@ -98,7 +98,7 @@ export function createContext(options: SandboxOptions) {
     record: createRecord(clock, live.notify, options.onRequest),
     live,
     /** The names under which the console answers, besides the safe ones. */
-    hosts: new Set(options.consoleHosts?.map(hostnameOf)),
+    consoleHosts: new Set(options.consoleHosts?.map(hostnameOf)),
     change,
   };
   if (options.state !== undefined) save = keepState(context, options.state);

@@ -57,8 +57,6 @@ const parametersOf = (req: Request): Record<string, string> =>
 /** Reads all getters, so that the copy does not change any more. */
 const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
 
-export type RequestRecord = ReturnType<typeof createRecord>;
-
 /**
  * Records the requests that one sandbox gets, newest last, the oldest dropped beyond 1,000.
  *

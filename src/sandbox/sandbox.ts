@@ -140,7 +140,7 @@ export class Sandbox {
       if (this.#server === server) this.#server = undefined;
       throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
-    this.#context.hosts.add(hostnameOf(urlHost(host)));
+    this.#context.consoleHosts.add(hostnameOf(urlHost(host)));
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
     return {
       baseUrl: origin,

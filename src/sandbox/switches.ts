@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { MAX_TIMER_DELAY } from '../deadline.js';
 
 /**
  * One switch of a sandbox. Everything that handles switches reads this: the checks of options, the
@@ -69,6 +68,8 @@ const amount = (about: string, unit: string, most: number, initial = 0): Switch<
 
 /** In minutes. */
 const TEN_YEARS = 5_256_000;
+/** A timer of Node.js that is longer fires at once. Not imported: that would split the clients' bundle in two. */
+const MAX_TIMER_DELAY = 2 ** 31 - 1;
 /** In bytes: it is made in memory. */
 const MAX_BOMB = 2 ** 30;
 

@@ -45,7 +45,7 @@ const errors: ErrorRequestHandler = (error, _req, _res, next) =>
 /** The console page, its forms, its live events, and the switches as JSON for its script and the command line. */
 export function consoleRouter(context: SandboxContext): Router {
   const router = express.Router();
-  router.use(ownSiteOnly(context.hosts));
+  router.use(ownSiteOnly(context.consoleHosts));
   router.get('/', (req, res) => {
     const policy = "script-src 'self'; connect-src 'self'; form-action 'self'";
     sendHtml(res, consolePage(context, originOf(req)).toString(), policy);

@@ -96,15 +96,15 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
   };
 }
 
-/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON. */
+/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON (`true`). */
 function sendFrameworkError(
   req: Request,
   res: Response,
   status: number,
   message: string,
-  form: boolean | 'html' | 'json' = true,
+  format: true | 'html' | 'json' = true,
 ): void {
-  const isJson = form === true ? req.headers.accept?.includes('/json') : form === 'json';
+  const isJson = format === true ? req.headers.accept?.includes('/json') : format === 'json';
   if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
   else sendErrorPage(res, status, `${status}`, message);
 }
