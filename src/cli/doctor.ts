@@ -36,9 +36,10 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
 
   if (settings.file !== undefined) report('settings', 'ok', `read from ${settings.file}`);
   const clients: Client[] = [];
-  const all = [keyApiChecks, loginChecks, redisChecks].map((make) => make(settings, clients));
   try {
-    for (const checks of all) await run(checks, report);
+    for (const checksOf of [keyApiChecks, loginChecks, redisChecks]) {
+      await run(checksOf(settings, clients), report);
+    }
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }

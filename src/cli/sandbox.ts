@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, existsSync, readFileSync } from 'node:fs';
 import { parseEnv, styleText } from 'node:util';
 import type { Command } from 'commander';
+import { isLoopback } from '../http/client-options.js';
 import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import type { Sandbox } from '../sandbox/index.js';
@@ -161,7 +162,7 @@ async function startSandbox(
   const values = names.map((name) => [VARIABLES[name], listening[name]] as const);
   printStart(sandbox, listening.baseUrl, values, io);
   if (envFile !== undefined) saveEnv(envFile, values, io);
-  if (host !== 'localhost' && host !== '::1' && !/^127\.[\d.]+$/.test(host)) {
+  if (!isLoopback(host === '::1' ? '[::1]' : host)) {
     const danger = 'can log in there as anybody, read its keys and change its data';
     io.err(`Warning: the sandbox listens on ${host}. Anybody who reaches this machine ${danger}.`);
   }

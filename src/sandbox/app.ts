@@ -2,7 +2,6 @@ import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
 import { consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
-import { faultsBeforeAnswer } from './faults.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
 import { mediaRouter, picture } from './media.js';
@@ -43,10 +42,8 @@ export function createApp(context: SandboxContext): Express {
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
   app.use(context.record.recordRequest);
-  // One handler, because errorRate counts the requests of both APIs.
-  const faults = faultsBeforeAnswer(context);
-  app.use(keyApiRouter(context, faults));
-  app.use(loginApiRouter(context, faults));
+  app.use(keyApiRouter(context));
+  app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
   app.use(mediaRouter(context));
   app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));

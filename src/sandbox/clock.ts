@@ -16,10 +16,10 @@ export interface SandboxClock {
 }
 
 /** Makes a {@link SandboxClock} that shows `base` plus an offset. */
-export function createClock(base: () => number, onChange: () => void = () => {}): SandboxClock {
+export function createClock(base: () => number, onChange: () => void): SandboxClock {
   let offset = 0;
   const now = () => base() + offset;
-  const move = (to: number, method?: string) => {
+  const move = (to: number, method: string) => {
     if (Number.isNaN(new Date(base() + to).getTime())) {
       throw new TypeError(`clock.${method}: expected milliseconds within the range of dates`);
     }
@@ -30,9 +30,12 @@ export function createClock(base: () => number, onChange: () => void = () => {})
     now,
     advance: (ms: number) => move(offset + ms, 'advance'),
     set: (ms: number) => move(offset + ms - now(), 'set'),
-    reset: () => move(0),
+    reset: () => move(0, 'reset'),
   });
 }
+
+/** In milliseconds. */
+export const DAY = 86_400_000;
 
 /** Epoch milliseconds as the service writes timestamps: ISO 8601, UTC, whole seconds. */
 export const timestamp = (ms: number): string =>

@@ -7,6 +7,7 @@ import { parseOrThrow, redirectUrl, type SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { createCredentials } from './login-api/credentials.js';
 import { createRecord, type SandboxRequest } from './record.js';
+import { keepState } from './state.js';
 import { createDialect, createFaults, type SandboxDialect } from './switches.js';
 
 /** The parts check `seed` and `dialect` themselves. */
@@ -59,8 +60,8 @@ export type SandboxContext = ReturnType<typeof createContext>;
 export function createContext(options: SandboxOptions) {
   parseOrThrow(optionsSchema, options, 'createSandbox');
   const live = new LiveEvents();
-  /** With a state file, `save` writes it, or takes the change back and throws. */
-  const stateFile: { save?: () => void } = {};
+  /** Writes the state file, if there is one, or takes the change back and throws. */
+  let save = (): void => {};
   let isChanging = false;
   /** Makes a change of what a state file holds, and saves it. A change within a change is saved with that. */
   const change = (make: () => void): void => {
@@ -68,7 +69,7 @@ export function createContext(options: SandboxOptions) {
     isChanging = true;
     try {
       make();
-      stateFile.save?.();
+      save();
     } finally {
       isChanging = false;
       live.notify();
@@ -85,7 +86,7 @@ export function createContext(options: SandboxOptions) {
   const dialect = createDialect(options.dialect, setSwitch);
   const credentials = createCredentials(clock, dialect);
   const seed = buildSeed(options.seed, clock.now());
-  return {
+  const context = {
     clock,
     dialect,
     faults: createFaults(setSwitch),
@@ -97,8 +98,9 @@ export function createContext(options: SandboxOptions) {
     record: createRecord(clock, live.notify, options.onRequest),
     live,
     /** The names under which the console answers, besides the safe ones. */
-    hosts: new Set(options.consoleHosts?.map(hostnameOf)),
+    consoleHosts: new Set(options.consoleHosts?.map(hostnameOf)),
     change,
-    stateFile,
   };
+  if (options.state !== undefined) save = keepState(context, options.state);
+  return context;
 }

@@ -20,7 +20,10 @@ export function mediaOf({ id, kind, screenshots }: Readonly<SeedItem>, origin: s
 }
 
 /** Two seconds of a disc going round, recorded once in a browser: Node has no video encoder. */
-const CLIP = readFileSync(new URL('./preview.webm', import.meta.url), 'base64');
+const CLIP = Buffer.from(
+  readFileSync(new URL('./preview.webm', import.meta.url), 'base64'),
+  'base64',
+);
 
 /** Bytes that look random and are always the same for the same words. */
 const bytesOf = (words: string): Buffer => createHash('sha256').update(words).digest();
@@ -31,21 +34,16 @@ export function picture(words: string, isSquare: boolean): string {
   const between = (least: number, most: number) =>
     Math.round(least + (Number(bytes.next().value) / 255) * (most - least));
   const hue = between(0, 359);
-  const shade = (lightness: number) => `hsl(${hue} 38% ${lightness}%)`;
+  const sky = `<rect width="1200" height="600" fill="hsl(${hue} 38% 86%)"/>`;
   const sun = `<circle cx="${between(450, 750)}" cy="${between(140, 280)}" r="74" fill="hsl(${(hue + 150) % 360} 85% 70%)"/>`;
-  const hills = [0, 1, 2].map((layer) => {
-    const phase = between(0, 600) / 100;
-    const points = Array.from({ length: 31 }, (_, i) => {
-      const height = Math.sin(i / 5 + phase) * 40 + Math.sin(i / 2 + phase * 2) * 18;
-      return `${i * 40} ${Math.round(330 + layer * 90 - height)}`;
-    });
-    return `<path fill="${shade(60 - layer * 18)}" d="M0 600L${points.join('L')}L1200 600z"/>`;
+  const hills = [280, 190, 100].map((height, layer) => {
+    const fill = `hsl(${hue} 38% ${60 - layer * 18}%)`;
+    return `<ellipse cx="${between(200, 1000)}" cy="600" rx="${between(600, 1000)}" ry="${height}" fill="${fill}"/>`;
   });
   const size = isSquare
     ? 'width="480" height="480" viewBox="300 0 600 600"'
     : 'viewBox="0 0 1200 600"';
-  const ground = `<rect width="1200" height="600" fill="${shade(86)}"/>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${ground}${sun}${hills.join('')}</svg>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size}>${sky}${sun}${hills.join('')}</svg>`;
 }
 
 const RATE = 11_025;
@@ -79,7 +77,7 @@ export function mediaRouter({ data }: SandboxContext): Router {
   router.get('/media/:folder/:id/:file', (req: Request<Record<string, string>>, res, next) => {
     const { folder = '', id = '', file = '' } = req.params;
     if (!isAnnounced(folder, id, req.path)) return next();
-    if (file.endsWith('.webm')) return sendFile(req, res, file, Buffer.from(CLIP, 'base64'));
+    if (file.endsWith('.webm')) return sendFile(req, res, file, CLIP);
     if (file.endsWith('.wav')) return sendFile(req, res, file, sound(id));
     const words = file.startsWith('screenshot') ? `${id} ${file}` : `${folder} ${id}`;
     const isSquare = /^(thumbnail|picture|avatar)/.test(file);

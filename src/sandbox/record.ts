@@ -57,8 +57,6 @@ const parametersOf = (req: Request): Record<string, string> =>
 /** Reads all getters, so that the copy does not change any more. */
 const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
 
-export type RequestRecord = ReturnType<typeof createRecord>;
-
 /**
  * Records the requests that one sandbox gets, newest last, the oldest dropped beyond 1,000.
  *
@@ -87,7 +85,7 @@ export function createRecord(
         return res.headersSent ? res.statusCode : 0;
       },
       get msg() {
-        return res.locals?.msg as string | undefined;
+        return res.locals.msg as string | undefined;
       },
       get params() {
         return parametersOf(req);

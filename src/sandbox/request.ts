@@ -20,19 +20,19 @@ export function refuseMethod(res: Response, allowed: string): never {
 }
 
 /** Parameters by name. A value is a string unless it was repeated (an array) or came as JSON. */
-export type Parameters = Readonly<Record<string, unknown>>;
+type ParameterValues = Readonly<Record<string, unknown>>;
 
 /**
  * The query's parameters. Not `req.query`: below an app of Express 4, that is what the parser of this app made
  * of it.
  */
-export const queryParameters = (req: Request): Parameters =>
+export const queryParameters = (req: Request): ParameterValues =>
   parse(/\?(.*)/.exec(req.originalUrl)?.[1] ?? '');
 
 /** Parses the body of a form. */
 export const form = express.urlencoded({ extended: false });
 
-export function bodyParameters({ body }: Request): Parameters {
+export function bodyParameters({ body }: Request): ParameterValues {
   return typeof body === 'object' && !Array.isArray(body) ? (body ?? {}) : {};
 }
 
@@ -40,7 +40,7 @@ export function bodyParameters({ body }: Request): Parameters {
 export type ReadField = (name: string) => string;
 
 export const fieldOf =
-  (parameters: Parameters): ReadField =>
+  (parameters: ParameterValues): ReadField =>
   (name) => {
     const value = parameters[name];
     return typeof value === 'string' ? value : '';

@@ -7,15 +7,15 @@ import type { SandboxClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import {
+  examine,
   findOrThrow,
   firstCredentials,
-  listCodes,
   type SandboxCode,
   type SandboxData,
 } from './data/sandbox-data.js';
 import { callbackUrl } from './login-api/oauth.js';
 import type { SandboxRequest } from './record.js';
-import { keepState, restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
+import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
 import type { SandboxDialect, SandboxFaults } from './switches.js';
 
 /** What a client needs to talk to a sandbox that is listening. */
@@ -64,7 +64,6 @@ export class Sandbox {
     this.dialect = this.#context.dialect;
     this.faults = this.#context.faults;
     this.data = this.#context.data;
-    if (options.state !== undefined) keepState(this.#context, options.state);
     if (options.redirectUrl !== undefined) this.redirectUrl = options.redirectUrl;
   }
 
@@ -75,7 +74,8 @@ export class Sandbox {
 
   /** Codes to try, with what to expect of each. */
   get codes(): readonly SandboxCode[] {
-    return listCodes(this.data, this.clock());
+    const now = this.clock();
+    return this.data.purchases.map((purchase) => examine(this.data, purchase, now).code);
   }
 
   /** The first app's registered redirect URL. `undefined`: none; a login then asks for it. */
@@ -140,7 +140,7 @@ export class Sandbox {
       if (this.#server === server) this.#server = undefined;
       throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
-    this.#context.hosts.add(hostnameOf(host));
+    this.#context.consoleHosts.add(hostnameOf(urlHost(host)));
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
     return {
       baseUrl: origin,

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { SandboxContext } from './context.js';
+import type { SandboxClock } from './clock.js';
 import type { SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { Refused } from './request.js';
-import { changeSwitches, switchValues } from './switches.js';
+import { changeSwitches, type SwitchGroups, switchValues } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
 export interface SandboxSnapshot {
@@ -13,9 +13,16 @@ export interface SandboxSnapshot {
   readonly switches: Readonly<Record<string, unknown>>;
 }
 
+/** The parts of a sandbox that make up its state, and what its changes need. */
+interface StateParts extends SwitchGroups {
+  readonly seed: SandboxSeed;
+  readonly clock: SandboxClock;
+  readonly change: (make: () => void) => void;
+}
+
 /** The data and the switches as they are now. */
-export const snapshotOf = (context: SandboxContext): SandboxSnapshot =>
-  structuredClone({ seed: context.seed, switches: switchValues(context) });
+export const snapshotOf = (parts: StateParts): SandboxSnapshot =>
+  structuredClone({ seed: parts.seed, switches: switchValues(parts) });
 
 /**
  * Puts data and switches back. A part of the data that the snapshot lacks is the default one; a switch that it
@@ -23,25 +30,25 @@ export const snapshotOf = (context: SandboxContext): SandboxSnapshot =>
  *
  * @throws TypeError that names what is wrong; nothing is changed then.
  */
-export function restoreSnapshot(context: SandboxContext, snapshot: SandboxSnapshot): void {
+export function restoreSnapshot(parts: StateParts, snapshot: SandboxSnapshot): void {
   if (typeof snapshot !== 'object' || snapshot === null || !('seed' in snapshot)) {
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
-  const seed = buildSeed(snapshot.seed, context.clock.now());
-  context.change(() => {
-    changeSwitches(context, snapshot.switches ?? {});
-    Object.assign(context.seed, seed);
+  const seed = buildSeed(snapshot.seed, parts.clock.now());
+  parts.change(() => {
+    changeSwitches(parts, snapshot.switches ?? {});
+    Object.assign(parts.seed, seed);
   });
 }
 
 /**
- * Reads a state file, if it exists, and writes it now and at every change: at once and as a whole, so that
- * nothing is lost however the process ends. Only its owner can read it, because it holds keys. A change that
- * cannot be written is taken back.
+ * Reads a state file, if it exists, and writes it: now, and whenever the function that it returns is called after
+ * a change. It is written at once and as a whole, so that nothing is lost however the process ends. Only its owner
+ * can read it, because it holds keys. A change that cannot be written is taken back.
  *
  * @throws TypeError when the file cannot be read or written.
  */
-export function keepState(context: SandboxContext, path: string): void {
+export function keepState(parts: StateParts, path: string): () => void {
   let file = path;
   /** What this sandbox has read or written last. */
   let known = '';
@@ -50,7 +57,7 @@ export function keepState(context: SandboxContext, path: string): void {
       // A link stays one.
       file = realpathSync(path);
       known = readFileSync(file, 'utf8');
-      if (known.trim() !== '') restoreSnapshot(context, JSON.parse(known));
+      if (known.trim() !== '') restoreSnapshot(parts, JSON.parse(known));
     } catch (error) {
       const { name, message } = error as Error;
       // The message of a parser quotes what it read, which can be a secret.
@@ -58,7 +65,7 @@ export function keepState(context: SandboxContext, path: string): void {
       throw new TypeError(`state: ${path}${problem}`);
     }
   }
-  const textNow = () => `${JSON.stringify(snapshotOf(context), null, 2)}\n`;
+  const textNow = () => `${JSON.stringify(snapshotOf(parts), null, 2)}\n`;
   const write = (text: string): void => {
     if (existsSync(file) && readFileSync(file, 'utf8') !== known) {
       const advice = 'give each sandbox a file of its own';
@@ -74,13 +81,13 @@ export function keepState(context: SandboxContext, path: string): void {
     const { code } = error as NodeJS.ErrnoException;
     throw new TypeError(`state: ${path} cannot be written (${code})`);
   }
-  context.stateFile.save = () => {
+  return () => {
     const text = textNow();
     if (text === known) return;
     try {
       write(text);
     } catch (error) {
-      restoreSnapshot(context, JSON.parse(known));
+      restoreSnapshot(parts, JSON.parse(known));
       if (error instanceof Refused) throw error;
       const problem = `cannot be written (${(error as NodeJS.ErrnoException).code})`;
       throw new Refused(500, `state: ${path} ${problem}, so nothing was changed`);

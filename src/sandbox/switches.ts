@@ -68,7 +68,7 @@ const amount = (about: string, unit: string, most: number, initial = 0): Switch<
 
 /** In minutes. */
 const TEN_YEARS = 5_256_000;
-/** A timer of Node.js that is longer fires at once. */
+/** A timer of Node.js that is longer fires at once. Not imported: that would split the clients' bundle in two. */
 const MAX_TIMER_DELAY = 2 ** 31 - 1;
 /** In bytes: it is made in memory. */
 const MAX_BOMB = 2 ** 30;
@@ -330,7 +330,7 @@ export function createFaults(setSwitch: SetSwitch): SandboxFaults {
 }
 
 /** The faults and the dialect of one sandbox. */
-type SwitchGroups = Readonly<Record<'faults' | 'dialect', object>>;
+export type SwitchGroups = Readonly<Record<'faults' | 'dialect', object>>;
 
 const switchesOf = (group: keyof SwitchGroups, switches: Readonly<Record<string, Switch>>) =>
   Object.entries(switches).map(([key, entry]) => ({ name: `${group}.${key}`, group, key, entry }));

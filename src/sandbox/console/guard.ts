@@ -5,9 +5,9 @@ import { originOf, Refused } from '../request.js';
 /** On every answer of the console, so that `marketgate doctor` knows a sandbox. In lower case. */
 export const SANDBOX_HEADER = 'x-marketgate-sandbox';
 
-/** The host of a `Host` header, or of an address to listen on: no port, no brackets, lower case. */
+/** The host of a `Host` header: no port, no brackets, lower case. */
 export function hostnameOf(host: string): string {
-  const url = `http://${isIP(host) === 6 ? `[${host}]` : host}`;
+  const url = `http://${host}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : '';
 }
 

@@ -219,7 +219,7 @@ function control(name: string, { choices, unit }: Switch, value: unknown): Html 
     return html`<input type="number" min="0" step="any" inputmode="decimal" ${common} value="${value}" placeholder="${unit}" aria-describedby="${name}-unit"><span class="muted" id="${name}-unit">${unit}</span>`;
   }
   if (choices.length === 2 && choices.includes(true)) {
-    return html`<input type="checkbox" role="switch" ${common}${value === true && trusted(' checked')}>`;
+    return html`<input type="checkbox" role="switch" ${common}${value !== false && trusted(' checked')}>`;
   }
   const isSet = (choice: unknown) => isDeepStrictEqual(choice, value);
   // A program can have set what no form offers; that stays until something else is chosen.

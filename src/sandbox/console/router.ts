@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ErrorRequestHandler, Router } from 'express';
 import express from 'express';
+import { DAY } from '../clock.js';
 import type { SandboxContext } from '../context.js';
 import { sendHtml } from '../pages.js';
 import { bodyParameters, fieldOf, form, originOf, type ReadField, Refused } from '../request.js';
@@ -9,8 +10,6 @@ import { ownSiteOnly } from './guard.js';
 import { CONSOLE, consolePage } from './page.js';
 
 const SCRIPT = readFileSync(new URL('./browser/console.js', import.meta.url), 'utf8');
-
-const DAY = 86_400_000;
 
 /** What each form of the console does. */
 const actionsOf = (context: SandboxContext): Record<string, (field: ReadField) => unknown> => {
@@ -46,7 +45,7 @@ const errors: ErrorRequestHandler = (error, _req, _res, next) =>
 /** The console page, its forms, its live events, and the switches as JSON for its script and the command line. */
 export function consoleRouter(context: SandboxContext): Router {
   const router = express.Router();
-  router.use(ownSiteOnly(context.hosts));
+  router.use(ownSiteOnly(context.consoleHosts));
   router.get('/', (req, res) => {
     const policy = "script-src 'self'; connect-src 'self'; form-action 'self'";
     sendHtml(res, consolePage(context, originOf(req)).toString(), policy);

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type SandboxClock, timestamp } from '../clock.js';
+import { DAY, type SandboxClock, timestamp } from '../clock.js';
 import {
   parseOrThrow,
   redirectUrl,
@@ -13,7 +13,7 @@ import {
 } from './schema.js';
 
 /** Half a year of support, as most marketplaces sell it. */
-const SUPPORT = 182 * 86_400_000;
+const SUPPORT = 182 * DAY;
 
 /** What {@link SandboxData.addPurchase} needs to know; the rest is filled in. */
 export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_id'>> & {
@@ -218,7 +218,3 @@ export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now
   const sold = { code, kind, item_id, item_name: item?.name ?? '', license_type, description };
   return { code: sold satisfies SandboxCode, isValid, isSupported };
 }
-
-/** Lists all purchase codes for printing. */
-export const listCodes = (data: SandboxData, now: number): SandboxCode[] =>
-  data.purchases.map((purchase) => examine(data, purchase, now).code);

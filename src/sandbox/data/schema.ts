@@ -60,7 +60,10 @@ const workspace = {
   profile: z.strictObject({
     /** One line above the profile. */ heading: text,
     /** Text of the profile. */ description: text,
-    /** An address under `email`. */ contact: z.record(z.literal('email'), text),
+    /** Where customers write to. */
+    contact: z.strictObject({
+      /** An address. */ email: text,
+    }),
     /** From the name of a network to a link. */ social_links: z.record(text, text),
     /** URLs, `avatar` and `cover`; by default pictures that the sandbox draws. */
     media: z.partialRecord(z.enum(['avatar', 'cover']), text).optional(),
@@ -96,8 +99,11 @@ const item = {
   /** By default the sandbox's own page of the item. */ demo_link: text.optional(),
   /** Words to find it by. */ tags: z.array(text),
   /** How many screenshots it has; 0 leaves the field out. */ screenshots: z.int().min(0).max(50),
-  /** By licence, in units of `currency`. */
-  price: z.record(z.enum(['regular', 'extended']), amount),
+  /** In units of `currency`. */
+  price: z.strictObject({
+    /** Of a Regular licence. */ regular: amount,
+    /** Of an Extended licence. */ extended: amount,
+  }),
   /** A currency code, as in "USD". */ currency: nonEmpty,
   /** ISO 8601, UTC. */ published_at: instant,
   /** Removed from the catalogue: only purchases still show it. Not on the wire. */

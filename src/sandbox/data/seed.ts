@@ -1,4 +1,4 @@
-import { timestamp } from '../clock.js';
+import { DAY, timestamp } from '../clock.js';
 import { findOrThrow, newPurchase } from './sandbox-data.js';
 import {
   parseOrThrow,
@@ -8,9 +8,6 @@ import {
   type SeedWorkspace,
   seedSchema,
 } from './schema.js';
-import { parseTable } from './table.js';
-
-const DAY = 86_400_000;
 
 /** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
 const USERS = `
@@ -114,6 +111,19 @@ d318c6a5-b07e-4952-8f4a-670e2d9bc568 | deleted-item    | 1044 | Regular      | -
 f60a7c28-39e4-4b15-8d97-b25e0f83c891 | other-workspace | 1061 | Regular      | -108 |      75 | yes
 1e85d0f7-a46b-4c32-b0e8-957c3d2af9a2 | other-workspace | 1064 | Extended     |   -1 |         |
 `;
+
+/**
+ * Reads a table of text, a record a line, whose first line names the columns: `|` stands between columns, and
+ * an indented line goes on with the record above. A cell that is missing reads as an empty string.
+ */
+function parseTable<Column extends string>(table: string): Record<Column, string>[] {
+  const lines = table.trim().replaceAll('\n ', ' | ').split('\n');
+  const [columns = [], ...rows] = lines.map((line) => line.split('|').map((cell) => cell.trim()));
+  return rows.map((cells) => {
+    const entries = columns.map((column, index) => [column, cells[index] ?? '']);
+    return Object.fromEntries(entries) as Record<Column, string>;
+  });
+}
 
 /**
  * What a sandbox starts with by default.

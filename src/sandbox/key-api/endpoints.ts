@@ -3,14 +3,13 @@ import express from 'express';
 import { sendAnswer, sendErrorPage } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import type { SeedItem } from '../data/schema.js';
-import { parseTable } from '../data/table.js';
+import { faultsBeforeAnswer } from '../faults.js';
 import { mediaOf } from '../media.js';
 import {
   bodyParameters,
   form,
   interfaceOf,
   originOf,
-  type Parameters,
   queryParameters,
   Refused,
   refuseMethod,
@@ -25,15 +24,11 @@ const ENDPOINTS = [
   ['post', '/api/purchases/validation', purchasesValidation, 404, 'Invalid purchase code'],
 ] as const;
 
-/**
- * The key API of the specification, under {base_url}.
- *
- * @param faults of both APIs, before the answer.
- */
-export function keyApiRouter(context: SandboxContext, faults: RequestHandler): Router {
+/** The key API of the specification, under {base_url}. */
+export function keyApiRouter(context: SandboxContext): Router {
   const { dialect } = context;
   const router = express.Router();
-  const front: RequestHandler[] = [faults, deployment(context)];
+  const front = [faultsBeforeAnswer(context), deployment(context)];
   const bodies: RequestHandler[] = [express.json(), form];
   for (const [method, path, answer, status, msg] of ENDPOINTS) {
     router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
@@ -101,15 +96,15 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
   };
 }
 
-/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON. */
+/** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON (`true`). */
 function sendFrameworkError(
   req: Request,
   res: Response,
   status: number,
   message: string,
-  form: boolean | 'html' | 'json' = true,
+  format: true | 'html' | 'json' = true,
 ): void {
-  const isJson = form === true ? req.headers.accept?.includes('/json') : form === 'json';
+  const isJson = format === true ? req.headers.accept?.includes('/json') : format === 'json';
   if (isJson) sendAnswer(res, status, JSON.stringify({ message }));
   else sendErrorPage(res, status, `${status}`, message);
 }
@@ -125,7 +120,7 @@ type Call = ReturnType<typeof callOf>;
  * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
  */
 function callOf({ data, dialect, clock }: SandboxContext, req: Request) {
-  const parameters: Parameters = { ...queryParameters(req), ...bodyParameters(req) };
+  const parameters = { ...queryParameters(req), ...bodyParameters(req) };
   /** Reads a required parameter. @throws Refused with the service's validation sentence. */
   const required = (name: string): string => {
     const label = name.replaceAll('_', ' ');
@@ -251,25 +246,30 @@ const amountOf = (value: number, { numericStrings }: SandboxDialect): number | s
 const timeOf = (iso: string, { microseconds }: SandboxDialect): string =>
   microseconds ? new Date(iso).toISOString().replace('Z', '000Z') : iso;
 
-/** The words of a localised deployment. */
-const WORDS = parseTable<'word' | 'tr' | 'de'>(`
-word                  | tr                                 | de
-success               | başarılı                           | erfolgreich
-error                 | hata                               | Fehler
-invalid request       | Geçersiz istek                     | Ungültige Anfrage
-no items found        | Hiçbir öğe bulunamadı              | Keine Artikel gefunden
-item not found        | Öğe bulunamadı                     | Artikel nicht gefunden
-invalid purchase code | Geçersiz satın alma kodu           | Ungültiger Kaufcode
-any other             | Gönderilen veriler geçerli değil.  | Die gesendeten Daten sind nicht gültig.
-regular               | Normal                             | Standard
-extended              | Genişletilmiş                      | Erweitert
-`);
+type Translation = Readonly<Record<'tr' | 'de', string>>;
 
-/** A word in the language of the dialect; `otherwise` where it has no translation. */
-function localised(text: string, { localised: to }: SandboxDialect, otherwise = text): string {
+/** The words of a localised deployment, by the English ones in lower case. */
+const WORDS = new Map<string, Translation>([
+  ['success', { tr: 'başarılı', de: 'erfolgreich' }],
+  ['error', { tr: 'hata', de: 'Fehler' }],
+  ['invalid request', { tr: 'Geçersiz istek', de: 'Ungültige Anfrage' }],
+  ['no items found', { tr: 'Hiçbir öğe bulunamadı', de: 'Keine Artikel gefunden' }],
+  ['item not found', { tr: 'Öğe bulunamadı', de: 'Artikel nicht gefunden' }],
+  ['invalid purchase code', { tr: 'Geçersiz satın alma kodu', de: 'Ungültiger Kaufcode' }],
+  ['regular', { tr: 'Normal', de: 'Standard' }],
+  ['extended', { tr: 'Genişletilmiş', de: 'Erweitert' }],
+]);
+
+const ANY_OTHER_MSG = {
+  tr: 'Gönderilen veriler geçerli değil.',
+  de: 'Die gesendeten Daten sind nicht gültig.',
+};
+
+/** A text in the language of the dialect. `other` is for a text without a translation, which stays as it is by default. */
+function localised(text: string, { localised: to }: SandboxDialect, other?: Translation): string {
   if (to === false) return text;
-  const find = (wanted: string) => WORDS.find(({ word }) => word === wanted.toLowerCase());
-  return (find(text) ?? find(otherwise))?.[to === true ? 'tr' : to] ?? otherwise;
+  const translation = WORDS.get(text.toLowerCase()) ?? other;
+  return translation?.[to === true ? 'tr' : to] ?? text;
 }
 
 /** Answers `{status: "error", msg}`. */
@@ -279,7 +279,7 @@ export function sendRefusal(
   status: number,
   text: string,
 ): void {
-  const msg = localised(text, dialect, 'any other');
+  const msg = localised(text, dialect, ANY_OTHER_MSG);
   res.locals.msg = msg;
   sendAnswer(res, status, JSON.stringify({ status: localised('error', dialect), msg }));
 }

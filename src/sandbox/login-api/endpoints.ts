@@ -3,6 +3,7 @@ import express from 'express';
 import { BOM, sendAnswer, sendErrorPage, WARNING_TEXT } from '../answer.js';
 import type { SandboxContext } from '../context.js';
 import { type SeedUser, USER_FIELDS } from '../data/schema.js';
+import { faultsBeforeAnswer } from '../faults.js';
 import {
   bodyParameters,
   fieldOf,
@@ -20,19 +21,15 @@ type Problem =
   | `invalid ${'app_id' | 'app_secret' | 'auth_key' | 'access_token'}`
   | 'expired access_token';
 
-/**
- * The login API, version 1.1 of the specification, under {auth_url}, and its pages.
- *
- * @param faults of both APIs, before the answer.
- */
-export function loginApiRouter(context: SandboxContext, faults: RequestHandler): Router {
+/** The login API, version 1.1 of the specification, under {auth_url}, and its pages. */
+export function loginApiRouter(context: SandboxContext): Router {
   const { dialect } = context;
   const router = express.Router();
   const outage: RequestHandler = (_req, res, next) => {
     if (!dialect.htmlOutage) return next();
     sendErrorPage(res, 200, 'Maintenance', 'Error establishing a database connection.');
   };
-  const front: RequestHandler[] = [faults, outage];
+  const front = [faultsBeforeAnswer(context), outage];
 
   router.all('/api/authorize', ...front, form, (req, res) => {
     const isGet = dialect.authorizeMethod === 'get';

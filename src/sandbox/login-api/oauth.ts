@@ -17,26 +17,20 @@ import {
   unknownAppPage,
 } from './pages.js';
 
-const ATTEMPT_LIFETIME = 30 * 60_000;
-
-/** One visit to /api/oauth that is not decided yet. Its id is also the token that its forms carry. */
-interface LoginAttempt {
-  readonly id: string;
-  readonly appId: string;
-}
-
 /** One browser at the sandbox. */
 interface BrowserSession {
   userId: string | undefined;
   /** The apps that this user has accepted: visits of these are redirected at once (field notes). */
   readonly accepted: Set<string>;
-  readonly attempts: LRUCache<string, LoginAttempt>;
+  /** The visits to /api/oauth that are not decided yet: ids, which their forms carry as a token, with app ids. */
+  readonly attempts: LRUCache<string, string>;
 }
 
 /** A browser at one step of a login. */
 interface Visit {
   readonly session: BrowserSession;
-  readonly attempt: LoginAttempt;
+  /** The id of the login attempt. */
+  readonly attempt: string;
   readonly app: Readonly<SeedApp> | undefined;
   /** Who is logged in. */
   readonly user: Readonly<SeedUser> | undefined;
@@ -70,21 +64,21 @@ function setUser(session: BrowserSession, userId: string | undefined): void {
 }
 
 /** Goes on to the page of the next step, so that a reload does not send a form again. */
-const showNext = (res: Response, { id }: LoginAttempt): void =>
-  res.redirect(303, `/sandbox/login?attempt=${id}`);
+const showNext = (res: Response, attempt: string): void =>
+  res.redirect(303, `/sandbox/login?attempt=${attempt}`);
 
 /** GET /api/oauth, opened in the user's browser (spec, "Endpoints"), and the pages that follow it. */
 export function oauthRouter(context: SandboxContext): Router {
-  const { data, clock } = context;
+  const { data } = context;
   /** The browsers that log in. The oldest are forgotten first. */
   const sessions = new LRUCache<string, BrowserSession>({ max: 1000 });
   const sessionOf = (req: Request): BrowserSession | undefined =>
     sessions.get(parseCookie(req.headers.cookie ?? '')[cookieName(req)] ?? '');
 
-  const visitOf = (session: BrowserSession, attempt: LoginAttempt, field: ReadField): Visit => ({
+  const visitOf = (session: BrowserSession, attempt: string, field: ReadField): Visit => ({
     session,
     attempt,
-    app: data.apps.find(({ app_id }) => app_id === attempt.appId),
+    app: data.apps.find(({ app_id }) => app_id === session.attempts.get(attempt)),
     user: data.users.find(({ user_id }) => user_id === session.userId),
     field,
   });
@@ -93,16 +87,16 @@ export function oauthRouter(context: SandboxContext): Router {
     const { session, attempt, app, user } = visit;
     if (!app) sendPage(res, unknownAppPage());
     else if (app.redirect_url === undefined) sendPage(res, registerPage(app));
-    else if (!user) sendPage(res, loginPage(app, data.users, attempt.id));
+    else if (!user) sendPage(res, loginPage(app, data.users, attempt));
     else if (session.accepted.has(app.app_id)) returnToApp(res, visit, 302);
-    else sendPage(res, consentPage(app, user, attempt.id));
+    else sendPage(res, consentPage(app, user, attempt));
   };
 
   /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
   const returnToApp = (res: Response, { session, attempt, app, user }: Visit, status: number) => {
     if (!app?.redirect_url || !user) return showNext(res, attempt);
     session.accepted.add(app.app_id);
-    session.attempts.delete(attempt.id);
+    session.attempts.delete(attempt);
     const Location = callbackUrl(context, app, user.user_id);
     const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
     res.writeHead(status, { Location, ...headers }).end();
@@ -117,8 +111,8 @@ export function oauthRouter(context: SandboxContext): Router {
     (req, res) => {
       const field = fieldsOf(req);
       const session = sessionOf(req);
-      const attempt = session?.attempts.get(field('attempt'));
-      if (session && attempt) take(res, visitOf(session, attempt, field));
+      const attempt = field('attempt');
+      if (session?.attempts.has(attempt)) take(res, visitOf(session, attempt, field));
       else sendPage(res, outdatedPage());
     };
 
@@ -129,15 +123,13 @@ export function oauthRouter(context: SandboxContext): Router {
     let session = sessionOf(req);
     if (!session) {
       const id = newId();
-      // By the sandbox's clock, without keeping its time for a moment.
-      const byClock = { ttl: ATTEMPT_LIFETIME, ttlResolution: 0, perf: clock };
-      const attempts = new LRUCache<string, LoginAttempt>({ max: 100, ...byClock });
+      const attempts = new LRUCache<string, string>({ max: 100 });
       session = { userId: undefined, accepted: new Set(), attempts };
       sessions.set(id, session);
       res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
     }
-    const attempt = { id: newId(), appId: field('app_id') };
-    session.attempts.set(attempt.id, attempt);
+    const attempt = newId();
+    session.attempts.set(attempt, field('app_id'));
     showStep(res, visitOf(session, attempt, field));
   });
   router.get('/sandbox/login', step(showStep));
@@ -151,7 +143,7 @@ export function oauthRouter(context: SandboxContext): Router {
     const decision = field('decision');
     if (decision === 'accept') returnToApp(res, visit, 303);
     // Cancel sends nothing to the app.
-    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt.id));
+    else if (app && user && decision === 'cancel') sendPage(res, cancelledPage(app, attempt));
     else showNext(res, attempt);
   });
   router.post('/sandbox/login', form, logIn);
@@ -160,8 +152,8 @@ export function oauthRouter(context: SandboxContext): Router {
   router.get('/sandbox/logout', (req, res) => {
     const session = sessionOf(req);
     if (session) setUser(session, undefined);
-    const attempt = session?.attempts.get(fieldsOf(req)('attempt'));
-    if (attempt) showNext(res, attempt);
+    const attempt = fieldsOf(req)('attempt');
+    if (session?.attempts.has(attempt)) showNext(res, attempt);
     else sendPage(res, loggedOutPage());
   });
   return router;

@@ -55,11 +55,11 @@ export const registerPage = (app: App): Page => ({
 <p>Or in code: <code>createSandbox({ redirectUrl })</code>; for another app than the first <code>sandbox.data.<wbr>setRedirectUrl(appId, url)</code>.</p>`,
 });
 
-/** A form that was sent twice, is another browser's, or lay open too long. */
+/** A form that was sent twice, or is another browser's. */
 export const outdatedPage = (): Page => ({
   status: 400,
   title: 'This page is out of date',
-  content: html`<p>The login it belongs to was finished, was started in another browser, or lay open for more than half an hour. Go back to the app and log in again from there.</p>`,
+  content: html`<p>The login it belongs to was finished, or was started in another browser. Go back to the app and log in again from there.</p>`,
 });
 
 export const cancelledPage = (app: App, attempt: string): Page => ({

@@ -83,10 +83,12 @@ describe('the console', () => {
     const running = await start({ dialect: { localised: 'de' } });
     const { faults, dialect } = running.sandbox;
     const before = { ...faults };
-    Object.assign(faults, { latency: 12.5, bom: true, redirect: 'https://other.example/"x"' });
+    const redirect = 'https://other.example/"x"';
+    Object.assign(faults, { latency: 12.5, bom: true, gzipBomb: 5000, redirect });
     const { text } = await running.get('/sandbox/console');
     expect(text).toContain('id="faults.latency" name="faults.latency" data-switch value="12.5"');
     expect(text).toContain('name="faults.bom" data-switch checked');
+    expect(text).toContain('name="faults.gzipBomb" data-switch checked');
     expect(unescaped(text)).toContain('value=""https://other.example/\\"x\\""" selected');
     expect(unescaped(text)).toContain('value=""de"" selected');
     await post(running, 'reset', { group: 'faults' });

@@ -143,11 +143,4 @@ describe('what must not work', () => {
     const { location } = await browser.submit('/sandbox/login', { attempt, user_id: '9' });
     expect((await browser.visit(location)).text).toContain('Choose a test user');
   });
-
-  it('a page that lay open for more than half an hour', async ({ running }) => {
-    const { browser, attempt } = await consentPage(running);
-    running.sandbox.clock.advance(30 * 60_000 + 1);
-    const page = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
-    expect(page.text).toContain('This page is out of date');
-  });
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, vi } from 'vitest';
-import { createClock } from '../../../src/sandbox/clock.js';
+import { createSandbox } from '../../../src/sandbox/index.js';
 import { createRecord } from '../../../src/sandbox/record.js';
 import { arrive, authKeyOf, Browser, exchange, it, start, userInfo } from './support.js';
 
@@ -72,7 +72,7 @@ describe('sandbox.requests', () => {
   });
 
   it('is a copy, keeps the last 1,000, and can be cleared', () => {
-    const record = createRecord(createClock(Date.now), () => {});
+    const record = createRecord(createSandbox().clock, () => {});
     for (let n = 0; n < 1005; n++) arrive(record, '/api/items/all', `n=${n}`);
     const copy = record.list();
     expect(copy).toHaveLength(1000);

@@ -7,7 +7,7 @@ import {
   type SandboxDialect,
   type SandboxOptions,
 } from '../../../src/sandbox/index.js';
-import type { RequestRecord } from '../../../src/sandbox/record.js';
+import type { createRecord } from '../../../src/sandbox/record.js';
 import { Browser as CommonBrowser } from '../../support/browser.js';
 
 export const CALLBACK = 'http://localhost:3999/callback';
@@ -86,9 +86,9 @@ export async function start(options: SandboxOptions = {}, create = createSandbox
 }
 
 /** Notes a request in a record as the app does, without a connection. */
-export function arrive(record: RequestRecord, path: string, query = ''): void {
+export function arrive(record: ReturnType<typeof createRecord>, path: string, query = ''): void {
   const req = { method: 'GET', path, originalUrl: `${path}?${query}` };
-  const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200 });
+  const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200, locals: {} });
   record.recordRequest(req as express.Request, res as unknown as express.Response, () => {});
 }
 
