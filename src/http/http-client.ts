@@ -4,7 +4,7 @@ import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, type CallEnd, parseRetryAfter, RetryAfterGate, RetryLimit } from './gates.js';
 import { decode, isTransient, type JsonResponse } from './response.js';
-import { nameOf, Transport, type WireRequest } from './transport.js';
+import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
   /** Whether the request can be sent again safely. */
@@ -121,13 +121,13 @@ export class HttpClient {
     // The gate can have been closed while the request was waiting for a connection.
     const check = (): void => this.#gate.check(name);
     try {
-      const { status, retryAfter, body } = await this.#transport.send(request, deadline, check);
+      const response = await this.#transport.send(request, deadline, check);
       try {
-        const { isLarge, parseJson } = decode(body);
+        const { isLarge, parseJson } = decode(response.body);
         if (isLarge) await deadline.yield();
-        return await request.parse({ name, status, ...parseJson() });
+        return await request.parse({ name, status: response.status, ...parseJson() });
       } catch (error) {
-        throw this.#backOff(status, retryAfter, error);
+        throw this.#backOff(response, error);
       }
     } catch (error) {
       failure = error;
@@ -145,8 +145,10 @@ export class HttpClient {
   }
 
   /** Closes the gate if the service asked for a backoff. Returns the error, then with `retryAfter`. */
-  #backOff(status: number, retryAfter: string | undefined, error: unknown): unknown {
-    const seconds = parseRetryAfter(retryAfter, this.settings.clock());
+  #backOff({ status, retryAfter, date }: WireResponse, error: unknown): unknown {
+    // By the service's own clock, which can be minutes from this one.
+    const now = Date.parse(date ?? '') || this.settings.clock();
+    const seconds = parseRetryAfter(retryAfter, now);
     const isBackoff = status === 429 || (isTransient(status) && seconds !== undefined);
     if (!isBackoff || !isMarketgateError(error)) return error;
     const { code, message, cause } = error;

@@ -38,7 +38,9 @@ export function encode(
 
 export interface WireResponse {
   readonly status: number;
+  /** The headers `Retry-After` and `Date`. */
   readonly retryAfter: string | undefined;
+  readonly date: string | undefined;
   readonly body: Buffer;
 }
 
@@ -142,6 +144,7 @@ class ResponseHandler {
   #isDone = false;
   #status = 0;
   #retryAfter: string | undefined;
+  #date: string | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
 
@@ -158,8 +161,9 @@ class ResponseHandler {
     deadline.addListener(this.#onEnd);
   }
 
-  /** Ends the request without a response, also when the deadline of the call ends. */
+  /** Ends the request, also when the deadline of the call ends. */
   readonly #onEnd = (reason: unknown): void => {
+    if (this.#hasFailed && !this.deadline.isAbortedByCaller) this.#skipBody();
     if (!this.#finish()) return;
     this.#chunks = [];
     this.reject(reason);
@@ -190,20 +194,21 @@ class ResponseHandler {
     if (status < 200) return;
     this.#status = status;
     this.#retryAfter = first(headers['retry-after']);
+    this.#date = first(headers.date);
     const encoding = (first(headers['content-encoding']) ?? '').trim().toLowerCase();
     if (status >= 300 && status < 400) {
       this.#refuseRedirect(`HTTP ${status}`);
     } else if (encoding !== 'identity' && encoding !== '') {
-      this.#skipBody('the answer is compressed, although that was not asked for');
+      this.#refuseBody('the answer is compressed, although that was not asked for');
     } else if (Number(first(headers['content-length'])) > this.settings.maxResponseBytes) {
-      this.#skipLargeBody();
+      this.#refuseLargeBody();
     }
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#isDone) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.settings.maxResponseBytes) this.#skipLargeBody();
+    if (this.#bytes > this.settings.maxResponseBytes) this.#refuseLargeBody();
     else this.#chunks.push(chunk);
   }
 
@@ -211,10 +216,11 @@ class ResponseHandler {
     if (!this.#finish()) return;
     const [only] = this.#chunks;
     const body = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-    this.resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
+    this.resolve({ status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body });
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
+    if (this.#hasFailed) this.#skipBody();
     if (this.#finish()) this.reject(networkFailure(this.name, this.settings.url.origin, error));
   }
 
@@ -248,21 +254,26 @@ class ResponseHandler {
     );
   }
 
-  #skipLargeBody(): void {
-    this.#skipBody(
+  #refuseLargeBody(): void {
+    this.#refuseBody(
       `the answer is larger than ${this.settings.maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`,
     );
   }
 
-  /**
-   * Skips a body that is too large or compressed. HTTP 5xx and 429 still succeed, with an empty body: their
-   * status and `Retry-After` are all that counts.
-   */
-  #skipBody(problem: string): void {
-    if (!isTransient(this.#status)) {
-      this.#refuse(problem);
-      return;
-    }
+  /** A body that is too large or compressed. */
+  #refuseBody(problem: string): void {
+    if (this.#hasFailed) this.#skipBody();
+    else this.#refuse(problem);
+  }
+
+  /** Whether the status says that the service failed: then that and `Retry-After` are all that counts. */
+  get #hasFailed(): boolean {
+    return isTransient(this.#status);
+  }
+
+  /** Resolves with an empty body. */
+  #skipBody(): void {
+    if (this.#isDone) return;
     this.#chunks = [];
     this.onResponseEnd();
     this.#controller?.abort(new Error('the body is not needed'));
@@ -304,6 +315,7 @@ async function fetchInto(
     // `content-encoding` is left out, because `fetch` has decoded the body.
     handler.onResponseStart(undefined, isRedirect ? REDIRECT : response.status, {
       'retry-after': response.headers.get('retry-after') ?? undefined,
+      date: response.headers.get('date') ?? undefined,
       'content-length': response.headers.get('content-length') ?? undefined,
     });
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {

@@ -139,6 +139,32 @@ describe.each(WAYS)('through %s', (way, options) => {
     expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 7 });
   });
 
+  it.each<[string, object, (res: ServerResponse) => unknown]>([
+    ['is cut', {}, (res) => res.destroy()],
+    ['never ends', { timeout: 300 }, () => {}],
+  ])('an outage whose body %s keeps its Retry-After', async (_name, others, then) => {
+    const upstream = await startUpstream((_request, res) => {
+      const headers = { 'content-length': '1000', 'retry-after': '7' };
+      res.writeHead(429, headers).write('{', () => then(res));
+    });
+    const keyApi = open(upstream.url, { retries: 2, ...others });
+    const outage = { code: 'service_unavailable', retryAfter: 7 };
+    expect(await rejection(keyApi.getAccount())).toMatchObject(outage);
+    expect(await rejection(keyApi.getAccount())).toMatchObject(outage);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('a Retry-After date is compared with the date of the response, because clocks differ', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      const [date, until] = [0, 30_000].map((ms) =>
+        new Date(Date.UTC(2020, 0, 1) + ms).toUTCString(),
+      );
+      res.writeHead(503, { date, 'retry-after': until }).end();
+    });
+    const error = await rejection(open(upstream.url).getAccount());
+    expect(error).toMatchObject({ code: 'service_unavailable', retryAfter: 30 });
+  });
+
   it.each<[string, (res: ServerResponse) => unknown]>([
     ['before the headers', (res) => res.destroy()],
     [
