@@ -47,7 +47,7 @@ const optionFields = {
 const optionsSchema = z.strictObject(optionFields).partial();
 
 /** Options of {@link createSandbox}; every one can be left out. */
-export interface SandboxOptions extends Partial<z.infer<z.ZodObject<typeof optionFields>>> {}
+export interface SandboxOptions extends z.infer<typeof optionsSchema> {}
 
 /** The parts of one sandbox. */
 export type SandboxContext = ReturnType<typeof createContext>;

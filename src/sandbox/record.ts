@@ -38,6 +38,15 @@ const SECRET_SHAPE = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}|[\w~+/=
 const redacted = (text: string): string =>
   SECRET_SHAPE.test(text) || text.length > 100 ? REDACTED : text;
 
+/** A part of a path, with a secret also where it is percent-encoded. */
+function redactedPart(part: string): string {
+  try {
+    return redacted(decodeURIComponent(part)) === REDACTED ? REDACTED : part;
+  } catch {
+    return REDACTED;
+  }
+}
+
 function redactedValue(name: string, value: unknown): string {
   if (name === 'purchase_code' && typeof value === 'string' && value.length > 20) {
     return `${REDACTED} …${value.slice(-4)}`;
@@ -78,7 +87,7 @@ export function createRecord(
     const request: SandboxRequest = {
       at: clock.now(),
       method: req.method,
-      path: req.path.split('/').map(redacted).join('/'),
+      path: req.path.split('/').map(redactedPart).join('/'),
       interface: interfaceOf(req.path),
       // The rest is read when asked for: a client can see an answer before it has ended here.
       get status() {

@@ -37,6 +37,9 @@ export const HOUR = 3_600_000;
 /** A short lifetime in milliseconds. More than two seconds, because some backends count in whole ones. */
 const SHORT = 2500;
 
+/** The most that one test takes, in milliseconds. Vitest, jest and node:test allow it by default, mocha only 2,000. */
+const TEST_TIMEOUT = 5000;
+
 /** By how many milliseconds something can end too early, for such a backend. */
 const EARLY = 1000;
 
@@ -69,7 +72,8 @@ export function suite<Setup extends SuiteSetup>(
   }
   runner.describe(name, () =>
     body((title, test) => {
-      runner.it(title, async () => {
+      runner.it(title, async function (this: { timeout?: unknown } | undefined): Promise<void> {
+        if (typeof this?.timeout === 'function') this.timeout(TEST_TIMEOUT);
         const setup = await make();
         try {
           await test(setup);

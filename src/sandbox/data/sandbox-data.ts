@@ -16,11 +16,13 @@ import {
 const SUPPORT = 182 * DAY;
 
 /** What {@link SandboxData.addPurchase} needs to know; the rest is filled in. */
-export type NewPurchase = Partial<Omit<SeedPurchase, 'supported_until' | 'item_id'>> & {
+export type NewPurchase = {
+  [K in keyof Omit<SeedPurchase, 'supported_until' | 'item_id'>]?: SeedPurchase[K] | undefined;
+} & {
   /** The item it is for. */
   item_id: number;
   /** Absent: half a year from now. `null`: no support. */
-  supported_until?: string | number | Date | null;
+  supported_until?: string | number | Date | null | undefined;
 };
 
 /** An instant as the service writes it; nothing for `null`. */
@@ -115,8 +117,13 @@ export class SandboxData {
     const item = findOrThrow(this.items, 'id', given.item_id, 'item_id');
     const now = this.#parts.clock.now();
     const { supported_until: until = now + SUPPORT, ...rest } = given;
+    const isGiven = ([, value]: [string, unknown]) => value !== undefined;
+    const others: Partial<SeedPurchase> = Object.fromEntries(Object.entries(rest).filter(isGiven));
     const supported_until = instant(until);
-    const fields = { ...newPurchase(item, now, rest), ...(supported_until && { supported_until }) };
+    const fields = {
+      ...newPurchase(item, now, others),
+      ...(supported_until && { supported_until }),
+    };
     const purchase = parseOrThrow(seedPurchaseSchema, fields, 'addPurchase');
     if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
       throw new TypeError('addPurchase.purchase_code: given twice');

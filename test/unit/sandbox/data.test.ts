@@ -20,6 +20,14 @@ describe('sandbox.data', () => {
     });
   });
 
+  it('addPurchase: what is undefined is filled in', async ({ running: { sandbox } }) => {
+    const none = undefined;
+    const given = { purchase_code: none, kind: none, price: none, license_type: none };
+    const added = sandbox.data.addPurchase({ item_id: 1046, supported_until: none, ...given });
+    expect(added).toMatchObject({ license_type: 'Regular', price: expect.any(Number) });
+    expect(added.purchase_code).toHaveLength(36);
+  });
+
   it('addPurchase: extended price, own code, no support', async ({ running }) => {
     running.sandbox.data.addPurchase({
       item_id: 1042,

@@ -64,9 +64,17 @@ describe('sandbox.requests', () => {
     await running.validate(code);
     await running.get(`/api/items/item?item_id=${code}&${running.apiKey}=1`);
     await running.get(`/api/${code}/${running.apiKey}`);
+    await running.get(`/verify/${code.replaceAll('-', '%2d')}/%E0%A4%A`);
     const recorded = inspect(running.sandbox.requests, { depth: 9, maxArrayLength: null });
     expect(running.sandbox.requests.length).toBeGreaterThan(7);
-    for (const secret of [code, authKey, token, running.apiKey, running.appSecret]) {
+    for (const secret of [
+      code,
+      code.replaceAll('-', '%2d'),
+      authKey,
+      token,
+      running.apiKey,
+      running.appSecret,
+    ]) {
       expect(recorded).not.toContain(secret);
     }
   });

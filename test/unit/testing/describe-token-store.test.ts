@@ -54,6 +54,22 @@ function failuresOf(breakIt: Break): Promise<string[]> {
   return failures();
 }
 
+it('the suite asks mocha for the time that its tests take', async () => {
+  const timeout = vi.fn();
+  const tests: Promise<void>[] = [];
+  const runner: TestRunner = {
+    describe: (_name, body) => body(),
+    it: (_name, body) => tests.push(body.call({ timeout } as never)),
+  };
+  const make = () => {
+    const { clock, advance } = new HandClock();
+    return { store: new Reference(clock), clock, advance };
+  };
+  describeTokenStore('a store', make, runner);
+  await Promise.all(tests);
+  expect(timeout.mock.calls).toEqual(tests.map(() => [5000]));
+});
+
 it.each<[string, Break]>([
   ['keeps the contract', () => ({})],
   ['has no claim, which is optional', () => ({ claim: undefined })],
