@@ -4,6 +4,7 @@ import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';
 import type { UserInfo } from '../model/user-info.js';
+import { handleThrown } from './plain-http.js';
 
 /**
  * A middleware for Express, Connect and every other framework that passes Node's request and response. It
@@ -14,6 +15,17 @@ export type Middleware = (
   res: ServerResponse,
   next: (error?: unknown) => void,
 ) => void;
+
+/** A `next` whose errors are handled here: where Express does not run the handlers, they come out of it. */
+export const safeNext =
+  <A extends unknown[]>(req: object, res: ServerResponse | undefined, next: (...args: A) => void) =>
+  (...args: A): void => {
+    try {
+      next(...args);
+    } catch (thrown) {
+      handleThrown(req, res, thrown);
+    }
+  };
 
 /**
  * What the visitor's code is worth: `unknown` when the service or the holder store gave no usable answer, or after too

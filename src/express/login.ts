@@ -11,9 +11,9 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import { contextOf, keepPrivate, type Middleware } from './context.js';
+import { contextOf, keepPrivate, type Middleware, safeNext } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, isNavigation, noStore, pathOf, redirect, safeNext } from './plain-http.js';
+import { handleThrown, isNavigation, noStore, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { isLoggedIn, sessionOf } from './session.js';
 

@@ -76,17 +76,6 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
   res.end?.('Internal Server Error');
 }
 
-/** A `next` whose errors are handled here: where Express does not run the handlers, they come out of it. */
-export const safeNext =
-  <A extends unknown[]>(req: object, res: ServerResponse | undefined, next: (...args: A) => void) =>
-  (...args: A): void => {
-    try {
-      next(...args);
-    } catch (thrown) {
-      handleThrown(req, res, thrown);
-    }
-  };
-
 /** Whether the client uses https; Express's `req.secure` also knows trusted proxies. */
 export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): boolean =>
   req.secure ?? (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;

@@ -20,10 +20,11 @@ import {
   keepPrivate,
   type MarketplaceContext,
   type Middleware,
+  safeNext,
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, noStore, queryOf, safeNext } from './plain-http.js';
+import { handleThrown, noStore, queryOf } from './plain-http.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions

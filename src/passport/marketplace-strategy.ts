@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
 import { asError } from '../errors.js';
-import { isPrefetch, noStore, queryOf, responseOf, safeNext } from '../express/plain-http.js';
+import { handleThrown, isPrefetch, noStore, queryOf, responseOf } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
@@ -118,7 +118,13 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     const { success, fail, redirect, pass, error: passError } = this;
     const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass });
     // Passport's `error` calls the app's callback or `next`, which can throw.
-    own.error = safeNext(req, res, passError.bind(own));
+    own.error = (error) => {
+      try {
+        passError.call(own, error);
+      } catch (thrown) {
+        handleThrown(req, res, thrown);
+      }
+    };
     handle(own, req, options)
       .then(([type, ...args]) => {
         const end = (): void =>
