@@ -185,7 +185,11 @@ export class SharedTier {
     }
   }
 
-  /** Reads the answer about a subject, if it is not invalid, and the order of one that is requested now. */
+  /**
+   * Reads the answer about a subject, if it is not invalid, and the order of one that is requested now.
+   * @param isTested - whether the shared cache is known to take writes: where it refuses them, invalidations from before
+   * this process listened can be missing.
+   */
   async read(
     subject: string,
     isTested = this.#store.isComplete && !this.#store.isMissingMessages,
