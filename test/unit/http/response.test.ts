@@ -3,6 +3,17 @@ import { decode } from '../../../src/http/response.js';
 
 const parseJson = (text: string) => decode(Buffer.from(text)).parseJson();
 
+/** Whether a value from JSON has a field of that name, at any depth. */
+function hasProto(value: unknown): boolean {
+  const open = [value];
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    if (typeof each !== 'object' || each === null) continue;
+    if (Object.hasOwn(each, '__proto__')) return true;
+    open.push(...Object.values(each));
+  }
+  return false;
+}
+
 describe('JSON bodies', () => {
   it.each([
     ['plain', '{"a":1}'],
@@ -43,6 +54,20 @@ describe('JSON bodies', () => {
       );
       expect(body).toStrictEqual({ value: { a: [{ b: 1 }] } });
       expect(JSON.stringify(body)).not.toContain('isAdmin');
+    },
+  );
+
+  it.each([
+    ['inside it', (deep: string) => `{"a":1,"__proto__":${deep}}`],
+    ['next to it', (deep: string) => `{"a":1,"b":${deep},"__proto__":{}}`],
+    ['around it', (deep: string) => `{"a":1,"b":${deep.replace('[]', '[{"__proto__":{}}]')}}`],
+  ])(
+    'lose fields named __proto__ where lists are nested deeper than the stack, %s',
+    (_name, of) => {
+      const { value, found } = parseJson(of(`${'['.repeat(100_000)}${']'.repeat(100_000)}`));
+      expect(found).toBeUndefined();
+      expect(value).toHaveProperty('a', 1);
+      expect(hasProto(value)).toBe(false);
     },
   );
 
