@@ -47,7 +47,11 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
-    setupFiles: ['./test/support/secrets/setup.ts', './test/support/real-timers.ts'],
+    setupFiles: [
+      './test/support/secrets/setup.ts',
+      './test/support/real-timers.ts',
+      './test/support/fixed-seed.ts',
+    ],
     reporters: ['default', './test/support/counting-reporter.ts'],
     coverage: { include: ['src/**'], reporter: ['text-summary', 'html'] },
   },

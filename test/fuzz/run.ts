@@ -6,8 +6,8 @@ const USAGE = `npm run fuzz -- [--cases 1000000] [--minutes 60] [--seed N] [--ta
 
 Gives every target hostile input until there were that many cases in all, or the time is over. Each
 target has the same time, so that a slow one does not hold up the others. Ends with a table; with exit
-code 1 and the counterexample when something broke. A failure is repeated with its --target, --seed and
---path. Also read from FUZZ_CASES, FUZZ_MINUTES and FUZZ_SEED.`;
+code 1 when something broke: the cause, the command that repeats it, and a shortened input. Without --seed, each run
+has another one. Also read from FUZZ_CASES, FUZZ_MINUTES and FUZZ_SEED.`;
 
 /** Cases of a target's first batch, and about how long the later ones take, in seconds. */
 const FIRST_BATCH = 100;
@@ -31,7 +31,8 @@ if (values.help) {
 const wanted = values.target;
 const targets = (await allTargets()).filter(({ name }) => wanted?.includes(name) ?? true);
 if (targets.length === 0) throw new Error(`no target of that name\n${USAGE}`);
-const wantedCases = Number(values.cases);
+// A path leads to one case.
+const wantedCases = values.path ? 1 : Number(values.cases);
 const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const minutes = Number(values.minutes);
 if (![wantedCases, firstSeed, minutes].every((number) => number >= 0)) throw new Error(USAGE);
@@ -51,8 +52,7 @@ for (let round = 0; total < wantedCases && !isOver() && failed.size < targets.le
     const start = performance.now();
     const seed = (firstSeed + round) % 2 ** 31;
     const inTime = Math.ceil((row.cases / row.seconds) * BATCH_SECONDS) || FIRST_BATCH;
-    // What is repeated must come as far as the path leads.
-    const cases = values.path ? Number.MAX_SAFE_INTEGER : Math.min(inTime, wantedCases - total);
+    const cases = Math.min(inTime, wantedCases - total);
     const result = await runBatch(target, { seed, cases, path: values.path });
     row.cases += result.cases;
     row.seconds += (performance.now() - start) / 1000;

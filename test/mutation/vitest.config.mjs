@@ -34,7 +34,7 @@ export default defineConfig({
   test: {
     ...baseTest,
     // Without the sweep for secrets: it looks at every answer, and has tests of its own.
-    setupFiles: [here('../support/real-timers.ts')],
+    setupFiles: [here('../support/real-timers.ts'), here('../support/fixed-seed.ts')],
     root: here('../..'),
     ...testsOf(process.env.MARKETGATE_MUTATED ?? ''),
     sequence: { sequencer: QuickFirst },

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { reportOf } from '../../support/random-cases.js';
 
 /** Something that is given hostile input, and what must hold whatever it gets. */
 export interface Target {
@@ -18,13 +19,13 @@ export const target = <Args extends unknown[]>(
 
 export interface Batch {
   readonly cases: number;
-  /** What broke, with the smallest input that was found; absent when nothing did. */
+  /** What broke, how to repeat it, and the smallest input that was found; absent when nothing broke. */
   readonly failure?: string;
 }
 
 /** Runs one batch of a target. The seed repeats it exactly. */
 export async function runBatch(
-  { property }: Target,
+  { name, property }: Target,
   { seed, cases, path }: { seed: number; cases: number; path?: string | undefined },
 ): Promise<Batch> {
   const unhandled: unknown[] = [];
@@ -34,20 +35,22 @@ export async function runBatch(
     const details = await fc.check(property(), {
       seed,
       numRuns: cases,
-      includeErrorInReport: true,
       ...(path !== undefined && { path }),
       // Shrinking may take long; what it has found by then is small enough to read.
       interruptAfterTimeLimit: 10 * 60_000,
     });
     // Rejections that nobody handles are told of in a later turn.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-    if (details.failed)
-      return {
-        cases: details.numRuns,
-        failure: fc.defaultReportMessage(details)?.slice(0, 3000) ?? '',
-      };
+    const command = `npm run fuzz -- --target ${name} --seed ${seed}`;
+    if (details.failed) {
+      const failure = reportOf(details, `${command} --path ${details.counterexamplePath}`);
+      return { cases: details.numRuns, failure };
+    }
     if (unhandled.length === 0) return { cases: details.numRuns };
-    return { cases: details.numRuns, failure: `unhandled rejection: ${String(unhandled[0])}` };
+    return {
+      cases: details.numRuns,
+      failure: `unhandled rejection: ${String(unhandled[0])}\n${command}`,
+    };
   } finally {
     process.off('unhandledRejection', onUnhandled);
   }

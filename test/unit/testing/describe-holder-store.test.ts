@@ -135,12 +135,15 @@ const BROKEN: Record<string, Record<string, Break>> = {
     }),
   },
   'counts a holder once that takes 50 times at once': {
-    'counts a holder each time': (inner) => ({
-      async take(code, holder, max) {
-        await Promise.resolve();
-        return inner.take(code, `${holder}${Math.random()}`, max);
-      },
-    }),
+    'counts a holder each time': (inner) => {
+      let takes = 0;
+      return {
+        async take(code, holder, max) {
+          await Promise.resolve();
+          return inner.take(code, `${holder}${takes++}`, max);
+        },
+      };
+    },
   },
   'takes and releases many codes at once': {
     'has one record for all codes': (inner) => ({
