@@ -1,5 +1,6 @@
 'use strict';
 
+const { createServer } = require('node:http');
 const express = require('express');
 const {
   errorHandler,
@@ -60,7 +61,12 @@ async function main() {
   );
   app.use(errorHandler());
 
-  const server = app.listen(Number(process.env.PORT || 3000), '127.0.0.1', () => {
+  const server = createServer(app);
+  server.once('error', (error) => {
+    console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
+    process.exit(1);
+  });
+  server.listen(Number(process.env.PORT || 3000), '127.0.0.1', () => {
     const origin = `http://localhost:${server.address().port}`;
     sandbox.redirectUrl = `${origin}/callback`;
     console.log(`The API is at ${origin}/items, the login at ${origin}/login`);

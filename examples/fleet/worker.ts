@@ -30,7 +30,12 @@ export async function runWorker(): Promise<void> {
     client.hIncrBy('fleet:requests', `${process.pid} ${method} ${endpoint}`, 1).catch(() => {});
   });
 
-  const server = createApp({ keyApi, loginApi, client }).listen(Number(need('PORT')), '127.0.0.1');
+  const app = createApp({ keyApi, loginApi, client });
+  const server = app.listen(Number(need('PORT')), '127.0.0.1', (error) => {
+    if (!error) return;
+    console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
+    process.exit(1);
+  });
   const close = () => {
     server.close(async () => {
       await Promise.all([keyApi.close(), loginApi.close()]);

@@ -18,7 +18,11 @@ import { AsyncContextManager, traceMarketgate } from './tracing.js';
 /** Returns the origin. */
 async function serve(app: Express, port: string): Promise<string> {
   const server = app.listen(Number(port), '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: Error) => {
+    const advice = 'choose another port with PORT or METRICS_PORT, or 0 for any';
+    console.error(`${error.message}; ${advice}.`);
+    process.exit(1);
+  });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 

@@ -57,7 +57,10 @@ app.get(
 
 app.use(errorHandler({ loginPath: '/login' }));
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
-  if (error) throw error; // such as a port that is taken
+  if (error) {
+    console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
+    process.exit(1);
+  }
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   sandbox.redirectUrl = `${origin}/callback`;
   const [code] = sandbox.codes;

@@ -38,7 +38,10 @@ const app = createApp({
 // A sandbox accepts every login, so the network cannot reach it.
 const host = sandbox ? '127.0.0.1' : env.HOST;
 const server = app.listen(Number(env.PORT ?? 3000), host ?? '::', (error) => {
-  if (error) throw error; // such as a port that is taken
+  if (error) {
+    console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
+    process.exit(1);
+  }
   const origin = env.PUBLIC_URL ?? `http://localhost:${(server.address() as AddressInfo).port}`;
   if (sandbox) sandbox.redirectUrl = `${origin}/callback`;
   console.log(startMessage(origin, sandbox?.codes));

@@ -12,7 +12,10 @@ const app = createApp({
 });
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', (error) => {
-  if (error) throw error; // such as a port that is taken
+  if (error) {
+    console.error(`${error.message}; choose another port with PORT, or 0 for any.`);
+    process.exit(1);
+  }
   console.log(`The shop is at http://localhost:${(server.address() as AddressInfo).port}/`);
   for (const { code, item_id } of sandbox.codes.slice(0, 3))
     console.log(`${code}  /items/${item_id}`);

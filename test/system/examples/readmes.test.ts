@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../support/browser.js';
-import { runExample } from './run-example.js';
+import { runExample, takenPort } from './run-example.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
@@ -45,6 +45,31 @@ it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => 
   }
 });
 
+/** The program of an example, below `examples`. */
+const serverOf = (example: string): string =>
+  `${example}/server.${example.startsWith('commonjs') ? 'js' : 'ts'}`;
+
+// The example fleet needs Redis first.
+it.each(EXAMPLES.filter((example) => example !== 'fleet'))(
+  '%s says in one line that its port is taken, and which variable names another',
+  async (example) => {
+    const PORT = await takenPort();
+    const running = runExample(serverOf(example), { PORT, METRICS_PORT: '0' });
+    expect(await running.ended).toBe(1);
+    expect(running.errors()).toMatch(
+      new RegExp(`^listen EADDRINUSE: address already in use .*:${PORT}; .*\\bPORT\\b.*\\n$`),
+    );
+    expect(running.output()).toBe('');
+  },
+);
+
+it('metrics says in one line that the port of its metrics is taken', async () => {
+  const METRICS_PORT = await takenPort();
+  const running = runExample('metrics/server.ts', { PORT: '0', METRICS_PORT });
+  expect(await running.ended).toBe(1);
+  expect(running.errors()).toMatch(/^listen EADDRINUSE: .* METRICS_PORT.*\n$/);
+});
+
 /** What the curl commands of a README print, one after the other, and where a login starts and ends. */
 const PRINTED: Record<string, { printed: RegExp[]; login?: [start: string, end: RegExp] }> = {
   quickstart: {
@@ -77,9 +102,7 @@ describe.skipIf(!CURL)('the curl commands of the README of', () => {
   });
 
   it.each(Object.entries(PRINTED))('%s print what they should', async (example, expected) => {
-    const file = example.startsWith('commonjs') ? 'server.js' : 'server.ts';
-    const env = { PORT: '0', METRICS_PORT: '0' };
-    const running = runExample(`${example}/${file}`, env);
+    const running = runExample(serverOf(example), { PORT: '0', METRICS_PORT: '0' });
     const origin = await running.prints(/(http:\/\/(?:localhost|127\.0\.0\.1):\d+)/);
     const metrics = example === 'metrics' ? await running.prints(/(http:\/\/\S+)\/metrics/) : '';
     const script = commandsOf(example)
