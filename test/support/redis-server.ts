@@ -8,13 +8,17 @@ import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { isProgram, onPath } from './programs.js';
 
-const PROGRAM = onPath('redis-server').find(isProgram);
+/** A name or a path: `valkey-server` is another one. */
+const WANTED = process.env.REDIS_SERVER || 'redis-server';
+
+/** Where the server is on this machine; `undefined` when there is none. */
+export const REDIS_SERVER = [WANTED, ...onPath(WANTED)].find(isProgram);
 
 /** For `describe.skipIf`. Says how to get a server, so that a skip is not silent. */
 export function redisIsMissing(): boolean {
-  if (PROGRAM !== undefined) return false;
+  if (REDIS_SERVER !== undefined) return false;
   console.warn(
-    'Redis tests are skipped: no redis-server on PATH. Get one with "apt-get install redis-server".',
+    `Redis tests are skipped: no ${WANTED} on PATH. Get one with "apt-get install redis-server", or name another with REDIS_SERVER.`,
   );
   return true;
 }
@@ -98,24 +102,27 @@ export class RedisServer {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
       args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
     }
-    const child = spawn(PROGRAM ?? 'redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(REDIS_SERVER ?? WANTED, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     // Its stdin ends when this process does, for whatever reason: then the server ends as well.
     const dog = ['-c', 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"', `${child.pid}`, this.#folder];
     this.#watchdog = spawn('sh', dog, { stdio: ['pipe', 'ignore', 'ignore'] });
     let log = '';
     await new Promise<void>((resolve, reject) => {
-      child.stdout.on('data', (chunk) => {
-        log += chunk;
-        if (log.includes('ready to accept connections at')) resolve();
-      });
-      child.once('exit', () => reject(new Error(`redis-server did not start: ${log}`)));
+      for (const output of [child.stdout, child.stderr]) {
+        output.on('data', (chunk) => {
+          log += chunk;
+          // The socket is the last to listen: "at PATH" up to Redis 7.0, "unix" in Redis 8 and Valkey.
+          if (/ready to accept connections (at|unix)/i.test(log)) resolve();
+        });
+      }
+      child.once('close', () => reject(new Error(`${WANTED} did not start: ${log}`)));
       child.once('error', reject);
     });
     this.#control = new Redis(this.#socket, { retryStrategy: () => null }).on('error', quiet);
     await this.#control.ping();
     // None of them keeps the worker from ending.
-    for (const each of [child, child.stdout, this.#watchdog, this.#watchdog.stdin]) {
+    for (const each of [child, child.stdout, child.stderr, this.#watchdog, this.#watchdog.stdin]) {
       (each as { unref?(): void } | null)?.unref?.();
     }
     this.#control.stream.unref();

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { REDIS_SERVER } from '../support/redis-server.js';
 
 const MASTER_NAME = 'shop';
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -23,7 +24,9 @@ class Server {
     await mkdir(own);
     await writeFile(join(own, 'conf'), `port ${port}\nbind 127.0.0.1\ndir ${own}\n`);
     const all = [join(own, 'conf'), ...args];
-    const child = spawn('redis-server', all, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(REDIS_SERVER ?? 'redis-server', all, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     let log = '';
     child.stdout.on('data', (chunk) => {
       log += chunk;
