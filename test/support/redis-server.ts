@@ -11,8 +11,11 @@ import { isProgram, onPath } from './programs.js';
 /** A name or a path: `valkey-server` is another one. */
 const WANTED = process.env.REDIS_SERVER || 'redis-server';
 
-/** Where the server is on this machine; `undefined` when there is none. */
-export const REDIS_SERVER = [WANTED, ...onPath(WANTED)].find(isProgram);
+/** Where a server is on this machine; `undefined` when there is none. */
+export const findServer = (name: string): string | undefined =>
+  [name, ...onPath(name)].find(isProgram);
+
+export const REDIS_SERVER = findServer(WANTED);
 
 /** For `describe.skipIf`. Says how to get a server, so that a skip is not silent. */
 export function redisIsMissing(): boolean {
@@ -45,14 +48,14 @@ export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer
  * A server of its own, for a test that needs a second one.
  * @param fsync how often a persistent one writes to its append-only file.
  */
-export const startRedis = (fsync?: 'always' | 'everysec'): Promise<RedisServer> =>
-  start(false, fsync);
+export const startRedis = (fsync?: 'always' | 'everysec', program?: string): Promise<RedisServer> =>
+  start(false, fsync, program);
 
-async function start(cluster: boolean, fsync?: string): Promise<RedisServer> {
+async function start(cluster: boolean, fsync?: string, program?: string): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
-    const server = new RedisServer(port, cluster ? busPort : undefined, fsync);
+    const server = new RedisServer(port, cluster ? busPort : undefined, fsync, program);
     try {
       await server.restart();
       return server;
@@ -81,6 +84,7 @@ export class RedisServer {
     readonly port: number,
     readonly busPort: number | undefined,
     readonly fsync: string | undefined,
+    readonly program = REDIS_SERVER ?? WANTED,
   ) {}
 
   get url(): string {
@@ -102,7 +106,7 @@ export class RedisServer {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
       args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
     }
-    const child = spawn(REDIS_SERVER ?? WANTED, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(this.program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     // Its stdin ends when this process does, for whatever reason: then the server ends as well.
     const dog = ['-c', 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"', `${child.pid}`, this.#folder];
@@ -116,7 +120,7 @@ export class RedisServer {
           if (/ready to accept connections (at|unix)/i.test(log)) resolve();
         });
       }
-      child.once('close', () => reject(new Error(`${WANTED} did not start: ${log}`)));
+      child.once('close', () => reject(new Error(`${this.program} did not start: ${log}`)));
       child.once('error', reject);
     });
     this.#control = new Redis(this.#socket, { retryStrategy: () => null }).on('error', quiet);

@@ -5,7 +5,7 @@ export const NODES = ['20', '22', '24', '26'] as const;
 export interface Setup {
   readonly name: string;
   readonly packages: Readonly<Record<string, string>>;
-  readonly client: 'redis' | 'ioredis';
+  readonly client: 'redis' | 'ioredis' | 'iovalkey';
 }
 
 type Client = Setup['client'];
@@ -25,6 +25,13 @@ export const SETUPS: readonly Setup[] = Object.entries(CLIENTS).flatMap(([client
     setup('5', '0.7', client as Client, version),
   ]),
 );
+
+/** Servers by the names of their programs, which can be paths in REDIS_SERVERS, and the clients that talk to each. */
+export const SERVERS = (process.env.REDIS_SERVERS ?? 'redis-server valkey-server').split(' ');
+export const SERVER_CLIENTS: readonly Setup[] = [
+  ...SETUPS.filter(({ packages }) => packages.express === '5'),
+  setup('5', '0.7', 'iovalkey', '*'),
+];
 
 /** The oldest of everything that package.json still allows, together. */
 export const FLOORS = {

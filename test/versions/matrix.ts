@@ -4,7 +4,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startRedis } from '../support/redis-server.js';
+import { findServer, startRedis } from '../support/redis-server.js';
 import { appsTable, bundlesTable, runtimesTable } from './apps.js';
 import {
   FLOORS,
@@ -12,6 +12,8 @@ import {
   NODES,
   RECORDERS,
   RESOLUTIONS,
+  SERVER_CLIENTS,
+  SERVERS,
   SESSIONS,
   SETUPS,
   type Setup,
@@ -73,6 +75,41 @@ async function runtimeTable(matrix: Matrix, url: string): Promise<Table> {
     rows.push([title, ...(await nodeCells(matrix, setup.name, smoked))]);
   }
   return { title: 'At run time: ES module and CommonJS', head: ['with', ...heads], rows };
+}
+
+/** Each client of Redis with each server. */
+async function serversTable(matrix: Matrix): Promise<Table> {
+  const node = await nodeProgram(NODES[0], matrix.workplace);
+  const projects = new Map<Setup, string>();
+  for (const setup of SERVER_CLIENTS) {
+    const name = `server for ${setup.name}`;
+    projects.set(setup, await makeProject(matrix, name, setup.packages, 'programs'));
+  }
+  const rows: string[][] = [];
+  for (const name of SERVERS) {
+    const program = findServer(name);
+    if (program === undefined) {
+      rows.push([name, ...SERVER_CLIENTS.map(() => 'not on this machine')]);
+      continue;
+    }
+    const { output } = await run(program, ['--version'], { cwd: matrix.workplace });
+    const server = await startRedis(undefined, program);
+    try {
+      // As in "Valkey server v=8.0.1 sha=…".
+      const row = [output.replace(/ server v=(\S+).*/s, ' $1')];
+      for (const [setup, project] of projects) {
+        const outcomes = await smoke(project, setup, node, server.url);
+        row.push(cell(`${row[0]}, ${setup.name}`, outcomes));
+      }
+      rows.push(row);
+    } finally {
+      await server.stop();
+    }
+  }
+  const versions = [...projects].map(async ([{ client }, project]) => {
+    return `${client} ${await versionOf(project, client)}`;
+  });
+  return { title: 'With a server', head: ['with', ...(await Promise.all(versions))], rows };
 }
 
 async function floorTable(matrix: Matrix, url: string): Promise<Table> {
@@ -176,6 +213,7 @@ try {
     failover: () => failoverTable(matrix),
     bare: () => bareTable(matrix),
     dispatcher: () => dispatcherTable(matrix),
+    servers: () => serversTable(matrix),
     floor: () => floorTable(matrix, redis.url),
     types: () => typesTable(matrix),
     runtime: () => runtimeTable(matrix, redis.url),

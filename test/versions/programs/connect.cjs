@@ -9,8 +9,9 @@ async function connect() {
     // `disconnect` in node-redis 4, `destroy` since 5.
     return { client, close: () => (client.destroy ? client.destroy() : client.disconnect()) };
   }
-  const { Redis } = require('ioredis');
-  const client = new (Redis ?? require('ioredis'))(REDIS_URL);
+  // `ioredis` or `iovalkey`.
+  const { Redis } = require(CLIENT);
+  const client = new (Redis ?? require(CLIENT))(REDIS_URL);
   return { client, close: () => client.disconnect() };
 }
 
