@@ -374,7 +374,7 @@ export class Cache<T extends object> {
   #adopt({ key, spelling }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
     const { clock, limits, freeze, isShape, sharedTier, onAdopted } = this.#parts;
     const cached = this.#positive.peek(key);
-    // The cached answer comes back: our clock knows its age better than the row, when the wall clock was set back.
+    // The cached answer comes back: our clock knows its age better than the row, when the shared cache's clock was set back.
     const isSame = cached?.order === found.order && cached.orderEpoch === this.#epoch;
     const age = isSame ? Math.max(this.#ageOf(cached), found.age) : found.age;
     const at = clock() - age;

@@ -25,8 +25,6 @@ export interface OutboxOptions {
   readonly generations: Generations;
   /** Never goes back. */
   readonly clock: () => number;
-  /** Epoch milliseconds. */
-  readonly wallClock: () => number;
   /** How long a positive answer, and so a tombstone, is kept, in milliseconds. */
   readonly life: number;
   /** The most essential invalidations that can wait to be sent. With more, everything is invalidated. */
@@ -208,8 +206,8 @@ export class Outbox {
     { order = 0, spelling }: Invalidation,
     age: number,
   ): Promise<boolean> {
-    const { store, life, wallClock } = this.options;
-    const row: Row = { spelling, at: wallClock() - age, life: life + age };
+    const { store, life } = this.options;
+    const row: Row = { spelling, life: life + age };
     const sealed = seal.seal(`${name} ${order}`, JSON.stringify(row));
     if ((await store.write(name, sealed, life, order)) !== UNAVAILABLE) return true;
     // Deleted, so that a process that starts later does not find it: a full Redis refuses writes, and still deletes.

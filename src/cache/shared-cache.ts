@@ -331,23 +331,17 @@ export interface Row {
   readonly spelling?: string | undefined;
   /** The version of the package that has written a positive answer. */
   readonly version?: string;
-  /** When it was requested, in epoch milliseconds by the clock of that process. */
-  readonly at: number;
   /** Milliseconds from the request until the row expires. */
   readonly life: number;
 }
 
 /** The answer in an opened row; `undefined`: not as this version of the package writes it. */
-export function readRow(
-  text: string,
-  { order, ttl }: SharedRow,
-  now: number,
-): SharedAnswer | undefined {
+export function readRow(text: string, { order, ttl, now }: SharedRow): SharedAnswer | undefined {
   const row = JSON.parse(text) as (Partial<Row> & { readonly value?: unknown }) | null;
-  if (typeof row?.at !== 'number' || typeof row.life !== 'number') return undefined;
-  // The age by the row's remaining life, and by the clocks of two processes: clocks can differ, and write
-  // access to the cache can prolong a life. The higher one counts, so that no answer looks younger than it is.
-  const age = Math.max(row.life - ttl, now - row.at, 0);
+  if (typeof row?.life !== 'number') return undefined;
+  // Both ages are by the shared cache's own clock: by the row's remaining life, which write access to the cache can
+  // prolong, and by the order, which the seal covers. The higher one counts, so that no answer looks younger than it is.
+  const age = Math.max(row.life - ttl, (now - order) / 1000, 0);
   return {
     value: row.value ?? (row.spelling === undefined ? undefined : null),
     spelling: row.spelling ?? '',

@@ -127,7 +127,7 @@ export class SharedTier {
     });
     this.#generations = generations;
     this.#outbox = new Outbox({
-      ...{ store, seals, orders, publish, generations, clock, wallClock },
+      ...{ store, seals, orders, publish, generations, clock },
       life: this.#life,
       maxUnsent: limits.max + limits.maxInvalid,
       currentSeal: () => this.#currentSeal(),
@@ -257,8 +257,7 @@ export class SharedTier {
     const ttl = this.#life - age;
     const valueText = textOf(value);
     if (valueText === undefined || ttl <= 0) return 'not shared';
-    const at = this.#options.wallClock() - age;
-    const row: Row = { spelling, version: PACKAGE_VERSION, at, life: this.#life };
+    const row: Row = { spelling, version: PACKAGE_VERSION, life: this.#life };
     // The value is text already.
     const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
     const sealed = seal.seal(`${name} ${order}`, text);
@@ -336,7 +335,7 @@ export class SharedTier {
   /** The answer in a row; `undefined`: it was not written by this version of the package and this fleet. */
   #open(seal: Seal, name: string, row: SharedRow): SharedAnswer | undefined {
     const text = row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
-    return text === undefined ? undefined : readRow(text, row, this.#options.wallClock());
+    return text === undefined ? undefined : readRow(text, row);
   }
 
   /** Forgets the answers of this process up to an order. Returns what it had. */

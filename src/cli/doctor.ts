@@ -7,22 +7,34 @@ import { NetworkFailure } from '../http/failure.js';
 import { SANDBOX_HEADER } from '../sandbox/console/guard.js';
 import { noAnswer, type ResponseHead, requestHead, UntrustedCertificate } from './connection.js';
 import { CommandError, type Io, printable, printableJson } from './io.js';
-import { required, type Settings } from './settings.js';
+import { inVariables, required, type Settings, VARIABLES } from './settings.js';
 
 type Client = KeyApi | LoginApi;
 
-/** `warning`: it works, but needs attention. `skipped`: it is not set up, or an earlier check failed. */
-type Status = 'ok' | 'warning' | 'wrong' | 'skipped';
+/**
+ * `warning`: it works, but needs attention. `unknown`: the service could not answer, which says nothing about the
+ * setting. `skipped`: it is not set up, or an earlier check has no result.
+ */
+type Status = 'ok' | 'warning' | 'wrong' | 'unknown' | 'skipped';
 
-/** Checks by name, in order. What makes the following ones pointless is thrown. */
+/** Checks by name, in order. What makes the following ones pointless is `unknown`, or thrown. */
 type Checks = Record<string, () => Finding | Promise<Finding>>;
 type Finding = readonly [Status, detail: string];
 
-const COLORS = { ok: 'green', warning: 'yellow', wrong: 'red', skipped: 'dim' } as const;
+const COLORS = {
+  ok: 'green',
+  warning: 'yellow',
+  wrong: 'red',
+  unknown: 'magenta',
+  skipped: 'dim',
+} as const;
+
+/** The errors by which the service rejects a setting. The others do not say whether it is right. */
+const REJECTIONS = ['api_key_rejected', 'app_credentials_rejected'];
 
 /**
  * `marketgate doctor`: checks the settings, the key API, the login API and Redis, in that order.
- * @returns the exit code: 0 when nothing is wrong, else 1.
+ * @returns the exit code: 1 when something is wrong or unknown, else 0.
  */
 export async function doctor(settings: Settings, json: boolean, io: Io): Promise<number> {
   const findings: { check: string; status: Status; detail: string }[] = [];
@@ -43,23 +55,25 @@ export async function doctor(settings: Settings, json: boolean, io: Io): Promise
   } finally {
     await Promise.all(clients.map((client) => client.close()));
   }
-  const isOk = findings.every(({ status }) => status !== 'wrong');
+  const isOk = findings.every(({ status }) => status !== 'wrong' && status !== 'unknown');
   if (json) io.out(printableJson({ ok: isOk, findings }));
   return isOk ? 0 : 1;
 }
 
-/** Runs checks until one fails, which makes the others pointless. */
+/** Runs checks until one fails or has no result, which makes the others pointless. */
 async function run(checks: Checks, report: (check: string, ...found: Finding) => void) {
   let isStopped = false;
   for (const [name, check] of Object.entries(checks)) {
     try {
-      if (isStopped) report(name, 'skipped', 'see above');
-      else report(name, ...(await check()));
+      const found: Finding = isStopped ? ['skipped', 'see above'] : await check();
+      report(name, ...found);
+      isStopped ||= found[0] === 'unknown';
     } catch (error) {
       // The TypeErrors of the clients name an option. None of these messages holds a secret.
       const isExpected = error instanceof CommandError || error instanceof TypeError;
       if (!(isExpected || isMarketgateError(error))) throw error;
-      report(name, 'wrong', error.message);
+      const isUnknown = isMarketgateError(error) && !REJECTIONS.includes(error.code);
+      report(name, isUnknown ? 'unknown' : 'wrong', inVariables(error.message));
       isStopped = true;
     }
   }
@@ -76,7 +90,7 @@ function keyApiChecks(settings: Settings, clients: Client[]): Checks {
       clients.push(keyApi);
       return addressOf(baseUrl, settings);
     },
-    ...connectionChecks(settings.baseUrl ?? '', timeout),
+    ...connectionChecks('baseUrl', settings.baseUrl ?? '', timeout),
     api_key: async () => {
       const { username, name } = await keyApi.getAccount();
       return ['ok', `accepted; the account of ${name.full_name || username}`];
@@ -96,9 +110,14 @@ const RENEWAL_PERIOD = 14 * DAY;
 
 /**
  * Checks the connection to a service: that it answers, https, the certificate, and the clock.
- * @param prefix goes before the names of the checks.
+ * @param setting the one that holds its address.
  */
-export function connectionChecks(url: string, timeout: number, prefix = ''): Checks {
+export function connectionChecks(
+  setting: 'baseUrl' | 'authUrl',
+  url: string,
+  timeout: number,
+): Checks {
+  const prefix = setting === 'authUrl' ? 'login ' : '';
   let head: ResponseHead;
   let untrusted: UntrustedCertificate | undefined;
   return {
@@ -109,7 +128,9 @@ export function connectionChecks(url: string, timeout: number, prefix = ''): Che
       } catch (error) {
         const { message } = error as Error;
         if (!(error instanceof UntrustedCertificate)) {
-          throw new CommandError(`${message}; check the address, the network and the firewall`);
+          throw new CommandError(
+            `${message}; check ${VARIABLES[setting]}, the network and the firewall`,
+          );
         }
         untrusted = error;
         return ['ok', 'accepts connections'];
@@ -177,16 +198,17 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
       clients.push(loginApi, byGet);
       return addressOf(authUrl, settings);
     },
-    ...(isElsewhere && connectionChecks(url, timeout, 'login ')),
+    ...(isElsewhere && connectionChecks('authUrl', url, timeout)),
     'login page': async () => {
-      const page = await requestHead(loginApi.loginUrl(), timeout);
+      const page = await requestHead(loginApi.loginUrl(), timeout).catch((error: Error) => error);
+      if (page instanceof Error) return ['unknown', page.message];
       const said = `answers (HTTP ${page.status})`;
-      if (page.status >= 500) throw new CommandError(`${said}; the service is in trouble`);
+      if (page.status >= 500) return ['unknown', `${said}; the service is in trouble`];
       // A redirect leads to the page where the visitor logs in.
       if (page.status >= 300 && page.status < 400) return ['ok', said];
       const type = page.headers['content-type']?.split(';')[0] ?? 'nothing';
       if (!type.includes('html')) {
-        throw new CommandError(`${said}; not a page, but ${type}: check the address`);
+        throw new CommandError(`${said}; not a page, but ${type}: check ${VARIABLES.authUrl}`);
       }
       if (page.status < 400) return ['ok', said];
       return ['warning', `${said}; it may not know this app, or want its redirect URL registered`];
@@ -201,7 +223,10 @@ function loginChecks(settings: Settings, clients: Client[]): Checks {
           return ['warning', "known only by GET: give LoginApi the option authorizeMethod: 'get'"];
         }
       }
-      throw error ?? new CommandError('the service accepts a made-up auth_key; check the address');
+      throw (
+        error ??
+        new CommandError(`the service accepts a made-up auth_key; check ${VARIABLES.authUrl}`)
+      );
     },
   };
 }

@@ -4,7 +4,7 @@ import { doctor } from './doctor.js';
 import { explain } from './explain.js';
 import { CommandError, type RunOptions } from './io.js';
 import { addSandboxCommand } from './sandbox.js';
-import { readSettings, type SettingFlags, VARIABLES } from './settings.js';
+import { inVariables, readSettings, type SettingFlags, VARIABLES } from './settings.js';
 import { verify } from './verify.js';
 
 type Flags = SettingFlags & { readonly json?: boolean };
@@ -49,7 +49,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
 
   command(
     'doctor',
-    'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong',
+    'check addresses, certificate, clock, key, items, login, app and Redis, one by one; exit code 0: all well, 1: something is wrong or unknown',
   ).action(async ({ json = false, ...flags }: Flags) => {
     exitCode = await doctor(readSettings(flags, options), json, io);
   });
@@ -73,7 +73,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof CommandError) && !(error instanceof TypeError)) throw error;
-    io.err(error.message);
+    io.err(inVariables(error.message));
     return error instanceof CommandError ? error.exitCode : 2;
   }
 }

@@ -16,6 +16,14 @@ export const VARIABLES = {
 
 type Name = keyof typeof VARIABLES;
 
+/** A message of a client that names the variables and flags of the command line in place of the client's options. */
+export const inVariables = (message: string): string =>
+  message
+    .replace(/(?:\w+: option )?"(\w+)"/g, (found, name: string) =>
+      Object.hasOwn(VARIABLES, name) ? VARIABLES[name as Name] : found,
+    )
+    .replace('allowInsecure: true', '--allow-insecure');
+
 /** Where the service is and what identifies the app to it. */
 export interface Settings extends Partial<Record<Name, string | undefined>> {
   readonly allowInsecure: boolean;

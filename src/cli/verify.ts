@@ -5,7 +5,7 @@ import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
 import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
-import { required, type Settings } from './settings.js';
+import { inVariables, required, type Settings } from './settings.js';
 
 /**
  * `marketgate verify CODE`: asks the service about a purchase code. `-` reads the code from stdin, which
@@ -38,7 +38,7 @@ export async function verify(
   } catch (error) {
     if (!isMarketgateError(error)) throw error;
     if (json) io.out(printableJson({ valid: null, error: error.toJSON() }));
-    else io.err(`Could not find out (${error.code}): ${printable(error.message)}`);
+    else io.err(`Could not find out (${error.code}): ${printable(inVariables(error.message))}`);
     return 2;
   } finally {
     await keyApi.close();

@@ -99,11 +99,11 @@ function requestsSection({ record }: SandboxContext): Html {
 
 /** A code with what to expect of it, and what can still be done to it: nothing once it is refunded. */
 function purchaseRow({ data, clock }: SandboxContext, purchase: Readonly<SeedPurchase>): Html {
-  const { code: shown, isValid, isSupported } = examine(data, purchase, clock.now());
-  const { code, kind, item_id, item_name, license_type, description } = shown;
+  const { code: shown, badge, isValid, isSupported } = examine(data, purchase, clock.now());
+  const { code, item_id, item_name, license_type, description } = shown;
   const tone = isSupported ? '' : isValid ? ' warn' : ' bad';
-  const of = `: ${item_name}, ${kind}`;
-  return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${kind}</span></td>
+  const of = `: ${item_name}, ${badge}`;
+  return html`<tr><td><code>${code}</code><br><span class="badge${tone}">${badge}</span></td>
 <td>${item_name} <span class="muted">${item_id}, ${license_type}</span><br><span class="muted">${description}</span></td>
 <td><div class="row-actions">${copyButton(code, `Copy the code${of}`)}
 ${isSupported && action('expire', 'purchase_code', code, 'End support', of)}

@@ -207,21 +207,34 @@ export interface SandboxCode {
   description: string;
 }
 
+/** The kinds that say how a purchase is; the others say what it is for. */
+const STATES = [
+  'supported',
+  'support-over',
+  'unsupported',
+  'other-workspace',
+  'refunded',
+  'cancelled',
+];
+
 /** What the service answers for a purchase under the first workspace's key, as the records are now. */
 export function examine(data: SandboxData, purchase: Readonly<SeedPurchase>, now: number) {
   const { purchase_code: code, kind, item_id, license_type, supported_until: until } = purchase;
   const item = data.items.find(({ id }) => id === item_id);
   const isValid = !purchase.void && item?.workspace === data.workspaces[0]?.id;
   const isSupported = isValid && until !== undefined && Date.parse(until) > now;
+  const support = isSupported ? 'supported' : until === undefined ? 'unsupported' : 'support-over';
+  const state = purchase.void ?? (isValid ? support : 'other-workspace');
+  const badge = purchase.void || STATES.includes(kind) ? state : kind;
   const describe = (): string => {
     if (purchase.void) return `Was ${purchase.void}: the service calls it invalid.`;
     if (!isValid) return 'Of another workspace: invalid under the first one’s key.';
     const end = item?.deleted ? '; its item has left the catalogue.' : '.';
     if (until === undefined) return `Valid, without support${end}`;
-    const support = isSupported ? ', with support until' : '; support ended on';
-    return `Valid${support} ${until.slice(0, 10)}${end}`;
+    const how = isSupported ? ', with support until' : '; support ended on';
+    return `Valid${how} ${until.slice(0, 10)}${end}`;
   };
   const description = describe();
   const sold = { code, kind, item_id, item_name: item?.name ?? '', license_type, description };
-  return { code: sold satisfies SandboxCode, isValid, isSupported };
+  return { code: sold satisfies SandboxCode, badge, isValid, isSupported };
 }

@@ -93,13 +93,23 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     const purchases = card(page, 'Purchases');
     await purchases.getByRole('combobox', { name: /^Item/ }).selectOption('1049');
     await purchases.getByRole('button', { name: 'Add a purchase' }).click();
-    const added = purchases.getByRole('row').filter({ hasText: 'added' });
+    await purchases.getByText('added', { exact: true }).waitFor();
+    const bought = String(running.sandbox.data.purchases.at(-1)?.purchase_code);
+    const added = purchases.getByRole('row').filter({ hasText: bought });
     await added.getByRole('button', { name: 'End support' }).click();
     await added.getByText('support ended on').waitFor();
     await added.getByRole('button', { name: 'Refund' }).click();
     await added.getByText('Was refunded').waitFor();
-    const bought = String(running.sandbox.data.purchases.at(-1)?.purchase_code);
     expect(await keyApi.validatePurchase(bought)).toBeNull();
+
+    // So is one of another workspace: its badge says so.
+    const foreign = purchases.getByRole('row').filter({
+      hasText: running.code('other-workspace'),
+    });
+    await foreign.getByText('other-workspace', { exact: true }).waitFor();
+    await foreign.getByRole('button', { name: 'Refund' }).click();
+    await foreign.getByText('refunded', { exact: true }).waitFor();
+    expect(await foreign.getByText('other-workspace', { exact: true }).count()).toBe(0);
 
     // A token appears with a login, ends when it is revoked, or when the clock has moved.
     const first = await newToken(running);

@@ -6,11 +6,15 @@ import { sum } from './support/commands.js';
 const LOCK_FACTOR = 60;
 const LOCK_LIFE = 2000 * LOCK_FACTOR;
 
-describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
+const HOUR = 3_600_000;
+/** Milliseconds by which the clocks of the processes are wrong. */
+const SKEWS = [-3 * HOUR, 0, 5 * HOUR, 30 * HOUR];
+
+describe.skipIf(redisIsMissing())('four processes whose clocks are hours apart, one Redis', () => {
   let bench: Bench;
 
   beforeAll(async () => {
-    bench = await Bench.start({ isPatient: true, lockFactor: LOCK_FACTOR });
+    bench = await Bench.start({ isPatient: true, lockFactor: LOCK_FACTOR, skews: SKEWS });
   });
   afterAll(() => bench?.stop());
 
@@ -26,6 +30,16 @@ describe.skipIf(redisIsMissing())('four processes, one Redis', () => {
       }
     },
   );
+
+  it('a code that each asks for in turn, whoever is first: one call', async () => {
+    const { fleet, service } = bench;
+    const everyone = [...fleet.workers.keys()];
+    for (const first of everyone) {
+      const code = `in-turn-${first}`;
+      for (const n of [first, ...everyone]) expect(await bench.ask(n, code)).toBe(1);
+      expect(service.calls(code)).toBe(1);
+    }
+  });
 
   it('an invalidation in one is obeyed by all', async () => {
     const { fleet, service } = bench;

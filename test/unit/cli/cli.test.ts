@@ -82,6 +82,15 @@ describe('marketgate verify', () => {
     expect([json.code, JSON.parse(json.out)]).toMatchObject([2, answer]);
   });
 
+  it.each([
+    ['MARKETPLACE_API_KEY', 'put it in MARKETPLACE_API_KEY'],
+    ['MARKETPLACE_BASE_URL', 'MARKETPLACE_BASE_URL must be an absolute'],
+  ])('advice about a wrong %s names the variable', async (variable, advice) => {
+    const { environment, code } = await service();
+    const { err } = await cli(['verify', code('supported')], { ...environment, [variable]: 'x' });
+    expect(err).toContain(advice);
+  });
+
   it('takes flags before the environment', async () => {
     const { environment, code } = await service();
     const elsewhere = { ...environment, MARKETPLACE_BASE_URL: await refusing() };

@@ -63,7 +63,7 @@ describe('marketgate doctor', () => {
     const production = { NODE_ENV: 'production', MARKETPLACE_API_KEY: 'x' };
     const url = await listen((_req, res) => res.end('{}'));
     const { found } = await diagnose({ ...production, MARKETPLACE_BASE_URL: url });
-    expect(found).toMatchObject({ 'key API': 'ok', reachable: 'ok', api_key: 'wrong' });
+    expect(found).toMatchObject({ 'key API': 'ok', reachable: 'ok', api_key: 'unknown' });
     const silently = { ...production, MARKETPLACE_BASE_URL: await listen(() => undefined) };
     const silent = await diagnose(silently, '--timeout', '200');
     expect(silent.found).toMatchObject({ 'key API': 'ok', reachable: 'wrong' });
@@ -92,8 +92,67 @@ describe('marketgate doctor', () => {
     ['http://market.example', 'warning'],
     ['https://market.example', 'ok'],
   ])('knows where the requests to %s can be read: %s', async (url, status) => {
-    const [found] = (await connectionChecks(url, 100).https?.()) ?? [];
+    const [found] = (await connectionChecks('baseUrl', url, 100).https?.()) ?? [];
     expect(found).toBe(status);
+  });
+
+  it.each<[string, object, object]>([
+    ['fails', { errorRate: 1 }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],
+    ['limits requests', { rateLimit: 0 }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],
+    ['shows HTML pages', { html: true }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],
+    ['fails for items', { errorRate: 1, only: '/api/items/all' }, { items: 'unknown' }],
+    ['hangs', { hang: true }, { api_key: 'unknown', items: 'skipped', app: 'unknown' }],
+  ])('a service that %s says nothing about the settings: unknown, not wrong', async (...given) => {
+    const [, faults, expected] = given;
+    const { environment, sandbox } = await service();
+    Object.assign(sandbox.faults, faults);
+    const { code, out, found } = await diagnose(environment, '--timeout', '500');
+    expect(found).toEqual({ ...WELL, ...expected });
+    expect({ code, ok: JSON.parse(out).ok }).toEqual({ code: 1, ok: false });
+  });
+
+  it('a login page that fails is unknown, not wrong', async () => {
+    const { environment } = await service();
+    const url = await listen((_req, res) => res.writeHead(503).end());
+    const { code, found } = await diagnose({ ...environment, MARKETPLACE_AUTH_URL: url });
+    expect(found).toMatchObject({ 'login page': 'unknown', app: 'skipped' });
+    expect(code).toBe(1);
+  });
+
+  it.each<[string, object, string, string]>([
+    ['key', { MARKETPLACE_API_KEY: 'x' }, 'api_key', 'put it in MARKETPLACE_API_KEY'],
+    [
+      'secret',
+      { MARKETPLACE_APP_SECRET: 'x' },
+      'app',
+      'compare MARKETPLACE_APP_ID and MARKETPLACE_APP_SECRET with',
+    ],
+    ['address', { MARKETPLACE_BASE_URL: 'x' }, 'key API', 'MARKETPLACE_BASE_URL must be an absol'],
+    ['login address', { MARKETPLACE_AUTH_URL: 'x' }, 'login', 'MARKETPLACE_AUTH_URL must be an ab'],
+    [
+      'address in plain http',
+      { MARKETPLACE_BASE_URL: 'http://market.example' },
+      'key API',
+      '(--allow-insecure permits it)',
+    ],
+  ])(
+    'advice names variables and flags, not the options of the clients: wrong %s',
+    async (...given) => {
+      const [, wrong, check, advice] = given;
+      const { environment } = await service();
+      const { out, said } = await diagnose({ ...environment, ...wrong });
+      expect(said[check]).toContain(advice);
+      expect(out).not.toMatch(/apiKey|appId|appSecret|baseUrl|authUrl|allowInsecure/);
+    },
+  );
+
+  it.each([
+    ['MARKETPLACE_BASE_URL', 'reachable'],
+    ['MARKETPLACE_AUTH_URL', 'login reachable'],
+  ])('advice about an address where nothing answers names %s', async (variable, check) => {
+    const { environment } = await service();
+    const { said } = await diagnose({ ...environment, [variable]: await refusing() });
+    expect(said[check]).toContain(`check ${variable}`);
   });
 
   it('names the variables that are missing', async () => {
@@ -137,7 +196,7 @@ describe('each check', () => {
     const { environment, sandbox } = await service();
     Object.assign(sandbox.faults, faults, { only: '/api/items/all' });
     const diagnosis = await diagnose(environment, '--timeout', '500');
-    expect(diagnosis).toMatchObject({ code: 1, found: { ...WELL, items: 'wrong' } });
+    expect(diagnosis).toMatchObject({ code: 1, found: { ...WELL, items: 'unknown' } });
   });
 
   it('an app without a redirect URL is a warning, no failure', async () => {
@@ -161,7 +220,7 @@ describe('each check', () => {
 
   const UNSAFE = { 'key API': 'wrong', reachable: 'skipped', items: 'skipped' };
   const UNREACHED = { reachable: 'wrong', clock: 'skipped', api_key: 'skipped', login: 'ok' };
-  const NO_SERVICE = { reachable: 'ok', api_key: 'wrong', items: 'skipped' };
+  const NO_SERVICE = { reachable: 'ok', api_key: 'unknown', items: 'skipped' };
   const UNTRUSTED = { certificate: 'wrong', login: 'ok' };
   const NO_HOST = /the host name (is unknown|could not be looked up)/;
   const NOTHING = /no answer within 200 ms/;
@@ -210,7 +269,7 @@ describe('each check', () => {
     const url = await refusing();
     const gone = { MARKETPLACE_BASE_URL: url, MARKETPLACE_AUTH_URL: url };
     const both = await diagnose({ ...environment, ...gone });
-    expect(both.found).toMatchObject({ 'login page': 'wrong', app: 'skipped' });
+    expect(both.found).toMatchObject({ 'login page': 'unknown', app: 'skipped' });
   });
 
   it.each([

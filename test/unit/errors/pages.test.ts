@@ -81,16 +81,6 @@ describe.each(codes)('the page of %s', (code) => {
   });
 });
 
-it('a page is wrapped for a narrow terminal, without losing a word or a line of code', async () => {
-  const { out } = await cli(['explain', 'login_failed'], {}, { columns: 60 });
-  const page = read('login_failed');
-  const words = (text: string): string[] => text.split(/\s+/);
-  expect(words(out)).toEqual(words(page));
-  const prose = out.replace(/^```[\s\S]*?^```$/gm, '').split('\n');
-  expect(Math.max(...prose.map(({ length }) => length))).toBeLessThanOrEqual(60);
-  expect(out).toContain(blockOf(page, 'json'));
-});
-
 describe.each(warnings)('the page of %s', (code) => {
   const page = read(code);
 
@@ -114,8 +104,29 @@ describe.each(warnings)('the page of %s', (code) => {
 });
 
 describe('marketgate explain', () => {
-  it.each([...codes, ...warnings])('prints the page of %s, and nothing else', async (code) => {
-    expect(await cli(['explain', code])).toEqual({ code: 0, out: read(code), err: '' });
+  it.each([...codes, ...warnings])(
+    'prints the page of %s as plain text, without losing a word or a line of code',
+    async (page) => {
+      const { code, out, err } = await cli(['explain', page], {}, { columns: 60 });
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      const [heading, ...lines] = out.split('\n');
+      expect(heading).toBe(page);
+      const prose = lines.filter((line) => !line.startsWith('    '));
+      expect(Math.max(...prose.map(({ length }) => length))).toBeLessThanOrEqual(60);
+      expect(out).not.toMatch(/^#|^ *```|`|\*\*/m);
+      const words = (text: string): string[] => text.split(/\s+/);
+      const source = read(page).replace(/^```\w*$|^#+ |`|\*\*|(?<=\s)\*(\w+)\*/gm, '$1');
+      expect(words(out)).toEqual(words(source));
+      for (const language of ['text', 'json']) {
+        for (const line of blockOf(read(page), language).split('\n')) expect(out).toContain(line);
+      }
+    },
+  );
+
+  it('prints the same text to a pipe as to a terminal of 80 columns, without colors', async () => {
+    const piped = await cli(['explain', 'login_failed']);
+    expect(piped).toEqual(await cli(['explain', 'login_failed'], {}, { columns: 80 }));
+    expect(piped.out).not.toContain('\x1b');
   });
 
   it('without a code lists them all, a line each', async () => {
@@ -123,6 +134,7 @@ describe('marketgate explain', () => {
     expect(code).toBe(0);
     const lines = out.split('\n').slice(0, codes.length + warnings.length);
     expect(lines.map((line) => line.split(' ', 1)[0])).toEqual([...codes, ...warnings]);
+    expect(out).not.toMatch(/[`*]/);
     for (const line of lines) expect(line).toMatch(/^\w+ +(?:\d{3}|warning) +[A-Z].{20,}\.$/);
   });
 

@@ -50,6 +50,29 @@ describe('the console', () => {
     expect(sandbox.requests).toHaveLength(0);
   });
 
+  it.each([
+    ['supported', 'refund', 'refunded'],
+    ['extended', 'refund', 'refunded'],
+    ['other-workspace', 'refund', 'refunded'],
+    ['supported', 'expire', 'support-over'],
+    ['extended', 'expire', 'extended'],
+  ])(
+    'the badge of a purchase says what it is now: %s, after %s: %s',
+    async (kind, action, badge) => {
+      const running = await start();
+      const code = running.code(kind);
+      const badgeOf = async () => {
+        const { text } = await running.get('/sandbox/console');
+        return new RegExp(`<code>${code}</code><br><span class="badge[^"]*">([^<]*)<`).exec(
+          text,
+        )?.[1];
+      };
+      expect(await badgeOf()).toBe(kind);
+      await post(running, action, { purchase_code: code });
+      expect(await badgeOf()).toBe(badge);
+    },
+  );
+
   it('ends support, revokes a key and a token', async ({ running }) => {
     const code = running.code('supported');
     await post(running, 'expire', { purchase_code: code });
