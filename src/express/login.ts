@@ -15,11 +15,12 @@ import { contextOf, keepPrivate, type Middleware, safeNext } from './context.js'
 import { abortOnLeave, loader } from './middleware.js';
 import { handleThrown, isNavigation, noStore, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
-import { isLoggedIn, sessionOf } from './session.js';
+import { idOfUser, isLoggedIn, sessionOf } from './session.js';
 
 /**
  * Gives the `user_id` of the logged-in user that the token is stored under, or a promise of it. Nothing
- * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the login.
+ * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the
+ * login. So is a visitor who is not logged in, for whom `(req) => req.user.marketplaceId` throws a TypeError.
  */
 export type UserIdSource = (
   req: Request,
@@ -162,7 +163,7 @@ export function loadUser(
 /** The token store, and a function for the user of a request. */
 function userTokens(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
-  const userIdOf = functionOption(owner, 'userId', options.userId) ?? userIdOfPassport;
+  const userIdOf = idOfUser(functionOption(owner, 'userId', options.userId) ?? userIdOfPassport);
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   /** @throws MarketgateError `login_required`; TypeError for a logged-in user without an id. */
   const userOfRequest = async (req: Request): Promise<{ id: string; tokenName: string }> => {

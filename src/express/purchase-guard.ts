@@ -25,6 +25,7 @@ import {
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
 import { handleThrown, noStore, queryOf } from './plain-http.js';
+import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -174,21 +175,24 @@ function makeRequestCheck(
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
+  const { holder } = options;
   const check = makePurchaseCheck<Request>(
     owner,
     keyApi,
-    options,
+    typeof holder?.id === 'function'
+      ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
+      : options,
     (req, gate) => gate.keyGenerator(req),
     letsInOutage,
   );
   // An id that is the same for all visitors would let them share a code.
-  if (options.holder && typeof options.holder.id !== 'function') {
+  if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
   const checkRequest = (req: Request, res: ServerResponse) =>
     andThen(source(req), (code) => check(code, req, (request) => abortOnLeave(res, request)));
   // Who holds the code is usually known by a session.
-  const read = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
+  const read = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
   // Two sources can read the same header.
   const headers = [...new Map(read.map((name) => [name.toLowerCase(), name])).values()];
   return { checkRequest, headers };

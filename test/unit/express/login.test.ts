@@ -8,10 +8,12 @@ import {
   requireAccessToken,
   requireLogin,
   type TokenStore,
+  type UserIdSource,
 } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { unhandledRejections } from '../../support/hear.js';
@@ -179,6 +181,36 @@ describe('requireAccessToken and loadUser', () => {
       }
     },
   );
+
+  type WithAccount = { user: { marketplaceId: string } };
+  it.each<[string, UserIdSource]>([
+    ['throws', (req) => (req as unknown as WithAccount).user.marketplaceId],
+    ['rejects', async (req) => (req as unknown as WithAccount).user.marketplaceId],
+  ])(
+    'send a visitor who is not logged in to the login where userId reads req.user and %s',
+    async (_name, userId) => {
+      for (const [, guard] of both(storeWith(), { userId })) {
+        const { error } = await run(guard, null);
+        expect(error).toMatchObject({ code: 'login_required', status: 401 });
+      }
+    },
+  );
+
+  it.each<[string, unknown, Error]>([
+    ['a logged-in user', { id: '1' }, new TypeError('x is undefined')],
+    ['anybody, where it cannot find out', null, new Error('the database is down')],
+    [
+      'anybody, where a fetch fails',
+      null,
+      new TypeError('fetch failed', { cause: new Error('x') }),
+    ],
+  ])('pass on an error of userId about %s', async (_name, user, failure) => {
+    for (const userId of [() => Promise.reject(failure), throwing(failure)]) {
+      for (const [, guard] of both(storeWith(), { userId })) {
+        expect((await run(guard, user)).error).toBe(failure);
+      }
+    }
+  });
 
   const fail = (): never => {
     throw new Error('cannot read token-1');
