@@ -10,14 +10,15 @@ import {
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
-import { loginPathOption, redirectToLogin } from './login.js';
+import { loginPathOption, loginRedirects, redirectToLogin } from './login.js';
 import { handleThrown, noStore, pathOf, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
    * Path on this site that starts the login. A browser that needs a login is redirected there, and
-   * afterwards back to its page. Default: none, and the error page says that a login is needed.
+   * afterwards back to its page; also where `requireLogin` or `requireAccessToken` names no path. Default: none, and
+   * the error page says that a login is needed.
    */
   loginPath?: string | undefined;
   /**
@@ -95,7 +96,7 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       .catch(() => {});
   const render = functionOption(owner, 'render', given.render);
 
-  return (error, req, res, next) => {
+  const middleware: ErrorMiddleware = (error, req, res, next) => {
     const problem = problemOf(error);
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
@@ -130,6 +131,8 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       redirectToLogin(error as MarketgateError, loginPath, req, res, respond);
     else respond(error);
   };
+  if (loginPath !== undefined) loginRedirects.add(middleware);
+  return middleware;
 }
 
 /** What a route can have said about the body that it then did not send. */
