@@ -24,7 +24,7 @@ import {
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, noStore, queryOf } from './plain-http.js';
+import { handleThrown, hideCode, noStore, queryOf } from './plain-http.js';
 import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
@@ -190,7 +190,10 @@ function makeRequestCheck(
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
   const checkRequest = (req: Request, res: ServerResponse) =>
-    andThen(source(req), (code) => check(code, req, (request) => abortOnLeave(res, request)));
+    andThen(source(req), (code) => {
+      hideCode(req, code);
+      return check(code, req, (request) => abortOnLeave(res, request));
+    });
   // Who holds the code is usually known by a session.
   const read = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
   // Two sources can read the same header.

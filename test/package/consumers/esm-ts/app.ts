@@ -128,7 +128,7 @@ app.get('/guarded/:id', requirePurchase(keyApi), loadItem(keyApi), (req, res) =>
 app.use(
   errorHandler({
     loginPath: '/login',
-    log: (error) => console.error(error.message, error.help),
+    log: (line) => console.error(line.toUpperCase()),
     render: ({ title, retryAfter = 0 }, req, res) => res.send(`${req.path} ${title} ${retryAfter}`),
   }),
 );
