@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { asError } from '../errors.js';
+import { asError, isMarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
 
 // What Express adds to a request and its response, made from those of Node.js: the middleware and the
@@ -133,6 +133,13 @@ export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: str
 export function noStore(res: ServerResponse): void {
   // The app can have responded meanwhile, for example after a timeout.
   if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
+}
+
+/** {@link noStore}, and when to come back, if the error of the refusal says so. */
+export function refuseWith(res: ServerResponse, error: unknown): void {
+  noStore(res);
+  if (!isMarketgateError(error) || error.retryAfter === undefined || res.headersSent) return;
+  res.setHeader('Retry-After', Math.ceil(error.retryAfter));
 }
 
 /** Sends the browser to a path on this site, unless the app has responded meanwhile. */

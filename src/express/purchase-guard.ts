@@ -24,7 +24,7 @@ import {
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, hideCode, noStore, queryOf } from './plain-http.js';
+import { handleThrown, hideCode, queryOf, refuseWith } from './plain-http.js';
 import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
@@ -97,11 +97,8 @@ export function requirePurchase(
         next();
         return;
       }
-      noStore(res);
+      refuseWith(res, reason);
       const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
-      if (isRefusal && reason.retryAfter !== undefined && !res.headersSent) {
-        res.setHeader('Retry-After', Math.ceil(reason.retryAfter));
-      }
       if (onDenied === undefined || !isRefusal) {
         next(reason);
         return;

@@ -6,14 +6,16 @@ export class Failure extends MarketgateError {
   /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
-  /** Error pages show the message only if it `isForVisitor`. */
+  /**
+   * @param message - for the operator. Visitors read `detail`, by default the code's usual text.
+   */
   constructor(
     code: MarketgateErrorCode,
     message: string,
-    options: { status?: number; challenge?: object | undefined; isForVisitor?: boolean } = {},
+    options: { status?: number; challenge?: object | undefined; detail?: string } = {},
   ) {
-    const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
-    super(code, message, { detail: isForVisitor ? message : undefined });
+    const { status = 401, challenge = { code, message }, detail } = options;
+    super(code, message, { detail });
     Object.assign(this, { status, statusCode: status });
     this.challenge = challenge;
   }
@@ -24,7 +26,7 @@ const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expire
 /** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
 export function throwAsFailure(error: unknown): never {
   if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
-  throw new Failure(error.code, error.message, { isForVisitor: false });
+  throw new Failure(error.code, error.message);
 }
 
 /** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
