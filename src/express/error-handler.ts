@@ -83,7 +83,7 @@ export function problemOf(error: unknown): Problem | undefined {
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
+export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'log', 'render']);
   const loginPath = loginPathOption(owner, given.loginPath);

@@ -65,7 +65,7 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function requireLogin(options: RequireLoginOptions = {}): Middleware {
+export function requireLogin(options: RequireLoginOptions = {}, ..._: never[]): Middleware {
   const given = knownOptions('requireLogin', options, ['loginPath']);
   const loginPath = loginPathOption('requireLogin', given.loginPath);
   return (req, res, next) => {
@@ -94,7 +94,7 @@ function warnIfNotRestored(req: IncomingMessage): void {
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function requireAccessToken(options: RequireAccessTokenOptions): Middleware {
+export function requireAccessToken(options: RequireAccessTokenOptions, ..._: never[]): Middleware {
   const owner = 'requireAccessToken';
   const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
   const given = knownOptions(owner, options, names);

@@ -74,6 +74,7 @@ const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
 export function requirePurchase(
   keyApi: PurchaseValidator,
   options: RequirePurchaseOptions = {},
+  ..._: never[]
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
@@ -147,6 +148,7 @@ export function requirePurchase(
 export function loadPurchase(
   keyApi: PurchaseValidator,
   options: LoadPurchaseOptions = {},
+  ..._: never[]
 ): Middleware {
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
