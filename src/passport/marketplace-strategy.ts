@@ -22,7 +22,16 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
-import { Failure, report, tellDeveloper, throwAsFailure, withoutEffect } from './failure.js';
+import {
+  Failure,
+  hostOf,
+  notAccepted,
+  notStarted,
+  report,
+  tellDeveloper,
+  throwAsFailure,
+  withoutEffect,
+} from './failure.js';
 import type { ClaimRecord } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
@@ -420,21 +429,6 @@ function reportLogIn(req: Request, succeed: () => void): void {
   if (!isCalled) reportOnce();
 }
 
-/** @param info - what verify says about it, in its own words if it has a text. */
-function notAccepted(info: unknown): Failure {
-  const code = 'login_failed';
-  const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
-  if (typeof said === 'string') {
-    return new Failure(code, said, { challenge: info as object, detail: said });
-  }
-  const message =
-    'this site does not accept the account: verify gave no user; log in with another one, or look at verify';
-  return new Failure(code, message, {
-    challenge: { code, ...Object(info), message },
-    detail: 'This site does not accept this account. Please log in with another one.',
-  });
-}
-
 const profileOfToken = (
   { strategy }: StrategyRequest,
   token: AccessToken,
@@ -455,7 +449,7 @@ const profileOfToken = (
  */
 function endWithoutLogin(request: StrategyRequest, returnTo?: string): Outcome {
   const { req, options } = request;
-  if (!isLoggedIn(req)) throw notStarted(request);
+  if (!isLoggedIn(req)) throw notStarted(req, request.setup.hosts);
   attachReturnTo(req, returnTo);
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
@@ -469,36 +463,6 @@ function endUsed(request: StrategyRequest, { returnTo }: ClaimRecord): Outcome {
     return endWithoutLogin(request, returnTo);
   }
   throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
-}
-
-/** The host without its port, because cookies are shared by all ports of a host. */
-const hostOf = (req: Request): string | undefined =>
-  /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
-
-function notStarted({ setup: { hosts }, req }: StrategyRequest): Failure {
-  const host = hostOf(req);
-  const hints: string[] = [];
-  // Which host this login began on is unknown: nothing but a cookie could say.
-  if (host !== undefined && hosts.size > Number(hosts.has(host))) {
-    hints.push(
-      `it came back to ${host} but logins begin on another host${hosts.has(host) ? ' too' : ''}, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`,
-    );
-  }
-  if (!req.headers.cookie) {
-    hints.push(
-      'no cookie came back with it, as when the browser blocks cookies, or when they are SameSite=Strict, or Secure on plain http or behind an undeclared proxy',
-    );
-  }
-  const hint = hints.join('; ') || 'if this happens again, allow cookies for this site';
-  return new Failure(
-    'login_failed',
-    `this login was not started in this browser, or too long ago: ${hint}; log in again`,
-    {
-      status: 403,
-      detail:
-        'This login was not started in this browser, or too long ago. Please allow cookies for this site, and log in again.',
-    },
-  );
 }
 
 const FRESH = Symbol.for('marketgate.freshLogin');
