@@ -47,6 +47,7 @@ import {
   type MarketplaceProfile,
   profileOf,
   type Verify,
+  type VerifyWithDone,
 } from './verify.js';
 
 declare module 'passport' {
@@ -90,8 +91,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /**
    * The first two overloads only type inline callbacks.
    *
-   * @param verify - {@link AsyncVerify}, or one of passport-oauth2's forms, chosen by its number of
-   * arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
+   * @param verify - {@link AsyncVerify}, {@link VerifyWithDone}, or one of passport-oauth2's forms, chosen by its
+   * number of arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
    * {@link ClassicVerifyWithRequest}, {@link ClassicVerifyWithRequestAndParams}. A function that declares no
    * arguments (`async (...args)`) gets those of the classic form and can return the user.
    * @throws TypeError that names the wrong option.
@@ -99,6 +100,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: WithoutRequest, verify: AnyInline);
   constructor(options: WithRequest, verify: AnyInlineWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
+  constructor(options: MarketplaceStrategyOptions, verify: VerifyWithDone);
   constructor(options: WithoutRequest, verify: AnyClassic);
   constructor(options: WithRequest, verify: AnyClassicWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
