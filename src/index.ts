@@ -107,6 +107,7 @@ export type {
   TokenParams,
   VerifyDone,
   VerifyInput,
+  VerifyWithDone,
 } from './passport/verify.js';
 export {
   EncryptedTokenStore,

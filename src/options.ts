@@ -26,10 +26,8 @@ export function knownOptions<T extends object>(
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);
   }
-  // A request or a response: Express has called the factory as if it were the middleware.
-  if ('_events' in options) {
-    throw new TypeError(`${owner}: it makes a middleware, so call it: write ${owner}(…)`);
-  }
+  // A request or a response: no options have events.
+  if ('_events' in options) throw uncalled(owner);
   for (const key of Object.keys(options)) {
     if (!(names as readonly string[]).includes(key)) {
       throw new TypeError(`${owner}: unknown option "${key}"; known are ${names.join(', ')}`);
@@ -37,6 +35,10 @@ export function knownOptions<T extends object>(
   }
   return options;
 }
+
+/** Express has called a factory as if it were the middleware. */
+const uncalled = (owner: string): TypeError =>
+  new TypeError(`${owner}: it makes a middleware, so call it: write ${owner}(…)`);
 
 /** A string that is not blank. */
 export function textOption(owner: string, name: string, value: unknown): string {
@@ -145,6 +147,8 @@ export function shapedOption<T extends object>(
   if (typeof value !== 'object' || value === null) throw wrong();
   const given = value as Record<string, unknown>;
   const missing = methods.find((method) => typeof given[method] !== 'function');
-  if (missing !== undefined) throw wrong(`; "${missing}" is missing`);
-  return value as T;
+  if (missing === undefined) return value as T;
+  // A request; a client or a store has no headers.
+  if ('headers' in value) throw uncalled(owner);
+  throw wrong(`; "${missing}" is missing`);
 }

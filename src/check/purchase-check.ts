@@ -41,7 +41,8 @@ export interface HolderOptions<Id> {
   store: HolderStore;
   /**
    * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`, which can be
-   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`.
+   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`. A function
+   * that throws a TypeError because there is no `req.user` gives nobody.
    */
   id: Id;
   /** How many accounts can hold one code, for seats or sites. Default 1. */

@@ -10,21 +10,24 @@ import {
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
-import { loginPathOption, redirectToLogin } from './login.js';
-import { handleThrown, noStore, pathOf, prefersHtml } from './plain-http.js';
+import { loginPathOption, loginRedirects, redirectToLogin } from './login.js';
+import { handleThrown, loggedPath, noStore, pathOf, prefersHtml } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
    * Path on this site that starts the login. A browser that needs a login is redirected there, and
-   * afterwards back to its page. Default: none, and the error page says that a login is needed.
+   * afterwards back to its page; also where `requireLogin` or `requireAccessToken` names no path. Default: none, and
+   * the error page says that a login is needed.
    */
   loginPath?: string | undefined;
   /**
-   * Logs an error of status 500 and above. Its message is for the operator; its `help` names a page with
-   * more. It can be async. Default `console.error`, also when it fails; `false` for no log.
+   * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the
+   * status, the code, the message for the operator, and the command that prints more. `error` is given only where it
+   * is no {@link MarketgateError}: a session that could not be saved before a redirect. It can be async. Default
+   * `console.error`, also when it fails; `false` for no log.
    */
-  log?: ((error: MarketgateError) => unknown) | false | undefined;
+  log?: ((line: string, error?: unknown) => unknown) | false | undefined;
   /**
    * Responds with your own page to a visitor who prefers HTML. Status and headers are set already. It can be
    * async; when it fails, the error goes to `next`. Default: a small page in English.
@@ -80,32 +83,33 @@ export function problemOf(error: unknown): Problem | undefined {
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware {
+export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'log', 'render']);
   const loginPath = loginPathOption(owner, given.loginPath);
-  const log =
-    given.log === false
-      ? () => {}
-      : (functionOption(owner, 'log', given.log) ?? ((error) => console.error(error)));
-  const report = (reason: unknown): void =>
-    void (async () => log(reason as MarketgateError))()
-      .catch(() => console.error(reason))
+  const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
+  const report = (reason: unknown, req: IncomingMessage): void => {
+    const line = logLine(reason, req);
+    const args: [string, unknown?] = isMarketgateError(reason) ? [line] : [line, reason];
+    const print = (): void => console.error(...args);
+    (async () => (log ?? print)(...args))()
+      .catch(print)
       // A patched console can throw too.
       .catch(() => {});
+  };
   const render = functionOption(owner, 'render', given.render);
 
-  return (error, req, res, next) => {
+  const middleware: ErrorMiddleware = (error, req, res, next) => {
     const problem = problemOf(error);
     if (problem === undefined || res.headersSent) return next(error);
     contextOf(req, res);
     // After the visitor has left, the error is usually only the aborted request.
-    if (problem.status >= 500 && !res.closed) report(error);
+    if (problem.status >= 500 && !res.closed) report(error, req);
     const respond = (reason: unknown): void => {
       // The app can have responded while the session was saved.
       if (res.headersSent) return;
       // Another error than the handled one: the session could not be saved for the way back from the login.
-      if (reason !== error) report(reason);
+      if (reason !== error) report(reason, req);
       for (const name of BODY_HEADERS) res.removeHeader(name);
       noStore(res);
       res.statusCode = problem.status;
@@ -130,6 +134,16 @@ export function errorHandler(options: ErrorHandlerOptions = {}): ErrorMiddleware
       redirectToLogin(error as MarketgateError, loginPath, req, res, respond);
     else respond(error);
   };
+  if (loginPath !== undefined) loginRedirects.add(middleware);
+  return middleware;
+}
+
+/** What is logged about an error. Its message names the command that prints more. */
+function logLine(error: unknown, req: IncomingMessage): string {
+  const what = isMarketgateError(error)
+    ? `${error.status} ${error.code}: ${error.message}`
+    : 'the session could not be saved before the redirect to the login';
+  return `marketgate: ${req.method} ${loggedPath(req)} ${what}`.replace(/\s+/g, ' ');
 }
 
 /** What a route can have said about the body that it then did not send. */

@@ -37,7 +37,7 @@ function answerOf<T extends object>(method: string, answer: T): T {
  *
  * @throws TypeError when it is made without a KeyApi.
  */
-export function loadItems(keyApi: Pick<KeyApi, 'listItems'>): Middleware {
+export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
   return keyLoader('loadItems', keyApi, 'listItems', async (call) => ({
     items: answerOf('listItems', await keyApi.listItems(call)),
   }));
@@ -82,7 +82,7 @@ export function loadItem(
  *
  * @throws TypeError when it is made without a KeyApi.
  */
-export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>): Middleware {
+export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
   return keyLoader('loadAccount', keyApi, 'getAccount', async (call) => ({
     account: { ...answerOf('getAccount', await keyApi.getAccount(call)) },
   }));

@@ -15,11 +15,12 @@ import { contextOf, keepPrivate, type Middleware, safeNext } from './context.js'
 import { abortOnLeave, loader } from './middleware.js';
 import { handleThrown, isNavigation, noStore, pathOf, redirect } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
-import { isLoggedIn, sessionOf } from './session.js';
+import { idOfUser, isLoggedIn, sessionOf } from './session.js';
 
 /**
  * Gives the `user_id` of the logged-in user that the token is stored under, or a promise of it. Nothing
- * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the login.
+ * (`undefined`, `null`, `false`, an empty string) for a user without a marketplace account, who is then sent to the
+ * login. So is a visitor who is not logged in, for whom `(req) => req.user.marketplaceId` throws a TypeError.
  */
 export type UserIdSource = (
   req: Request,
@@ -33,7 +34,10 @@ export type UserIdSource = (
 
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
-  /** Path on this site that starts the login. Default `/login`. */
+  /**
+   * Path on this site that starts the login. Default: that of the app's `errorHandler({ loginPath })`, or else
+   * `/login`.
+   */
   loginPath?: string | undefined;
 }
 
@@ -61,15 +65,15 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function requireLogin(options: RequireLoginOptions = {}): Middleware {
+export function requireLogin(options: RequireLoginOptions = {}, ..._: never[]): Middleware {
   const given = knownOptions('requireLogin', options, ['loginPath']);
-  const loginPath = loginPathOption('requireLogin', given.loginPath) ?? '/login';
+  const loginPath = loginPathOption('requireLogin', given.loginPath);
   return (req, res, next) => {
     contextOf(req, res);
     const go = safeNext(req, res, next);
     if (!isLoggedIn(req)) {
       warnIfNotRestored(req);
-      redirectToLogin(loginRequired(), loginPath, req, res, go);
+      redirectToLogin(loginRequired(), loginPath ?? defaultLoginPath(req), req, res, go);
       return;
     }
     keepPrivate(res, ['Cookie']);
@@ -90,12 +94,12 @@ function warnIfNotRestored(req: IncomingMessage): void {
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function requireAccessToken(options: RequireAccessTokenOptions): Middleware {
+export function requireAccessToken(options: RequireAccessTokenOptions, ..._: never[]): Middleware {
   const owner = 'requireAccessToken';
   const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
   const given = knownOptions(owner, options, names);
   const { tokens, userOfRequest } = userTokens(owner, given);
-  const loginPath = loginPathOption(owner, given.loginPath) ?? '/login';
+  const loginPath = loginPathOption(owner, given.loginPath);
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
   return loader(
@@ -110,7 +114,7 @@ export function requireAccessToken(options: RequireAccessTokenOptions): Middlewa
     },
     (error, req, res, next) => {
       if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
-      else redirectToLogin(error, loginPath, req, res, next);
+      else redirectToLogin(error, loginPath ?? defaultLoginPath(req), req, res, next);
     },
   );
 }
@@ -162,7 +166,7 @@ export function loadUser(
 /** The token store, and a function for the user of a request. */
 function userTokens(owner: string, options: LoadUserOptions) {
   const tokens = new GuardedTokenStore(checkTokenStore(owner, options.tokenStore));
-  const userIdOf = functionOption(owner, 'userId', options.userId) ?? userIdOfPassport;
+  const userIdOf = idOfUser(functionOption(owner, 'userId', options.userId) ?? userIdOfPassport);
   const tokenNameOf = tokenNameFor(textOption(owner, 'strategy', options.strategy ?? DEFAULT_NAME));
   /** @throws MarketgateError `login_required`; TypeError for a logged-in user without an id. */
   const userOfRequest = async (req: Request): Promise<{ id: string; tokenName: string }> => {
@@ -197,6 +201,27 @@ export function loginPathOption(owner: string, value: string | undefined): strin
     throw wrongOption(owner, 'loginPath', 'must be a path on this site, as in "/login"');
   }
   return value;
+}
+
+/** The error middleware that redirects to a login by itself. */
+export const loginRedirects = new WeakSet<object>();
+
+type Router = object & { readonly stack?: readonly { readonly handle: Router }[] };
+
+/** Whether a router of Express runs an error middleware of {@link loginRedirects}. */
+const hasLoginRedirect = (router: Router | undefined): boolean =>
+  Array.isArray(router?.stack) &&
+  router.stack.some(({ handle }) => loginRedirects.has(handle) || hasLoginRedirect(handle));
+
+/** The login path of a guard that names none; `undefined` where an `errorHandler` of the app redirects. */
+function defaultLoginPath(req: IncomingMessage): string | undefined {
+  type App = { _router?: Router; router?: Router; parent?: App };
+  let { app } = req as { app?: App };
+  for (; app !== undefined; app = app.parent) {
+    // Express 4 has `_router`; its `router` throws.
+    if (hasLoginRedirect(app._router ?? app.router)) return undefined;
+  }
+  return '/login';
 }
 
 /** Redirects a navigation to the login, and afterwards back to its page. Any other request gets the error. */

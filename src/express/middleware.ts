@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
 import { asError, MarketgateError } from '../errors.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
-import { handleThrown, noStore } from './plain-http.js';
+import { handleThrown, refuseWith } from './plain-http.js';
 
 /** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
 export function loader(
@@ -16,7 +16,7 @@ export function loader(
       .then(
         () => next(),
         (error: unknown) => {
-          noStore(res);
+          refuseWith(res, error);
           onError(error, req, res, next);
         },
       )

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import { asError } from '../errors.js';
+import { asError, isMarketgateError } from '../errors.js';
+import { redact } from '../http/failure.js';
 
 // What Express adds to a request and its response, made from those of Node.js: the middleware and the
 // strategy also run without Express.
@@ -10,6 +11,19 @@ import { asError } from '../errors.js';
 /** The path and query that the client sent. Inside a mounted router, `req.url` is only a part. */
 export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   req.originalUrl ?? req.url ?? '/';
+
+/** The purchase codes of requests that can have theirs in the path. */
+const codes = new WeakMap<object, string>();
+
+/** Keeps a purchase code out of {@link loggedPath}. Most requests have theirs elsewhere, and are not remembered. */
+export function hideCode(req: IncomingMessage, code: unknown): void {
+  const path = pathOf(req);
+  if (typeof code === 'string' && (path.includes(code) || path.includes('%'))) codes.set(req, code);
+}
+
+/** The path for a log line: without the query, the purchase code, and whatever looks like a secret. */
+export const loggedPath = (req: IncomingMessage): string =>
+  redact(pathOf(req).replace(/[?#].*/s, ''), [codes.get(req) ?? []].flat());
 
 /**
  * The query, parsed by the framework or here: Express gives an empty one with `app.set('query parser', false)`. A
@@ -119,6 +133,13 @@ export const clearCookie = (req: IncomingMessage, res: ServerResponse, name: str
 export function noStore(res: ServerResponse): void {
   // The app can have responded meanwhile, for example after a timeout.
   if (!res.headersSent) res.setHeader('Cache-Control', 'no-store');
+}
+
+/** {@link noStore}, and when to come back, if the error of the refusal says so. */
+export function refuseWith(res: ServerResponse, error: unknown): void {
+  noStore(res);
+  if (!isMarketgateError(error) || error.retryAfter === undefined || res.headersSent) return;
+  res.setHeader('Retry-After', Math.ceil(error.retryAfter));
 }
 
 /** Sends the browser to a path on this site, unless the app has responded meanwhile. */

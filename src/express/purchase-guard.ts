@@ -24,7 +24,8 @@ import {
   varyOn,
 } from './context.js';
 import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, noStore, queryOf } from './plain-http.js';
+import { handleThrown, hideCode, queryOf, refuseWith } from './plain-http.js';
+import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
 export interface LoadPurchaseOptions
@@ -73,6 +74,7 @@ const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
 export function requirePurchase(
   keyApi: PurchaseValidator,
   options: RequirePurchaseOptions = {},
+  ..._: never[]
 ): Middleware {
   const owner = 'requirePurchase';
   const given = knownOptions(owner, options, [...LOAD_OPTION_NAMES, 'onUnknown', 'onDenied']);
@@ -96,11 +98,8 @@ export function requirePurchase(
         next();
         return;
       }
-      noStore(res);
+      refuseWith(res, reason);
       const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
-      if (isRefusal && reason.retryAfter !== undefined && !res.headersSent) {
-        res.setHeader('Retry-After', Math.ceil(reason.retryAfter));
-      }
       if (onDenied === undefined || !isRefusal) {
         next(reason);
         return;
@@ -149,6 +148,7 @@ export function requirePurchase(
 export function loadPurchase(
   keyApi: PurchaseValidator,
   options: LoadPurchaseOptions = {},
+  ..._: never[]
 ): Middleware {
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
@@ -174,21 +174,27 @@ function makeRequestCheck(
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
+  const { holder } = options;
   const check = makePurchaseCheck<Request>(
     owner,
     keyApi,
-    options,
+    typeof holder?.id === 'function'
+      ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
+      : options,
     (req, gate) => gate.keyGenerator(req),
     letsInOutage,
   );
   // An id that is the same for all visitors would let them share a code.
-  if (options.holder && typeof options.holder.id !== 'function') {
+  if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
   const checkRequest = (req: Request, res: ServerResponse) =>
-    andThen(source(req), (code) => check(code, req, (request) => abortOnLeave(res, request)));
+    andThen(source(req), (code) => {
+      hideCode(req, code);
+      return check(code, req, (request) => abortOnLeave(res, request));
+    });
   // Who holds the code is usually known by a session.
-  const read = [...(headersOf.get(source) ?? []), ...(options.holder ? ['Cookie'] : [])];
+  const read = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
   // Two sources can read the same header.
   const headers = [...new Map(read.map((name) => [name.toLowerCase(), name])).values()];
   return { checkRequest, headers };

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { isThenable } from '../check/purchase-check.js';
 import { NoAnswer, within } from '../deadline.js';
 import { asError, MarketgateError } from '../errors.js';
 import { handleThrown, responseOf } from './plain-http.js';
@@ -20,6 +21,26 @@ export function sessionOf(req: object): Session | undefined {
 
 /** Whether somebody is logged in: passport sets `req.user`. */
 export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unknown }).user);
+
+/**
+ * Makes an app's function that reads the user's id, as in `(req) => req.user.id`, give nothing where nobody is logged
+ * in: there it throws a TypeError. Any other error is passed on, such as one of a database, or of a `fetch` that
+ * failed, which is a TypeError with a cause.
+ */
+export const idOfUser =
+  <T>(idOf: (req: Request) => T | Promise<T>) =>
+  (req: Request): T | undefined | Promise<T | undefined> => {
+    const orNothing = (error: unknown): undefined => {
+      const readsNobody = error instanceof TypeError && error.cause === undefined;
+      if (!readsNobody || isLoggedIn(req)) throw error;
+    };
+    try {
+      const id = idOf(req);
+      return isThenable(id) ? Promise.resolve(id).catch(orNothing) : id;
+    } catch (error) {
+      return orNothing(error);
+    }
+  };
 
 /**
  * Calls a method of the session, if it has it. A session is saved before a redirect, because a save at the end of

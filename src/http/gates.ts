@@ -35,18 +35,22 @@ export class Breaker {
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): boolean {
-    if (this.#open === undefined) return false;
-    const { remaining } = this.#open;
-    if (remaining > 0 || this.#isProbing) {
-      const retryAfter = remaining > 0 ? Math.ceil(remaining / 1000) : 1;
+    const { retryAfter } = this;
+    if (retryAfter === undefined) return false;
+    if (retryAfter > 0 || this.#isProbing) {
       throw new MarketgateError(
         'service_unavailable',
-        `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
-        { retryAfter },
+        `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter || 1} s`,
+        { retryAfter: retryAfter || 1 },
       );
     }
     this.#isProbing = true;
     return true;
+  }
+
+  /** Seconds until the probe; `undefined`: it is closed. */
+  get retryAfter(): number | undefined {
+    return this.#open && Math.ceil(this.#open.remaining / 1000);
   }
 
   /** Whether calls are refused, or the one that is let through is in flight. */
@@ -141,11 +145,15 @@ export class RetryAfterGate {
     return length;
   }
 
+  /** Seconds until the gate opens; 0: it is open. */
+  get retryAfter(): number {
+    return Math.ceil((this.#closed?.remaining ?? 0) / 1000);
+  }
+
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */
   check(what: string): void {
-    const remaining = this.#closed?.remaining ?? 0;
-    if (remaining === 0) return;
-    const retryAfter = Math.ceil(remaining / 1000);
+    const { retryAfter } = this;
+    if (retryAfter === 0) return;
     const refusal = new MarketgateError(
       'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,

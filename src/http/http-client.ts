@@ -76,6 +76,7 @@ export class HttpClient {
     const isProbe = this.#breaker.enter(name);
     const retries = request.repeatable ? this.settings.retries : 0;
     let end: CallEnd = 'answered';
+    let failure: unknown;
     let hasSlot = false;
     let isUsable = false;
     try {
@@ -100,11 +101,21 @@ export class HttpClient {
       const isUnsent = isMarketgateError(error) && this.#gate.isRefusal(error);
       if (deadline.isAbortedByCaller || !isMarketgateError(error) || isUnsent) end = 'unknown';
       else if (error.code === 'service_unavailable') end = 'failed';
-      throw error;
+      failure = error;
     } finally {
       if (hasSlot) this.#retries.release(isUsable);
       this.#breaker.leave(isProbe, end);
     }
+    // Only now, because this call can have opened the breaker.
+    throw end === 'failed' ? this.#withRetryAfter(failure as MarketgateError) : failure;
+  }
+
+  /** Adds the seconds for which the gate or the breaker lets no call through. */
+  #withRetryAfter(error: MarketgateError): MarketgateError {
+    const retryAfter = Math.max(this.#gate.retryAfter, this.#breaker.retryAfter ?? 0);
+    if (retryAfter === 0 || error.retryAfter !== undefined || this.#isClosed) return error;
+    const { code, message, cause } = error;
+    return new MarketgateError(code, message, { cause, retryAfter });
   }
 
   close(): Promise<void> {

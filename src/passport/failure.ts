@@ -1,19 +1,23 @@
+import type { Request } from 'express';
 import { type LoginMessage, loginChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
+import type { StrategySetup } from './strategy-options.js';
 
 /** The visitor could not be authenticated. */
 export class Failure extends MarketgateError {
   /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
-  /** Error pages show the message only if it `isForVisitor`. */
+  /**
+   * @param message - for the operator. Visitors read `detail`, by default the code's usual text.
+   */
   constructor(
     code: MarketgateErrorCode,
     message: string,
-    options: { status?: number; challenge?: object | undefined; isForVisitor?: boolean } = {},
+    options: { status?: number; challenge?: object | undefined; detail?: string } = {},
   ) {
-    const { status = 401, challenge = { code, message }, isForVisitor = true } = options;
-    super(code, message, { detail: isForVisitor ? message : undefined });
+    const { status = 401, challenge = { code, message }, detail } = options;
+    super(code, message, { detail });
     Object.assign(this, { status, statusCode: status });
     this.challenge = challenge;
   }
@@ -24,7 +28,7 @@ const ABOUT_VISITOR = ['auth_key_rejected', 'login_failed', 'access_token_expire
 /** Throws a {@link Failure} for an error that is about the visitor, and any other error as it is. */
 export function throwAsFailure(error: unknown): never {
   if (!isMarketgateError(error) || !ABOUT_VISITOR.includes(error.code)) throw error;
-  throw new Failure(error.code, error.message, { isForVisitor: false });
+  throw new Failure(error.code, error.message);
 }
 
 /** Not a {@link Failure}: the browser would keep the redirect to `failureRedirect` as the login's result. */
@@ -33,6 +37,55 @@ export const withoutEffect = (what: string): MarketgateError =>
     'login_failed',
     `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
   );
+
+/**
+ * The failure where verify gave no user.
+ * @param info - what verify says about it, in its own words if it has a text.
+ */
+export function notAccepted(info: unknown): Failure {
+  const code = 'login_failed';
+  const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
+  if (typeof said === 'string') {
+    return new Failure(code, said, { challenge: info as object, detail: said });
+  }
+  const message =
+    'this site does not accept the account: verify gave no user; log in with another one, or look at verify';
+  return new Failure(code, message, {
+    challenge: { code, ...Object(info), message },
+    detail: 'This site does not accept this account. Please log in with another one.',
+  });
+}
+
+/** The host without its port, because cookies are shared by all ports of a host. */
+export const hostOf = (req: Request): string | undefined =>
+  /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
+
+/** The failure of a callback without a login attempt. @param hosts on which logins have begun. */
+export function notStarted(req: Request, hosts: StrategySetup['hosts']): Failure {
+  const host = hostOf(req);
+  const hints: string[] = [];
+  // Which host this login began on is unknown: nothing but a cookie could say.
+  if (host !== undefined && hosts.size > Number(hosts.has(host))) {
+    hints.push(
+      `it came back to ${host} but logins begin on another host${hosts.has(host) ? ' too' : ''}, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`,
+    );
+  }
+  if (!req.headers.cookie) {
+    hints.push(
+      'no cookie came back with it, as when the browser blocks cookies, or when they are SameSite=Strict, or Secure on plain http or behind an undeclared proxy',
+    );
+  }
+  const hint = hints.join('; ') || 'if this happens again, allow cookies for this site';
+  return new Failure(
+    'login_failed',
+    `this login was not started in this browser, or too long ago: ${hint}; log in again`,
+    {
+      status: 403,
+      detail:
+        'This login was not started in this browser, or too long ago. Please allow cookies for this site, and log in again.',
+    },
+  );
+}
 
 /** Publishes how a request to the strategy ended. @param error of a failed login. */
 export function report(outcome: LoginMessage['outcome'], error?: unknown): void {

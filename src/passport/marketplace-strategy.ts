@@ -2,7 +2,14 @@ import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
 import { asError } from '../errors.js';
-import { handleThrown, isPrefetch, noStore, queryOf, responseOf } from '../express/plain-http.js';
+import {
+  handleThrown,
+  isPrefetch,
+  noStore,
+  queryOf,
+  refuseWith,
+  responseOf,
+} from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
 import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
@@ -15,7 +22,16 @@ import {
   readConfirmation,
   sendPage,
 } from './confirmation.js';
-import { Failure, report, tellDeveloper, throwAsFailure, withoutEffect } from './failure.js';
+import {
+  Failure,
+  hostOf,
+  notAccepted,
+  notStarted,
+  report,
+  tellDeveloper,
+  throwAsFailure,
+  withoutEffect,
+} from './failure.js';
 import type { ClaimRecord } from './login-attempts.js';
 import {
   type MarketplaceStrategyOptions,
@@ -31,6 +47,7 @@ import {
   type MarketplaceProfile,
   profileOf,
   type Verify,
+  type VerifyWithDone,
 } from './verify.js';
 
 declare module 'passport' {
@@ -74,8 +91,8 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   /**
    * The first two overloads only type inline callbacks.
    *
-   * @param verify - {@link AsyncVerify}, or one of passport-oauth2's forms, chosen by its number of
-   * arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
+   * @param verify - {@link AsyncVerify}, {@link VerifyWithDone}, or one of passport-oauth2's forms, chosen by its
+   * number of arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
    * {@link ClassicVerifyWithRequest}, {@link ClassicVerifyWithRequestAndParams}. A function that declares no
    * arguments (`async (...args)`) gets those of the classic form and can return the user.
    * @throws TypeError that names the wrong option.
@@ -83,6 +100,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: WithoutRequest, verify: AnyInline);
   constructor(options: WithRequest, verify: AnyInlineWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: AsyncVerify);
+  constructor(options: MarketplaceStrategyOptions, verify: VerifyWithDone);
   constructor(options: WithoutRequest, verify: AnyClassic);
   constructor(options: WithRequest, verify: AnyClassicWithRequest);
   constructor(options: MarketplaceStrategyOptions, verify: Verify) {
@@ -134,6 +152,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
         end();
       })
       .catch((error: unknown) => {
+        if (res !== undefined) refuseWith(res, error);
         if (!(error instanceof Failure)) throw error;
         report('fail', error);
         tellDeveloper(error);
@@ -229,8 +248,10 @@ function readAuthKey(
   { setup, req }: StrategyRequest,
   query: { auth_key?: unknown },
 ): string | Failure | undefined {
-  const broken = (why: string) =>
-    new Failure('auth_key_rejected', `The login failed: ${why}; please log in again.`);
+  const broken = (
+    why: string,
+    detail = 'This login link is not complete. Please log in again.',
+  ): Failure => new Failure('auth_key_rejected', `the callback cannot be used: ${why}`, { detail });
   const { auth_key: value } = query;
   // Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`.
   if (Object.keys(query).some((name) => name.startsWith('auth_key['))) {
@@ -247,6 +268,7 @@ function readAuthKey(
     return isBroken || (appended.length > 0 && setup.attempts.listOpen(req).length > 0)
       ? broken(
           'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
+          'Logging in does not work on this site at the moment. Please tell the site.',
         )
       : undefined;
   }
@@ -335,7 +357,8 @@ async function answerConfirmation(
   // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
   await pendingLogins.drop(id);
   await claims.claim(id);
-  throw new Failure('login_failed', 'You chose not to continue, so nobody was logged in.');
+  const detail = 'You chose not to continue, so nobody was logged in.';
+  throw new Failure('login_failed', detail, { detail });
 }
 
 /** Completes a login that the visitor has confirmed. */
@@ -357,8 +380,8 @@ async function completePending(request: StrategyRequest, id: string): Promise<Ou
   const profile = await profileOfToken(request, token);
   // The visitor has agreed to this account only.
   if (profile.id !== userId) {
-    const message = 'The account is another one than you have confirmed; please log in again.';
-    throw new Failure('login_failed', message, { status: 403 });
+    const detail = 'The account is another one than you have confirmed. Please log in again.';
+    throw new Failure('login_failed', detail, { status: 403, detail });
   }
   return complete(request, token, profile, returnTo);
 }
@@ -408,16 +431,6 @@ function reportLogIn(req: Request, succeed: () => void): void {
   if (!isCalled) reportOnce();
 }
 
-/** @param info - what verify says about it, in its own words if it has a text. */
-function notAccepted(info: unknown): Failure {
-  const code = 'login_failed';
-  const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
-  if (typeof said === 'string') return new Failure(code, said, { challenge: info as object });
-  const message =
-    'This site does not accept the account (verify gave no user); log in with another one.';
-  return new Failure(code, message, { challenge: { code, ...Object(info), message } });
-}
-
 const profileOfToken = (
   { strategy }: StrategyRequest,
   token: AccessToken,
@@ -438,7 +451,7 @@ const profileOfToken = (
  */
 function endWithoutLogin(request: StrategyRequest, returnTo?: string): Outcome {
   const { req, options } = request;
-  if (!isLoggedIn(req)) throw notStarted(request);
+  if (!isLoggedIn(req)) throw notStarted(req, request.setup.hosts);
   attachReturnTo(req, returnTo);
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
@@ -451,28 +464,7 @@ function endUsed(request: StrategyRequest, { returnTo }: ClaimRecord): Outcome {
   if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
     return endWithoutLogin(request, returnTo);
   }
-  const message = 'This login link was already used; please log in again.';
-  throw new Failure('auth_key_rejected', message);
-}
-
-/** The host without its port, because cookies are shared by all ports of a host. */
-const hostOf = (req: Request): string | undefined =>
-  /^([\w.-]+|\[[\da-f:]+\])/i.exec(req.headers.host ?? '')?.[0].toLowerCase();
-
-function notStarted({ setup: { hosts }, req }: StrategyRequest): Failure {
-  const host = hostOf(req);
-  let hint = 'if this happens again, allow cookies for this site';
-  if (host !== undefined && hosts.size > 0 && !hosts.has(host)) {
-    hint = `it came back to ${host} but logins begin on another host, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`;
-  } else if (!req.headers.cookie) {
-    hint =
-      'no cookie came back with it, so allow cookies for this site (for its developer: no cookie comes back that is SameSite=Strict, nor one that is Secure on plain http or behind an undeclared proxy)';
-  }
-  return new Failure(
-    'login_failed',
-    `This login was not started in this browser, or too long ago: ${hint}; please log in again.`,
-    { status: 403 },
-  );
+  throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
 }
 
 const FRESH = Symbol.for('marketgate.freshLogin');

@@ -113,6 +113,12 @@ export type AsyncVerify = (
   input: VerifyInput,
 ) => Promise<Express.User | false | null> | Express.User | false | null;
 
+/**
+ * A verify that ends by `done`: what NestJS makes of `validate({ profile })` with
+ * `PassportStrategy(MarketplaceStrategy, name, true)`. An inline one must declare the types of its arguments.
+ */
+export type VerifyWithDone = (input: VerifyInput, done: VerifyDone) => unknown;
+
 type Classic<First = string, Second = undefined> = [
   accessToken: First,
   refreshToken: Second,
@@ -161,9 +167,10 @@ type FormWithRequest6<Second> = (
 ) => unknown;
 
 /** The first overload, without the request. */
-export type AnyInline = AsyncVerify & Form4<undefined> & Form5<undefined>;
+export type AnyInline = AsyncVerify & VerifyWithDone & Form4<undefined> & Form5<undefined>;
 /** The first overload, with `passReqToCallback: true`. */
 export type AnyInlineWithRequest = AsyncVerify &
+  VerifyWithDone &
   FormWithRequest5<undefined> &
   FormWithRequest6<undefined>;
 
@@ -196,27 +203,29 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
   if (verify.length === 1) return async (input: VerifyInput) => verifyResult(await verify(input));
+  const takesInput = verify.length === 2;
   const classicLength = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
-  if (![0, 4, 5].includes(classicLength)) {
+  if (!takesInput && ![0, 4, 5].includes(classicLength)) {
     throw new TypeError(
-      `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
+      `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), that and done, or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
     );
   }
-  return async ({ profile, token, req }: VerifyInput) => {
+  return async (input: VerifyInput) => {
+    const { profile, token, req } = input;
     const params: TokenParams = {
       access_token: token.value,
       expires_in: Math.round((token.expiresAt - token.issuedAt) / 1000),
     };
+    const classic = [
+      ...(passReqToCallback ? [req] : []),
+      token.value,
+      undefined,
+      ...(classicLength === 5 ? [params] : []),
+      profile,
+    ];
     const [user, info] = await new Promise<[user?: unknown, info?: object]>((resolve, reject) => {
       const done: VerifyDone = (error, ...given) => (error ? reject(error) : resolve(given));
-      const returned: unknown = verify(
-        ...(passReqToCallback ? [req] : []),
-        token.value,
-        undefined,
-        ...(classicLength === 5 ? [params] : []),
-        profile,
-        done,
-      );
+      const returned: unknown = verify(...(takesInput ? [input] : classic), done);
       if (verify.length === 0) {
         // NestJS passes `async (...args)`, which calls `done` before it ends, or returns the user.
         if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);

@@ -1,8 +1,10 @@
+import type { Request, Response } from 'express';
 import {
   type CheckPurchaseOptions,
   checkPurchase,
   type Decision,
   errorHandler,
+  type HolderOptions,
   type HolderStore,
   loadPurchase,
   MarketgateError,
@@ -391,6 +393,40 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     // Who is refused for another reason is not let in by it.
     expect((await ask(undefined, path)).body).not.toMatchObject({ verdict: 'unknown' });
     expect(onDenied).toHaveBeenCalledTimes(path === '/' ? 1 : 0);
+  });
+});
+
+describe.each(expressVersions)('the option holder.id on %s', (_version, express) => {
+  /** What a guard answers to a visitor with a valid code and this user. */
+  async function ask(id: (req: Request) => unknown, user?: object) {
+    const app = express();
+    app.use((req, _res, next) => next(void Object.assign(req, { user })));
+    const holder = { store: new MemoryHolderStore(), id } as HolderOptions<
+      (req: Request) => string
+    >;
+    app.get('/', requirePurchase(serviceWith(purchase), { holder }), (_req, res) => {
+      res.json({ code: 'valid' });
+    });
+    app.use(errorHandler({ log: false }));
+    app.use((error: Error, _req: object, res: Response, _next: unknown) => {
+      res.status(500).json({ code: error.message });
+    });
+    const { body } = await request(app).get('/').set('x-purchase-code', CODE);
+    return body.code;
+  }
+  const userOf = (req: Request) => req.user as unknown as { id: string };
+
+  it.each<[string, (req: Request) => unknown]>([
+    ['throws', (req) => userOf(req).id],
+    ['rejects', async (req) => userOf(req).id],
+  ])('that reads req.user and %s is login_required without a user', async (_name, id) => {
+    expect(await ask(id)).toBe('login_required');
+    expect(await ask(id, { id: 'anna' })).toBe('valid');
+  });
+
+  it('that fails otherwise is an error of the app', async () => {
+    expect(await ask(throwing(new Error('down')))).toBe('down');
+    expect(await ask(throwing(new TypeError('bug')), { id: 'anna' })).toBe('bug');
   });
 });
 

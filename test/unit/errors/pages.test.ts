@@ -37,9 +37,11 @@ it('there is a page for every code, and no other', () => {
 describe.each(codes)('the page of %s', (code) => {
   const page = read(code);
   const { status, title, detail } = ERROR_CODES[code];
-  const app = express();
-  app.use((_req, _res, next) => next(new MarketgateError(code, 'x')));
-  app.use(errorHandler());
+  const appThat = (error: Error, log: (line: string) => void = () => {}) =>
+    express()
+      .use((_req, _res, next) => next(error))
+      .use(errorHandler({ log }));
+  const app = appThat(new MarketgateError(code, 'x'));
 
   it('is called so, and gives the status and the title', () => {
     expect(page.startsWith(`# ${code}\n\nHTTP ${status}. ${title}.\n\n`)).toBe(true);
@@ -51,15 +53,24 @@ describe.each(codes)('the page of %s', (code) => {
     expect(part(page, 'What to do')).toMatch(/\*\*Operator\.\*\* \S[\s\S]*\*\*Visitor\.\*\* \S/);
   });
 
-  it('shows the log as it is', () => {
+  it('shows the log as it is', async () => {
     const shown = blockOf(part(page, 'In the log'), 'text');
-    const [, message = ''] =
-      /^MarketgateError: (.*?)(?: \(npx marketgate .*\))?\n/.exec(shown) ?? [];
-    const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];
-    const options = seconds === undefined ? {} : { retryAfter: Number(seconds) };
-    const error = new MarketgateError(code, message, options);
-    error.stack = `MarketgateError: ${error.message}\n    at …`;
-    expect(shown).toBe(inspect(error));
+    const [, path = '', message = ''] =
+      /^(?:marketgate: GET (\S+) .*?: |MarketgateError: )(.*?)(?: \(npx marketgate .*\))?$/m.exec(
+        shown,
+      ) ?? [];
+    const error = new MarketgateError(code, message);
+    if (status >= 500) {
+      const lines: string[] = [];
+      await request(appThat(error, (line) => lines.push(line))).get(path);
+      expect([shown]).toEqual(lines);
+    } else {
+      const [, seconds] = /retryAfter: (\d+)/.exec(shown) ?? [];
+      const options = seconds === undefined ? {} : { retryAfter: Number(seconds) };
+      const logged = new MarketgateError(code, message, options);
+      logged.stack = `MarketgateError: ${logged.message}\n    at …`;
+      expect(shown).toBe(inspect(logged));
+    }
     // What does not vary in it is a text of the sources.
     const parts = message.replace(/"[^"]*"/g, '\n').split(/[^a-z_ -]/i);
     const fixed = parts.map((each) => each.trim().replace(/^(but|get) /, ''));

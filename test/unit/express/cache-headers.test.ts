@@ -5,9 +5,12 @@ import {
   fromHeader,
   fromQuery,
   fromSession,
+  loadAccount,
   loadItem,
+  loadItems,
   loadPurchase,
   loadUser,
+  MarketgateError,
   MemoryHolderStore,
   MemoryTokenStore,
   type Middleware,
@@ -202,4 +205,40 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
     const answer = await get(shop.app, code(shop)).expect(200);
     expect(told(answer)).toEqual([control, 'X-Purchase-Code']);
   });
+});
+
+describe.each(expressVersions)('Retry-After on %s', (_version, express) => {
+  /** A service that is down, and says for how long. */
+  const failing = () =>
+    Promise.reject(new MarketgateError('service_unavailable', 'x', { retryAfter: 6.2 }));
+  const keyApi = {
+    validatePurchase: failing,
+    listItems: failing,
+    getItem: failing,
+    getAccount: failing,
+  };
+  const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+  const userId = () => '77';
+  const MIDDLEWARE: [string, Middleware][] = [
+    ['requirePurchase', requirePurchase(keyApi, { code: () => WRONG })],
+    ['loadItems', loadItems(keyApi)],
+    ['loadItem', loadItem(keyApi, { id: () => 7 })],
+    ['loadAccount', loadAccount(keyApi)],
+    ['loadUser', loadUser({ getUser: failing }, { tokenStore, userId })],
+  ];
+  const own: ErrorRequestHandler = (_error, _req, res, _next) => void res.sendStatus(503);
+
+  it.each(MIDDLEWARE)(
+    'goes out where %s cannot ask, whoever answers',
+    async (_name, middleware) => {
+      await tokenStore.set('77', { value: 't', issuedAt: 0, expiresAt: 1000 });
+      vi.spyOn(console, 'error').mockImplementation(() => {});
+      const handlers = [[errorHandler({ log: false })], [own], []];
+      for (const [i, handler] of handlers.entries()) {
+        const app = express().use(middleware, ...handler);
+        const { status, headers } = await request(app).get('/');
+        expect([i, status, headers['retry-after']]).toEqual([i, 503, '7']);
+      }
+    },
+  );
 });

@@ -1,15 +1,18 @@
-import { inspect } from 'node:util';
 import {
+  type CodeSource,
   type ErrorHandlerOptions,
   errorHandler,
+  fromParams,
   MarketgateError,
   type MarketgateErrorCode,
   problemOf,
+  requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
 import { describe, expect, it, vi } from 'vitest';
 import { ERROR_CODES } from '../../../src/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
+import { CODE } from '../../support/wire.js';
 
 /** Section 5 of the contract, and the denials of section 4. */
 const STATUSES: Record<MarketgateErrorCode, number> = {
@@ -117,26 +120,53 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(answer.body.retryAfter).toBe(13);
   });
 
-  it.each(codes)('%s is logged where it is 500 or more', async (code, status) => {
+  it.each(codes)('%s is logged in one line where it is 500 or more', async (code, status) => {
     const log = vi.fn();
     const error = new MarketgateError(code, 'for the operator only');
     await request(appThat(error, { log })).get('/').expect(status);
-    expect(log.mock.calls).toEqual(status >= 500 ? [[error]] : []);
+    expect(log.mock.calls).toEqual(
+      status >= 500
+        ? [
+            [
+              `marketgate: GET / ${status} ${code}: for the operator only (npx marketgate explain ${code})`,
+            ],
+          ]
+        : [],
+    );
   });
 
-  it('is logged with its message and where to read on, by console.error unless told otherwise', async () => {
+  it('logs the method and the path of an outage without its query, by console.error unless told otherwise', async () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const error = new MarketgateError('service_unavailable', 'the operator reads this');
-    await request(appThat(error, { log: undefined }))
-      .get('/')
-      .expect(503);
-    const printed = inspect(print.mock.calls);
-    expect(printed).toContain('the operator reads this');
-    expect(printed).toContain('npx marketgate explain service_unavailable');
+    const error = new MarketgateError('service_unavailable', 'first\nsecond');
+    const app = express().use('/files', appThat(error, { log: undefined }));
+    await request(app).post('/files/?auth_key=k1').expect(503);
+    expect(print.mock.calls).toEqual([
+      [
+        'marketgate: POST /files/ 503 service_unavailable: first second (npx marketgate explain service_unavailable)',
+      ],
+    ]);
     await request(appThat(error, { log: false }))
       .get('/')
       .expect(503);
     expect(print).toHaveBeenCalledTimes(1);
+  });
+
+  it.each<[string, string, string, CodeSource]>([
+    ['a route parameter', 'SHORT-12', 'SHORT-12', fromParams('code')],
+    ['an escaped route parameter', 'SHORT-12', '%53HORT%2D12', fromParams('code')],
+    ['a function of the app', 'SHORT-12', 'SHORT-12', (req) => req.params.code],
+    ['nothing that ran before', CODE, CODE, () => CODE],
+  ])('logs no purchase code that is in the path: from %s', async (_from, code, inPath, source) => {
+    const log = vi.fn();
+    const validatePurchase = async (): Promise<never> => {
+      throw new MarketgateError('service_unavailable', 'down');
+    };
+    const app = express();
+    app.get('/files/:code', requirePurchase({ validatePurchase }, { code: source }));
+    app.use(errorHandler({ log }));
+    await request(app).get(`/files/${inPath}`).expect(503);
+    expect(log.mock.calls.join()).toMatch(/GET \/files\/\[redacted\] 503/);
+    expect(decodeURIComponent(log.mock.calls.join())).not.toContain(code);
   });
 
   const raise = (): never => {
@@ -151,7 +181,9 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     const error = new MarketgateError('service_unavailable', 'the operator reads this');
     await request(appThat(error, { log })).get('/').expect(503);
-    expect(print).toHaveBeenCalledExactlyOnceWith(error);
+    expect(print).toHaveBeenCalledExactlyOnceWith(
+      expect.stringContaining('the operator reads this'),
+    );
   });
 
   it('ends no process where console.error throws', async () => {
@@ -207,7 +239,10 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     app.use((req, _res, next) => next(void Object.assign(req, { session })));
     app.use(appThat(new MarketgateError('login_required', 'x'), { log, loginPath: '/login' }));
     await request(app).get('/').set('accept', BROWSER).expect(401);
-    expect(log.mock.calls).toEqual([[full]]);
+    // With its stack, because it is no error of this package.
+    expect(log.mock.calls).toEqual([
+      [expect.stringMatching(/^marketgate: GET \/ .*session/), full],
+    ]);
   });
 
   it('sends its own body, whatever the route has said of the one that failed', async () => {

@@ -1,4 +1,5 @@
 import {
+  type ErrorMiddleware,
   errorHandler,
   LoginApi,
   loadUser,
@@ -8,10 +9,12 @@ import {
   requireAccessToken,
   requireLogin,
   type TokenStore,
+  type UserIdSource,
 } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
 import request from 'supertest';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { unhandledRejections } from '../../support/hear.js';
@@ -77,7 +80,7 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
     const saved: (() => void)[] = [];
     const save = (done: (error?: Error) => void) => void saved.push(() => done(failure));
     app.use((req, _res, next) => next(void Object.assign(req, { session: { save } })));
-    app.get('/guarded', requireLogin());
+    app.get('/guarded', requireLogin({ loginPath: '/login' }));
     app.use((_req, _res, next) => next(new MarketgateError('login_required', 'x')));
     app.use(errorHandler({ loginPath: '/login', log: false }));
     const passed = vi.fn();
@@ -94,6 +97,51 @@ describe.each(expressVersions)('requireLogin on %s', (_version, express) => {
     }
     expect(unhandled).not.toHaveBeenCalled();
     expect(passed.mock.calls).toEqual(failure ? [['full']] : []);
+  });
+});
+
+describe.each(expressVersions)('the login path on %s', (_version, express) => {
+  type App = ReturnType<typeof express>;
+  const tokenStore = new MemoryTokenStore();
+  const login = { loginPath: '/enter', log: false } as const;
+  const guards: [string, () => Middleware][] = [
+    ['requireLogin', () => requireLogin()],
+    ['requireAccessToken', () => requireAccessToken({ tokenStore })],
+    ['loadUser', () => loadUser({ getUser: async () => userInfo }, { tokenStore })],
+  ];
+  const goesTo = (app: App, location: string) =>
+    request(app).get('/a/b').set('accept', BROWSER).expect(302).expect('location', location);
+
+  const PLACES: [string, (guard: Middleware, errors: ErrorMiddleware) => App][] = [
+    ['of the app', (guard, errors) => express().use(guard, errors)],
+    ['of a router', (guard, errors) => express().use('/a', express.Router().use(guard, errors))],
+    ['around a router', (guard, errors) => express().use(express.Router().use(guard)).use(errors)],
+    ['around a mounted app', (guard, errors) => express().use(express().use(guard)).use(errors)],
+  ];
+
+  it.each(guards)('of errorHandler counts for a %s that names none', async (_name, guard) => {
+    for (const [_place, make] of PLACES) await goesTo(make(guard(), errorHandler(login)), '/enter');
+  });
+
+  it('is that of the errorHandler which the error reaches', async () => {
+    const app = express();
+    app.use('/b', express.Router().use(requireLogin(), errorHandler({ loginPath: '/other' })));
+    app.use('/a', requireLogin(), errorHandler(login));
+    await goesTo(app, '/enter');
+  });
+
+  it.each(guards.slice(0, 2))('of %s is /login where nothing names one', async (_name, guard) => {
+    await goesTo(express().use(guard()), '/login');
+    await goesTo(express().use(guard(), errorHandler({ log: false })), '/login');
+  });
+
+  it('of a guard goes before that of errorHandler', async () => {
+    const loginPath = '/own';
+    for (const guard of [
+      requireLogin({ loginPath }),
+      requireAccessToken({ tokenStore, loginPath }),
+    ])
+      await goesTo(express().use(guard, errorHandler(login)), loginPath);
   });
 });
 
@@ -179,6 +227,36 @@ describe('requireAccessToken and loadUser', () => {
       }
     },
   );
+
+  type WithAccount = { user: { marketplaceId: string } };
+  it.each<[string, UserIdSource]>([
+    ['throws', (req) => (req as unknown as WithAccount).user.marketplaceId],
+    ['rejects', async (req) => (req as unknown as WithAccount).user.marketplaceId],
+  ])(
+    'send a visitor who is not logged in to the login where userId reads req.user and %s',
+    async (_name, userId) => {
+      for (const [, guard] of both(storeWith(), { userId })) {
+        const { error } = await run(guard, null);
+        expect(error).toMatchObject({ code: 'login_required', status: 401 });
+      }
+    },
+  );
+
+  it.each<[string, unknown, Error]>([
+    ['a logged-in user', { id: '1' }, new TypeError('x is undefined')],
+    ['anybody, where it cannot find out', null, new Error('the database is down')],
+    [
+      'anybody, where a fetch fails',
+      null,
+      new TypeError('fetch failed', { cause: new Error('x') }),
+    ],
+  ])('pass on an error of userId about %s', async (_name, user, failure) => {
+    for (const userId of [() => Promise.reject(failure), throwing(failure)]) {
+      for (const [, guard] of both(storeWith(), { userId })) {
+        expect((await run(guard, user)).error).toBe(failure);
+      }
+    }
+  });
 
   const fail = (): never => {
     throw new Error('cannot read token-1');

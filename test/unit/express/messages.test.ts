@@ -127,7 +127,13 @@ describe('a complaint about an option', () => {
 
   it.each([
     ['requireLogin', requireLogin],
+    ['requireAccessToken', requireAccessToken],
     ['errorHandler', errorHandler],
+    ['loadPurchase', loadPurchase],
+    ['loadItems', loadItems],
+    ['loadItem', loadItem],
+    ['loadAccount', loadAccount],
+    ['loadUser', loadUser],
     [RP, requirePurchase],
   ])('%s used without parentheses says so', async (owner, factory) => {
     const app = express();

@@ -90,6 +90,35 @@ it('the login has a breaker of its own, which a clock that is set back does not 
   expect(service.count()).toBe(6);
 });
 
+describe('a failed call says when to come back, as soon as it is known', () => {
+  it('where it opens the breaker', async () => {
+    const { loginApi } = serving(() => page(500));
+    const seconds: unknown[] = [];
+    for (let i = 0; i < 6; i++) {
+      seconds.push((await rejection(loginApi.exchange(`k${i}`))).retryAfter);
+    }
+    expect(seconds).toEqual([undefined, undefined, undefined, undefined, 2, 2]);
+  });
+
+  it('where another call was told so by the service', async () => {
+    const { loginApi } = serving((_request, n) =>
+      n === 0 ? page(429, { 'retry-after': '30' }) : page(500),
+    );
+    const calls = [loginApi.exchange('k1'), loginApi.exchange('k2')].map(rejection);
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ retryAfter: 30 });
+  });
+
+  it('but not where the caller has left, or the client was closed', async () => {
+    const { loginApi } = serving(() => page(500));
+    for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
+    const reason = new Error('left');
+    const signal = AbortSignal.abort(reason);
+    await expect(loginApi.exchange('k6', { signal })).rejects.toBe(reason);
+    await loginApi.close();
+    expect(await rejection(loginApi.exchange('k7'))).not.toHaveProperty('retryAfter');
+  });
+});
+
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
 describe('Retry-After', () => {

@@ -52,7 +52,6 @@ describe('a complaint about an option', () => {
 
   it.each<[string, object, unknown]>([
     ['is missing', {}, undefined],
-    ['takes 2 arguments', {}, (_a: unknown, _b: unknown) => {}],
     ['takes 3 arguments', {}, (_a: unknown, _b: unknown, _c: unknown) => {}],
     [
       'takes 4 arguments next to the request',
@@ -81,9 +80,9 @@ describe('a complaint about an option', () => {
     ['with the request', { passReqToCallback: true }, ', or req, accessToken, '],
     ['without', {}, ', or accessToken, '],
   ])('says which arguments verify can have, %s', (_name, options, expected) => {
-    const two = (_a: unknown, _b: unknown) => {};
-    expect(make(options, two)).toThrow('takes 2 arguments');
-    expect(make(options, two)).toThrow(expected);
+    const three = (_a: unknown, _b: unknown, _c: unknown) => {};
+    expect(make(options, three)).toThrow('takes 3 arguments');
+    expect(make(options, three)).toThrow(expected);
   });
 });
 

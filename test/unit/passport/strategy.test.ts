@@ -324,6 +324,74 @@ it.each(['redirect', 'fail'] as const)('what throws in %s is an error', async (o
   expect(error).toBe(thrown);
 });
 
+it('an outage during a login says when to come back', async () => {
+  const error = new MarketgateError('service_unavailable', 'x', { retryAfter: 6.2 });
+  const { res } = await logIn({ where: 'cookie', api: { exchange: () => Promise.reject(error) } });
+  expect(res.headers).toMatchObject({ 'retry-after': '7', 'cache-control': 'no-store' });
+});
+
+/** Words that visitors of a shop do not know. */
+const FOR_DEVELOPERS =
+  /auth_key|cookie came|SameSite|proxy|developer|verify|host|redirect|URL|regist|session|npx|_/i;
+
+describe('a visitor whose login fails reads one plain sentence about it, and what to do', () => {
+  type Login = ReturnType<typeof openLogin>;
+  const refuse = (info?: object) => (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
+    done(null, false, info);
+  const asOperator = { failWithError: true };
+  const back = async (login: Login, query: object, more: object = {}) => {
+    await login.start({}, { headers: { host: 'localhost' } });
+    return login.visit(query, more, asOperator);
+  };
+
+  it.each<[string, string, (login: Login) => ReturnType<Login['visit']>, object?]>([
+    [
+      'no cookie',
+      'not started in this browser',
+      ({ visit }) => visit({ auth_key: 'k1' }, {}, asOperator),
+    ],
+    [
+      'another host',
+      'not started in this browser',
+      (login) => back(login, { auth_key: 'k1' }, { session: {}, headers: { host: '127.0.0.1' } }),
+    ],
+    ['an auth_key given twice', 'not complete', (login) => back(login, { auth_key: ['a', 'b'] })],
+    ['an empty auth_key', 'not complete', (login) => back(login, { auth_key: '' })],
+    ['a broken redirect URL', 'tell the site', (login) => back(login, { x: '1?auth_key=k1' })],
+    [
+      'no user',
+      'does not accept',
+      (login) => back(login, { auth_key: 'k1' }),
+      { verify: refuse() },
+    ],
+    [
+      'an auth_key of long ago',
+      'too old',
+      (login) => back(login, { auth_key: 'k1' }),
+      {
+        api: {
+          exchange: () => Promise.reject(new MarketgateError('auth_key_rejected', 'auth_key')),
+        },
+      },
+    ],
+    [
+      'an auth_key that was used',
+      'already used',
+      async (login) => {
+        await login.start();
+        await login.comeBack('k1');
+        return back(login, { auth_key: 'k1' });
+      },
+    ],
+  ])('%s: %s', async (_why, detail, come, options = {}) => {
+    const { outcome } = await come(openLogin(options));
+    const problem = problemOf(outcome?.[1]);
+    expect(problem?.detail).toContain(detail);
+    expect(problem?.detail.replace(/\. Please .*\.$/, '')).not.toContain('.');
+    expect(problem?.detail).not.toMatch(FOR_DEVELOPERS);
+  });
+});
+
 describe('a failed login says why', () => {
   const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
 
@@ -337,6 +405,16 @@ describe('a failed login says why', () => {
     expect((await comeBack('k1', here)).outcome).toEqual(
       failure('login_failed', 403, 'allow cookies'),
     );
+  });
+
+  it('when it began on another host, although other logins began on this one', async () => {
+    const { start, comeBack } = openLogin();
+    await start({}, at('localhost:3000'));
+    const here = { ...at('127.0.0.1:3000'), session: {} };
+    await start({}, here);
+    const elsewhere = { ...at('127.0.0.1:3000'), session: {} };
+    const { outcome } = await comeBack('k1', elsewhere);
+    expect(outcome).toEqual(failure('login_failed', 403, 'came back to 127.0.0.1 but'));
   });
 
   const TWICE = 'if this happens again';
@@ -396,11 +474,12 @@ describe('a failed login says why', () => {
 });
 
 const noReason = expect.stringContaining('verify gave no user');
+const NOT_ACCEPTED = 'This site does not accept this account. Please log in with another one.';
 it.each([
   ['banned', 'banned', 'banned'],
   [{ message: 'banned', type: 'warn' }, { message: 'banned', type: 'warn' }, 'banned'],
-  [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), noReason],
-  [null, { code: 'login_failed', message: noReason }, noReason],
+  [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), NOT_ACCEPTED],
+  [null, { code: 'login_failed', message: noReason }, NOT_ACCEPTED],
 ])('a refusal of verify with the info %j says why', async (info, challenge, detail) => {
   const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
     done(null, false, info);

@@ -1,5 +1,12 @@
+import 'reflect-metadata';
+import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
-import { MarketplaceStrategy } from 'marketgate';
+import {
+  type MarketplaceProfile,
+  MarketplaceStrategy,
+  type VerifyDone,
+  type VerifyInput,
+} from 'marketgate';
 import type { VerifyCallback, VerifyFunction, VerifyFunctionWithRequest } from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import { drive, fakeLoginApi, logIn, requestOf } from '../../support/strategy-harness.js';
@@ -102,6 +109,40 @@ describe('verify is given', () => {
       { path: '/callback', token: 'token-1', id: '77' },
     ],
     [
+      'one argument and done',
+      new MarketplaceStrategy(
+        { loginApi },
+        ({ profile, token, req }: VerifyInput, done: VerifyDone) =>
+          done(null, userOf({ path: req.path, token: token.value, id: profile.id })),
+      ),
+      { path: '/callback', token: 'token-1', id: '77' },
+    ],
+    [
+      'one argument and done, with passReqToCallback',
+      new MarketplaceStrategy(withRequest, ({ profile, req }: VerifyInput, done: VerifyDone) =>
+        done(null, userOf({ path: req.path, id: profile.id })),
+      ),
+      { path: '/callback', id: '77' },
+    ],
+    [
+      'one argument, as validate of NestJS takes it',
+      new (class extends PassportStrategy(MarketplaceStrategy, 'marketplace', true) {
+        validate({ profile, token, req }: VerifyInput) {
+          return userOf({ path: req.path, token: token.value, id: profile.id });
+        }
+      })({ loginApi }),
+      { path: '/callback', token: 'token-1', id: '77' },
+    ],
+    [
+      'the classic arguments, as validate of NestJS takes them',
+      new (class extends PassportStrategy(MarketplaceStrategy) {
+        validate(token: string, refresh: undefined, profile: MarketplaceProfile) {
+          return userOf({ token, refresh, id: profile.id });
+        }
+      })({ loginApi }),
+      { token: 'token-1', refresh: undefined, id: '77' },
+    ],
+    [
       'those of the classic form, where it declares none',
       new MarketplaceStrategy({ loginApi }, ((...args: unknown[]) => ({ args })) as never),
       { args: ['token-1', undefined, expect.objectContaining({ id: '77' }), expect.any(Function)] },
@@ -129,6 +170,7 @@ describe('verify is given', () => {
 
 /** A verify that takes one argument, one in the classic form, and one that declares no arguments. */
 const one = (run: () => unknown) => (_input: unknown) => run();
+const withDone = (run: (done: Done) => unknown) => (_input: unknown, done: Done) => run(done);
 const classic = (run: (done: Done) => unknown) => (_a: 1, _r: 1, _p: 1, done: Done) => run(done);
 const undeclared =
   (run: (done: Done) => unknown) =>
@@ -137,6 +179,24 @@ const undeclared =
 const throws = (): never => {
   throw boom;
 };
+
+it('validate of NestJS that rejects is an error, and one that gives false a refusal', async () => {
+  for (const [validated, expected] of [
+    [async () => throws(), ['error', boom]],
+    [async () => false as const, refused],
+  ] as const) {
+    class Marketplace extends PassportStrategy(MarketplaceStrategy, 'marketplace', true) {
+      validate(_input: VerifyInput) {
+        return validated();
+      }
+    }
+    const { loginApi } = fakeLoginApi();
+    const strategy = new Marketplace({ loginApi });
+    const session = {};
+    await drive(strategy, requestOf({}, { session }));
+    expect(await drive(strategy, requestOf({ auth_key: 'k' }, { session }))).toEqual([expected]);
+  }
+});
 
 describe('verify ends in exactly one outcome where it', () => {
   it.each<[string, (...args: never[]) => unknown, unknown]>([
@@ -147,6 +207,15 @@ describe('verify ends in exactly one outcome where it', () => {
     ['takes one and gives false', one(async () => false), refused],
     ['takes one and gives null', one(async () => null), refused],
     ['takes one and gives undefined', one(async () => undefined), gaveUndefined],
+    ['takes one and done, and calls it', withDone((done) => done(null, user)), success],
+    [
+      'takes one and done, and calls it later',
+      withDone(async (done) => void setImmediate(done, null, user)),
+      success,
+    ],
+    ['takes one and done, and rejects', withDone(async () => throws()), ['error', boom]],
+    ['takes one and done, and throws', withDone(throws), ['error', boom]],
+    ['takes one and done, and refuses', withDone((done) => done(null, false)), refused],
     ['throws', classic(throws), ['error', boom]],
     ['rejects', classic(async () => throws()), ['error', boom]],
     ['calls done with an error', classic((done) => done(boom)), ['error', boom]],

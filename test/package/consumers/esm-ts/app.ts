@@ -8,13 +8,18 @@ import {
   isMarketgateError,
   KeyApi,
   LoginApi,
+  loadAccount,
   loadItem,
   loadItems,
+  loadPurchase,
+  loadUser,
   MarketplaceStrategy,
   MemoryTokenStore,
   type Purchase,
   problemOf,
   purchaseOf,
+  requireAccessToken,
+  requireLogin,
   requirePurchase,
 } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
@@ -128,10 +133,30 @@ app.get('/guarded/:id', requirePurchase(keyApi), loadItem(keyApi), (req, res) =>
 app.use(
   errorHandler({
     loginPath: '/login',
-    log: (error) => console.error(error.message, error.help),
+    log: (line) => console.error(line.toUpperCase()),
     render: ({ title, retryAfter = 0 }, req, res) => res.send(`${req.path} ${title} ${retryAfter}`),
   }),
 );
+
+// Without its parentheses, a factory is no middleware.
+// @ts-expect-error
+app.use(requirePurchase);
+// @ts-expect-error
+app.get('/', loadPurchase);
+// @ts-expect-error
+app.use(loadItem);
+// @ts-expect-error
+app.use(loadItems);
+// @ts-expect-error
+app.use(loadAccount);
+// @ts-expect-error
+app.use(loadUser);
+// @ts-expect-error
+app.get('/', requireLogin);
+// @ts-expect-error
+app.use(requireAccessToken);
+// @ts-expect-error
+app.use(errorHandler);
 
 const decision = await checkPurchase(keyApi, 'code', { client: '203.0.113.7', item: 1042 });
 if (decision.verdict === 'valid') console.log(decision.purchase.item.id);
