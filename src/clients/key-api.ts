@@ -235,17 +235,28 @@ export class KeyApi {
 
   /**
    * Asks the service with the current api_key. A negative answer counts only once the service is known to
-   * know the key.
+   * know the key. An answer that blames the key is `api_key_rejected` once account/details rejects it too.
    * @param value of the endpoint's parameter.
    */
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
-      const result = this.#send(endpoint, value, apiKey, deadline);
+      let isKeyBlamed = false;
+      const result = this.#send(endpoint, value, apiKey, deadline, () => {
+        isKeyBlamed = true;
+      });
       if (endpoint.what === 'account') await this.#keyCheck.note(apiKey, result);
-      const answer = await result;
-      if (answer === null) await this.#keyCheck.confirm(apiKey, deadline, options.hadPositive);
+      const confirm = () =>
+        this.#keyCheck.confirm(apiKey, deadline, isKeyBlamed || options.hadPositive);
+      const answer = await result.catch(async (error: unknown) => {
+        if (!isKeyBlamed) throw error;
+        await confirm().catch((doubt: unknown) => {
+          if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
+        });
+        throw error;
+      });
+      if (answer === null) await confirm();
       return answer;
     });
   }
@@ -268,6 +279,7 @@ export class KeyApi {
     value: string,
     apiKey: string,
     deadline: Deadline,
+    onKeyBlamed = () => {},
   ): Promise<T | null> {
     const { method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
@@ -276,6 +288,7 @@ export class KeyApi {
       onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock),
       freezes: this.#caches !== undefined,
       deadline,
+      onKeyBlamed,
     } satisfies ParseOptions;
     return this.#http.send(
       {
