@@ -125,7 +125,8 @@ function judgeUser(answer: WireAnswer): Judgement {
   const isRefused = without.includes('access_token_expired');
   if (isGone && isSuccess(status) && !isRefused) without.splice(0, without.length, 'login_failed');
   // A user in another shape: "not the documented shape", whatever the reason next to it.
-  const isBroken = isObject(user) && error !== true && isSuccess(status);
+  const isSettled = isTransient(status) || status === 401 || status === 403;
+  const isBroken = isObject(user) && error !== true && !isSettled;
   if (isBroken && error === false) without.splice(0, without.length, 'unexpected_response');
   else if (isBroken) without.push('unexpected_response');
   const reading = isObject(user) ? readsAsUser(user) : 'no';
