@@ -1,3 +1,5 @@
+import { isRegExp } from 'node:util/types';
+
 /**
  * The error of every check in this file: a `TypeError` that names the option. Options are checked when a
  * client or a middleware is created, so that a mistake shows at startup.
@@ -61,6 +63,11 @@ export function secretOption(owner: string, name: string, value: unknown): strin
     );
   }
   return value;
+}
+
+export function patternOption(owner: string, name: string, value: unknown): RegExp | undefined {
+  if (value === undefined || isRegExp(value)) return value;
+  throw wrongOption(owner, name, 'must be a RegExp, as in /^MK-/');
 }
 
 export function positiveOption(

@@ -57,7 +57,7 @@ export class LicenceStore implements HolderStore {
   async redeem(userId: string, sent: string, purchase: Purchase): Promise<Licence> {
     // The code as the customer sent it, because some deployments mask the one in their answer. Without
     // letter case and invisible characters, so that one code is not redeemed twice.
-    const code = sent.normalize('NFKC').replace(/[^\w-]/g, '');
+    const code = sent.normalize('NFKC').replace(/[^!-~]/g, '');
     const isSame = (other: Licence) => other.code.toLowerCase() === code.toLowerCase();
     const known = this.of(userId).find(isSame);
     if (known !== undefined) return known;

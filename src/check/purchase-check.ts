@@ -3,7 +3,12 @@ import { checkSignal, ignoreRejection } from '../deadline.js';
 import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import { itemId } from '../model/item.js';
-import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
+import {
+  isBlank,
+  isPurchaseCode,
+  normalizePurchaseCode,
+  type Purchase,
+} from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
@@ -11,7 +16,7 @@ import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from 
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
-  Partial<Pick<KeyApi, 'clock' | 'peekPurchase'>>;
+  Partial<Pick<KeyApi, 'clock' | 'codePattern' | 'peekPurchase'>>;
 
 /**
  * Conditions that a valid purchase must meet. The functions get the request in a guard, and
@@ -262,8 +267,8 @@ export function makePurchaseCheck<Req>(
       if (items instanceof Error) return { verdict: 'invalid', denial: items };
       if (typeof given !== 'string') return malformedCode();
       // Most codes are normalised already.
-      const code = PURCHASE_CODE.test(given) ? given : normalizePurchaseCode(given);
-      if (!PURCHASE_CODE.test(code)) return malformedCode();
+      const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
+      if (!isPurchaseCode(code, keyApi.codePattern)) return malformedCode();
       if (typeof fresh !== 'function') {
         return checkCode(code, items, req, runRequest, isAlwaysFresh);
       }
@@ -274,9 +279,7 @@ export function makePurchaseCheck<Req>(
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
-  code === undefined ||
-  code === null ||
-  (typeof code === 'string' && !PURCHASE_CODE.test(code) && normalizePurchaseCode(code) === '');
+  code === undefined || code === null || (typeof code === 'string' && isBlank(code));
 
 const absent = (): CheckResult => ({
   verdict: 'absent',
@@ -292,7 +295,7 @@ const invalidCode = (what = 'the service does not know this purchase code'): Che
 });
 
 const malformedCode = (): CheckResult =>
-  invalidCode('this is no purchase code, which has 8 to 128 letters, digits and dashes');
+  invalidCode('this is no purchase code: it is too short, too long, or has other characters');
 
 const loginRequired = (): CheckResult => ({
   verdict: 'invalid',

@@ -3,7 +3,7 @@ import { isSupported } from '../check/purchase-check.js';
 import { KeyApi } from '../clients/key-api.js';
 import { isMarketgateError } from '../errors.js';
 import { wasUnreadable } from '../model/fields.js';
-import { normalizePurchaseCode, PURCHASE_CODE, type Purchase } from '../model/purchase.js';
+import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
 import { CommandError, type Io, printable, printableJson, table } from './io.js';
 import { inVariables, required, type Settings } from './settings.js';
 
@@ -21,9 +21,9 @@ export async function verify(
   const { allowInsecure, timeout } = settings;
   const { baseUrl, apiKey } = required(settings, 'baseUrl', 'apiKey');
   const code = normalizePurchaseCode(given === '-' ? await io.read() : given);
-  if (!PURCHASE_CODE.test(code)) {
+  if (!isPurchaseCode(code)) {
     throw new CommandError(
-      'verify: this cannot be a purchase code: a code has 8 to 128 letters, digits and dashes',
+      'verify: this cannot be a purchase code: a code has 4 to 128 letters, digits and signs, and no blanks',
     );
   }
   const keyApi = new KeyApi({ baseUrl, apiKey, allowInsecure, timeout, cache: false });

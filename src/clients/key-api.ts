@@ -13,8 +13,8 @@ import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, isDocumented } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
-import { type Purchase, requiredCode } from '../model/purchase.js';
-import { choiceOption, ifUnset, wrongOption } from '../options.js';
+import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
+import { choiceOption, ifUnset, patternOption, wrongOption } from '../options.js';
 import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
@@ -47,6 +47,11 @@ export interface KeyApiOptions extends ClientOptions {
   apiKey: ApiKeyOption;
   /** How the parameters of purchases/validation are sent ("not shown"). Default `'form'`. */
   validationEncoding?: ValidationEncoding | undefined;
+  /**
+   * The format of the service's purchase codes, as in `/^MK-\d{8}$/`. A code that does not match is invalid, and the service
+   * is not asked. Default: 4 to 128 visible ASCII characters, which a code must have in any case.
+   */
+  codePattern?: RegExp | undefined;
   /** How answers are cached. `false` turns the cache off. Default: on. */
   cache?: CacheOptions | false | undefined;
 }
@@ -74,6 +79,8 @@ interface Caches {
 export class KeyApi {
   /** The option `clock`; guards compare the end of support with it. */
   readonly clock: () => number;
+  /** The option `codePattern`; guards refuse other codes. */
+  readonly codePattern: RegExp | undefined;
   readonly #encoding: ValidationEncoding;
   readonly #apiKey: () => string | Promise<string>;
   readonly #http: HttpClient;
@@ -88,11 +95,12 @@ export class KeyApi {
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
     const me = 'KeyApi';
-    const names = ['apiKey', 'validationEncoding', 'cache'] as const;
+    const names = ['apiKey', 'validationEncoding', 'codePattern', 'cache'] as const;
     const settings = clientSettings(me, options, 'baseUrl', names);
     const { validationEncoding: encoding } = options;
     this.clock = settings.clock;
     this.#encoding = choiceOption(me, 'validationEncoding', encoding, ENCODINGS, 'form');
+    this.codePattern = patternOption(me, 'codePattern', options.codePattern);
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
     this.#http = new HttpClient(settings);
@@ -164,12 +172,14 @@ export class KeyApi {
 
   /**
    * The purchase of a code (purchases/validation), or `null` when the service says that the code is
-   * invalid. Refunded purchases and codes of other authors are invalid too.
+   * invalid. Refunded purchases and codes of other authors are invalid too. A text that cannot be a code
+   * ({@link KeyApiOptions.codePattern}) is invalid without a request.
    * @param code as the customer gave it: surrounding blanks, full-width letters and invisible characters are fine.
    * @throws TypeError when the code is blank or not a string.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
     const plain = plainCode(code);
+    if (!isPurchaseCode(plain, this.codePattern)) return null;
     const cache = this.#caches?.purchase;
     return cache ? cache.get(plain, options) : this.#purchase(plain, options);
   }
@@ -225,17 +235,28 @@ export class KeyApi {
 
   /**
    * Asks the service with the current api_key. A negative answer counts only once the service is known to
-   * know the key.
+   * know the key. An answer that blames the key is `api_key_rejected` once account/details rejects it too.
    * @param value of the endpoint's parameter.
    */
   #ask<T>(endpoint: Endpoint<T>, value: string, options: AskOptions): Promise<T | null> {
     return this.#http.within(nameOf(endpoint), options, async (deadline) => {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
-      const result = this.#send(endpoint, value, apiKey, deadline);
+      let isKeyBlamed = false;
+      const result = this.#send(endpoint, value, apiKey, deadline, () => {
+        isKeyBlamed = true;
+      });
       if (endpoint.what === 'account') await this.#keyCheck.note(apiKey, result);
-      const answer = await result;
-      if (answer === null) await this.#keyCheck.confirm(apiKey, deadline, options.hadPositive);
+      const confirm = () =>
+        this.#keyCheck.confirm(apiKey, deadline, isKeyBlamed || options.hadPositive);
+      const answer = await result.catch(async (error: unknown) => {
+        if (!isKeyBlamed) throw error;
+        await confirm().catch((doubt: unknown) => {
+          if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
+        });
+        throw error;
+      });
+      if (answer === null) await confirm();
       return answer;
     });
   }
@@ -258,6 +279,7 @@ export class KeyApi {
     value: string,
     apiKey: string,
     deadline: Deadline,
+    onKeyBlamed = () => {},
   ): Promise<T | null> {
     const { method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
@@ -266,6 +288,7 @@ export class KeyApi {
       onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock),
       freezes: this.#caches !== undefined,
       deadline,
+      onKeyBlamed,
     } satisfies ParseOptions;
     return this.#http.send(
       {

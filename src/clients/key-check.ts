@@ -20,7 +20,7 @@ interface Check {
   readonly result: Promise<unknown>;
   /** How long it counts. */
   readonly life: Period;
-  /** How long it counts where it would invalidate a positive answer. */
+  /** How long it counts where the key is doubted. */
   readonly recent: Period;
 }
 
@@ -42,12 +42,12 @@ export class KeyCheck {
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
    * callers share one request.
    * @param caller the deadline of the waiting call; it ends only that call's wait.
-   * @param hadPositive whether the negative answer would invalidate a positive one: then only a recent check
-   * counts.
+   * @param isDoubted whether only a recent check counts: the negative answer would invalidate a positive one, or
+   * blames the key.
    */
-  confirm(key: string, caller: Deadline, hadPositive = false): Promise<unknown> {
+  confirm(key: string, caller: Deadline, isDoubted = false): Promise<unknown> {
     const counts = (check: Check | undefined): check is Check =>
-      check?.key === key && (hadPositive ? check.recent : check.life).remaining > 0;
+      check?.key === key && (isDoubted ? check.recent : check.life).remaining > 0;
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     if (counts(this.#remembered)) return this.#remembered.result;
     if (counts(this.#inFlight) && !this.#inFlight.signal.aborted)

@@ -30,6 +30,8 @@ export interface ParseOptions {
   readonly freezes: boolean;
   /** Lets other work run between two slices of a long list, and stops parsing when the call has ended. */
   readonly deadline: Pick<Deadline, 'yield'>;
+  /** Called when the answer is the documented `msg` of account/details: another endpoint does not know the key. */
+  readonly onKeyBlamed: () => void;
 }
 
 /** One endpoint of the key API (specification: "Endpoints" and "Errors"). */
@@ -168,19 +170,22 @@ export async function parseKeyAnswer<T>(
   }
   const { msg } = body;
   if (typeof msg === 'string' && !isTransient(status)) {
-    const isDocumented = isError && msg.toLowerCase() === endpoint.negativeMsg.toLowerCase();
+    const says = (other: Endpoint<unknown>): boolean =>
+      isError && msg.toLowerCase() === other.negativeMsg.toLowerCase();
     const isAccount = endpoint.what === 'account';
-    // Some deployments translate the `msg`, so with these statuses any `msg` will do.
-    const negativeStatuses = isAccount ? [401, 403, 404] : [404];
-    const isNegative = isDocumented || negativeStatuses.includes(status);
-    if (isNegative && !isAccount) return null;
-    if (isNegative) {
+    // Some deployments translate both. Gateways and frameworks send no such status.
+    const isTranslated =
+      status === 404 && typeof body.status === 'string' && body.status.toLowerCase() !== 'success';
+    const isNegative = says(endpoint) || isTranslated;
+    if (isAccount && (isNegative || status === 401 || status === 403)) {
       throw new MarketgateError(
         'api_key_rejected',
         `${name}: the service does not know this api_key; generate one in the workspace settings and put it in "apiKey"`,
       );
     }
-    if (payload === undefined) {
+    if (says(accountDetails)) options.onKeyBlamed();
+    if (isNegative) return null;
+    if (payload === undefined && status !== 404) {
       const problem = `the service refused (HTTP ${status}): "${redact(msg, secrets)}"`;
       throw new MarketgateError('service_refused', `${name}: ${problem}`);
     }

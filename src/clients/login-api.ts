@@ -3,13 +3,7 @@ import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import {
-  type Body,
-  isTransient,
-  type JsonResponse,
-  saysError,
-  unusable,
-} from '../http/response.js';
+import { type Body, type JsonResponse, saysError, unusable } from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
@@ -175,13 +169,17 @@ export class LoginApi {
  * HTTP 200. `secrets` were sent and must not appear in an error.
  */
 
+/** Statuses that refuse an exchange, and a token, whatever the body is. */
+const AUTH_KEY_REFUSED = [400, 401, 403, 422];
+const TOKEN_REFUSED = [401, 403];
+
 /** @throws MarketgateError when there is no access_token in the response. */
 function parseToken(response: JsonResponse, secrets: readonly string[]): string {
-  const body = bodyOf(response);
-  const { access_token: token } = body ?? {};
+  const { name, value } = response;
+  const body = isObject(value) ? value : {};
+  const { access_token: token } = body;
   if (!hasError(body) && typeof token === 'string' && token.trim() !== '') return token;
-  const { name, status } = response;
-  if (body === undefined || isTransient(status)) throw unusable(response);
+  if (!isRefusal(response, body, AUTH_KEY_REFUSED)) throw unusable(response);
   const text = reasonIn(body);
   const reason = quoted(text, secrets);
   if (/(?<![a-z])app[_\s-]?(id|secret)(?![a-z])/i.test(text)) {
@@ -195,39 +193,49 @@ function parseToken(response: JsonResponse, secrets: readonly string[]): string 
 /** @throws MarketgateError when there is no user in the response. */
 function parseUser(response: JsonResponse, secrets: readonly string[], onDrift: OnDrift): UserInfo {
   const { name, status, value } = response;
-  const body = bodyOf(response) ?? {};
-  const { user_info: user, message } = body;
+  const body = isObject(value) ? value : {};
+  const { user_info: user } = body;
   const parsed =
     !hasError(body) && isObject(user)
       ? parse(userInfoSchema, user, 'user_info', onDrift)
       : undefined;
   if (parsed?.ok) return parsed.value;
-  if (parsed !== undefined || isTransient(status)) throw unusable(response, parsed);
-  if (hasError(body) || typeof message === 'string') {
+  // A reason next to a user that cannot be parsed is no refusal.
+  if (isRefusal(response, parsed ? {} : body, TOKEN_REFUSED)) {
     const problem = `the service does not accept this access_token any more${quoted(reasonIn(body), secrets)}; the visitor must log in again`;
     throw new MarketgateError('access_token_expired', `${name}: ${problem}`);
   }
   // `[]`, in the place of the user or of the whole answer.
-  if (isEmptyArray(user) || isEmptyArray(value)) {
+  if (isSuccess(status) && (isEmptyArray(user) || isEmptyArray(value))) {
     const problem =
       'the service knows no such user any more; the account was deleted or is blocked';
     throw new MarketgateError('login_failed', `${name}: ${problem}`);
   }
-  throw unusable(response);
+  throw unusable(response, parsed);
 }
 
-/** The JSON object in a response. PHP writes an empty one as `[]`. */
-function bodyOf({ value }: JsonResponse): Body | undefined {
-  if (isEmptyArray(value)) return {};
-  return isObject(value) ? value : undefined;
-}
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-const hasError = ({ error, status }: Body = {}): boolean =>
+/**
+ * Whether a response without a usable payload refuses what was sent. With other statuses, such as 404 or 405, it
+ * says nothing about that: a proxy or a framework can have sent it.
+ * @param refusing statuses that refuse by themselves.
+ */
+const isRefusal = ({ status }: JsonResponse, body: Body, refusing: readonly number[]): boolean =>
+  refusing.includes(status) ||
+  ((isSuccess(status) || AUTH_KEY_REFUSED.includes(status)) &&
+    (hasError(body) || reasonIn(body) !== ''));
+
+const hasError = ({ error, status }: Body): boolean =>
   saysError(status) || (Boolean(error) && !isEmptyArray(error));
 
-/** The reason that the service gives: `message`, or text in `error`. */
-const reasonIn = ({ message, error }: Body): string =>
-  typeof message === 'string' ? message : typeof error === 'string' ? error : '';
+/** The reason that the service gives, from wherever deployments put it. */
+function reasonIn({ message, msg, error, error_description: description }: Body): string {
+  const inner = isObject(error) ? error.message : undefined;
+  return [message, msg, error, inner, description]
+    .filter((text) => typeof text === 'string' && text.trim() !== '')
+    .join('; ');
+}
 
 /** A reason for an error message. */
 const quoted = (reason: string, secrets: readonly string[]): string =>

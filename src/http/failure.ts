@@ -80,8 +80,8 @@ const MAX_LAYERS = 5;
 const MAX_ESCAPE = 12;
 
 // What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
-// digits and dashes, with at least one digit.
-const TOKEN_LIKE = /(?=[\w-]*\d)[\w-]{16,}/g;
+// digits and dashes, with at least one digit. Searched from the beginning of such a run only, which is linear.
+const TOKEN_LIKE = /(?<![\w-])(?=[\w-]*\d)[\w-]{16,}/g;
 
 /** What stands for a character behind a backslash in JSON, and between `&` and `;` in HTML. */
 const ESCAPED: Record<string, string> = {

@@ -46,16 +46,31 @@ export const purchaseSchema = record<Purchase>({
 /** Zero-width characters, soft hyphens, joiners, direction marks, byte order marks. */
 const INVISIBLE = /\p{Cf}/gu;
 
-/** The shape of every normalised purchase code: 8 to 128 letters, digits and dashes. */
-export const PURCHASE_CODE = /^[A-Za-z0-9-]{8,128}$/;
+/** Visible ASCII characters. The specification shows no format. */
+const PURCHASE_CODE = /^[\x21-\x7e]{4,128}$/;
+
+/**
+ * Whether a normalised text can be a purchase code.
+ * @param pattern the option `codePattern`.
+ */
+export const isPurchaseCode = (code: string, pattern?: RegExp): boolean =>
+  // Unlike `test`, `search` always begins at the start, also with the flags g and y.
+  PURCHASE_CODE.test(code) && (pattern === undefined || code.search(pattern) !== -1);
+
+/** The longest text that is normalised, because NFKC takes time that is quadratic in combining marks. */
+const MAX_PASTED = 512;
 
 /**
  * Normalises a pasted purchase code. Compatibility forms (full-width letters, ligatures) become plain
- * letters (NFKC); invisible characters and surrounding blanks are removed.
+ * letters (NFKC); invisible characters and surrounding blanks are removed. A text that is too long for a code is
+ * returned as it is.
  */
-export function normalizePurchaseCode(pasted: string): string {
-  return pasted.normalize('NFKC').replace(INVISIBLE, '').trim();
-}
+export const normalizePurchaseCode = (pasted: string): string =>
+  pasted.length > MAX_PASTED ? pasted : pasted.normalize('NFKC').replace(INVISIBLE, '').trim();
+
+/** Whether a pasted text is blank, invisible characters included. */
+export const isBlank = (pasted: string): boolean =>
+  pasted.length <= MAX_PASTED && !/[^\s\p{Cf}]/u.test(pasted);
 
 /**
  * A code that an app passes in, normalised.

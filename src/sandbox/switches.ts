@@ -25,7 +25,7 @@ type SettingsOf<T extends Switches> = {
 };
 
 /** A switch with several values to choose from; the first is where it starts. */
-const oneOf = <const T extends readonly (string | boolean)[]>(
+const oneOf = <const T extends readonly (string | number | boolean)[]>(
   about: string,
   ...choices: T
 ): Switch<T[number]> => ({
@@ -116,6 +116,16 @@ export const DIALECT = {
   browserRedirect: onOff('Redirects a browser’s User-Agent to the home page'),
   /** Key API. A plain HTML 404 on every path. */
   apiDisabled: onOff('An HTML 404 on every path of the key API'),
+  /** Key API. A gateway or a framework answers with JSON of its own, `{msg}` or `{code, msg}`: 404 (`true`), 405, 413 or 415. */
+  gatewayErrors: oneOf(
+    'A gateway answers in place of the key API, with JSON of its own',
+    false,
+    true,
+    404,
+    405,
+    413,
+    415,
+  ),
   /** Key API. 500: an HTML page, `{message}`, or (`true`) whichever the Accept header asks for. */
   crash: oneOf('500 on every path of the key API', false, true, 'html', 'json'),
   /** Key API. On by default: spaces around parameters are ignored. Off: they are part of the value. */

@@ -123,10 +123,14 @@ function withoutPayload(
   const msg = own(body, 'msg');
   const negative: End = endpoint === 'account' ? 'api_key_rejected' : 'negative';
   if (typeof msg !== 'string') return ['unexpected_response'];
-  if (status === 404) return [negative];
   if (endpoint === 'account' && (status === 401 || status === 403)) return [negative];
   const isDocumented = msg.toLowerCase() === KEY_ENDPOINTS[endpoint].no.toLowerCase();
   // Statuses beyond 499 that are no 5xx are in no class at all.
   if (isError && isDocumented) return [negative];
+  if (status === 404) {
+    const said = own(body, 'status');
+    const isTranslated = typeof said === 'string' && said.toLowerCase() !== 'success';
+    return [isTranslated ? negative : 'unexpected_response'];
+  }
   return [hasPayload ? 'unexpected_response' : 'service_refused'];
 }

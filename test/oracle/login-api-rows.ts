@@ -15,7 +15,6 @@ const ends = (authorize: End, user: End): Ends => ({ authorize, user });
 const both = (end: End): Ends => ends(end, end);
 const REFUSED = ends('auth_key_rejected', 'access_token_expired');
 const REFUSED_APP = ends('app_credentials_rejected', 'access_token_expired');
-const NO_TOKEN: Ends = { authorize: 'auth_key_rejected' };
 const UNEXPECTED = both('unexpected_response');
 const UNAVAILABLE = both('service_unavailable');
 
@@ -23,47 +22,75 @@ const payload = (e: LoginEndpoint): object => LOGIN_ENDPOINTS[e].payload;
 const refusal = (message: string) => () => ({ error: true, message });
 const row = answerRow<LoginEndpoint>;
 
-const ANY = [200, 400, 401, 403, 404];
+/** Statuses with which an error in JSON is a refusal, at both endpoints. */
+const REFUSALS = [200, 201, 400, 401, 403, 422];
+/** Statuses that refuse, whatever the body is: at both endpoints, and at authorize only. */
+const DENIED = [401, 403];
+const BAD = [400, 422];
+/** Statuses that say nothing about a key or a token, whatever the body is. */
+const NO_ANSWER = [402, 404, 405, 409, 410, 413, 415, 418, 451];
+const gone = ends('unexpected_response', 'login_failed');
+const badKey = ends('auth_key_rejected', 'unexpected_response');
 
 // biome-ignore format: a table is read by its columns
 export const LOGIN_API_ROWS: readonly AnswerRow<LoginEndpoint>[] = [
-  row('a payload: its body goes first', [200, 201, 400, 404, 500], payload, both('positive')),
+  row('a payload: its body goes first', [200, 201, 400, 401, 404, 500], payload, both('positive')),
   row('a payload among fields that nobody knows', [200], (e) => ({ expires_in: 3600, ...payload(e), error: false }), both('positive')),
   row('a payload with a byte order mark ahead of it', [200], (e) => `\uFEFF\n${JSON.stringify(payload(e))}`, both('positive')),
   row('a payload with text ahead of it', [200], (e) => `Notice: x\n${JSON.stringify(payload(e))}`, UNEXPECTED),
   row('a payload in a page, or in a query', [200], (e) => (e === 'user' ? `<html>${JSON.stringify(payload(e))}</html>` : 'access_token=a-token'), UNEXPECTED),
   row('a payload that is called an error', [200, 400], (e) => ({ error: true, ...payload(e) }), REFUSED),
   row('a payload with the status "error"', [200, 400], (e) => ({ status: 'Error', ...payload(e) }), REFUSED),
+  row('a payload that is called an error, at a status that says nothing', NO_ANSWER, (e) => ({ error: true, ...payload(e) }), UNEXPECTED),
   row('a payload with another status', [200], (e) => ({ status: 'success', ...payload(e) }), both('positive')),
+  row('a payload with a message', [200], (e) => ({ ...payload(e), message: 'OK' }), both('positive')),
+  row('a payload beside an empty list of errors', [200], (e) => ({ error: [], ...payload(e) }), both('positive')),
 
-  ...['auth_key', 'access_token'].map((name) => row(`{error, message} about the ${name}`, ANY, refusal(`Bad Request, invalid ${name}`), REFUSED, /log in again/)),
-  ...['app_id', 'app_secret'].map((name) => row(`{error, message} about the ${name}`, ANY, refusal(`Bad Request, invalid ${name}`), REFUSED_APP, /"appId" and "appSecret"|log in again/)),
+  ...['auth_key', 'access_token'].map((name) => row(`{error, message} about the ${name}`, REFUSALS, refusal(`Bad Request, invalid ${name}`), REFUSED, /log in again/)),
+  ...['app_id', 'app_secret'].map((name) => row(`{error, message} about the ${name}`, REFUSALS, refusal(`Bad Request, invalid ${name}`), REFUSED_APP, /"appId" and "appSecret"|log in again/)),
   ...['appId', 'app id', 'APP-ID', 'App Secret', 'app-secret', 'App_Secret'].map((name) => row(`{error, message} about the ${name}`, [400], refusal(`Invalid ${name}.`), REFUSED_APP)),
   row('{error, message} with a code of the app_id', [400], refusal('ERR1002_invalid_app_id'), REFUSED_APP),
   row('{error, message} about the app_id after many words', [400], refusal(`${'no, '.repeat(80)}app_id`), REFUSED_APP),
   row('{error, message} about something else with "app" in it', [400], refusal('Your WhatsApp identity is unknown'), REFUSED),
-  row('a sentence in "error" itself', [200], () => ({ error: 'invalid app_secret' }), REFUSED_APP, /"invalid app_secret"/),
-  row('{error, message} in another language', [200, 400], () => ({ error: 1, message: 'Hatalı istek' }), REFUSED, /: "Hatalı istek"/),
-  row('a payload beside an empty list of errors', [200], (e) => ({ error: [], ...payload(e) }), both('positive')),
-  row('{error} and no message', [200, 400], () => ({ error: true }), REFUSED, /(auth_key|any more); /),
-  row('an empty message', [200], () => ({ error: true, message: '' }), REFUSED, /(auth_key|any more); /),
-  row('a message that is no text', [200], () => ({ error: 7, message: { en: 'Sorry' } }), REFUSED, /(auth_key|any more); /),
-  row('{message}', [401, 403], () => ({ message: 'Unauthorized' }), REFUSED, /"Unauthorized"/),
+  row('a reason in "message"', REFUSALS, () => ({ message: 'invalid app_secret' }), REFUSED_APP, /"invalid app_secret"/),
+  row('a reason in "msg"', REFUSALS, () => ({ msg: 'invalid app_secret' }), REFUSED_APP, /"invalid app_secret"/),
+  row('a reason in "error"', REFUSALS, () => ({ error: 'invalid app_secret' }), REFUSED_APP, /"invalid app_secret"/),
+  row('a reason in "error.message"', REFUSALS, () => ({ error: { code: 7, message: 'invalid app_secret' } }), REFUSED_APP, /"invalid app_secret"/),
+  row('a reason in "error_description"', REFUSALS, () => ({ error_description: 'invalid app_secret' }), REFUSED_APP, /"invalid app_secret"/),
+  row('a reason in "error" and another in "error_description"', REFUSALS, () => ({ error: 'invalid_client', error_description: 'wrong app_id' }), REFUSED_APP, /"invalid_client; wrong app_id"/),
+  row('a reason in "msg" where "message" is no text', REFUSALS, () => ({ error: true, message: 7, msg: 'Sorry' }), REFUSED, /: "Sorry"/),
+  row('{error, message} in another language', REFUSALS, () => ({ error: 1, message: 'Hatalı istek' }), REFUSED, /: "Hatalı istek"/),
+  row('{error} and no reason', REFUSALS, () => ({ error: true }), REFUSED, /(auth_key|any more); /),
+  row('an empty message', REFUSALS, () => ({ error: true, message: '' }), REFUSED, /(auth_key|any more); /),
+  row('a message that is no text', REFUSALS, () => ({ error: true, message: { en: 'Sorry' } }), REFUSED, /(auth_key|any more); /),
+  row('{error, message} about the app at a status that says nothing', NO_ANSWER, refusal('Bad Request, invalid app_id'), UNEXPECTED, /\(HTTP \d+\)/),
+  row('a message at a status that says nothing', NO_ANSWER, () => ({ message: 'Not Found' }), UNEXPECTED),
   row('{error, message} at a status that says "not now"', NOT_NOW, refusal('invalid app_id'), UNAVAILABLE, /\(HTTP \d+\)/),
 
-  row('[]', [200, 404], () => [], ends('auth_key_rejected', 'login_failed'), /log in again|deleted/),
-  row('a user_info of []', [200], () => ({ user_info: [] }), ends('auth_key_rejected', 'login_failed')),
-  row('a user_info that is a list with a user', [200], () => ({ user_info: [userInfo] }), ends('auth_key_rejected', 'unexpected_response')),
-  row('JSON without a payload', [200], () => ({ ok: true }), ends('auth_key_rejected', 'unexpected_response')),
-  row('{}', [200], () => ({}), ends('auth_key_rejected', 'unexpected_response')),
-  row('a payload of another shape', [200], () => ({ access_token: ['x'], user_info: { user_id: {} } }), ends('auth_key_rejected', 'unexpected_response'), /log in again|documented shape: user_info\.user_id/),
-  ...['', ' ', null, { a: 1 }].map((access_token) => row(`an access_token that is ${JSON.stringify(access_token)}`, [200], () => ({ access_token }), NO_TOKEN)),
+  row('JSON without a payload or an error, at 401 or 403', DENIED, () => ({ ok: false }), REFUSED, /(auth_key|any more); /),
+  row('JSON without a payload or an error, at 400 or 422', BAD, () => ({ ok: false }), badKey),
+  row('[], at 401 or 403', DENIED, () => [], REFUSED),
+  row('nothing, at 401 or 403', DENIED, '', REFUSED),
+  row('nothing, at 400 or 422', BAD, '', badKey),
+  row('text, at 401 or 403', DENIED, 'Unauthorized', REFUSED),
+  row('a page, at 401 or 403', DENIED, PAGE, REFUSED),
+  row('a page, at 400 or 422', BAD, PAGE, badKey),
+  row('JSON that is no object, at 401 or 403', DENIED, 'null', REFUSED),
+
+  row('[]', [200], () => [], gone, /another shape|deleted/),
+  row('[], at a status that says nothing', NO_ANSWER, () => [], UNEXPECTED),
+  row('a user_info of []', [200], () => ({ user_info: [] }), gone),
+  row('a user_info that is a list with a user', [200], () => ({ user_info: [userInfo] }), UNEXPECTED),
+  row('JSON without a payload or an error', [200, ...NO_ANSWER], () => ({ ok: true }), UNEXPECTED),
+  row('{}', [200, ...NO_ANSWER], () => ({}), UNEXPECTED),
+  row('a payload of another shape', [200, 404], () => ({ access_token: ['x'], user_info: { user_id: {} } }), UNEXPECTED, /another shape|documented shape: user_info\.user_id/),
+  ...['', ' ', null, { a: 1 }].map((access_token) => row(`an access_token that is ${JSON.stringify(access_token)}`, [200], () => ({ access_token }), { authorize: 'unexpected_response' })),
   ...['', null].map((user_id) => row(`a user_id that is ${JSON.stringify(user_id)}`, [200], () => ({ user_info: { ...userInfo, user_id } }), { user: 'unexpected_response' }, /user_info\.user_id/)),
 
   row('a list with something in it', [200], (e) => [payload(e)], UNEXPECTED),
   row('JSON that is no object', [200], (e) => (e === 'user' ? 'null' : '"a-token"'), UNEXPECTED),
-  row('a page', [200, 403, 404], PAGE, UNEXPECTED, /HTML page/),
-  row('nothing', [200, 204], '', UNEXPECTED),
+  row('a page', [200, 404], PAGE, UNEXPECTED, /HTML page/),
+  row('nothing', [200, 204, 404], '', UNEXPECTED),
   row('a redirect', [302], '', UNEXPECTED, /redirected/),
   row('a page at a status that says "not now"', NOT_NOW, PAGE, UNAVAILABLE),
 ];

@@ -83,8 +83,12 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
   };
 
   return (req, res, next) => {
-    const { apiDisabled, crash, rateLimit, browserRedirect } = dialect;
+    const { apiDisabled, gatewayErrors, crash, rateLimit, browserRedirect } = dialect;
     if (apiDisabled) return sendDisabled(req, res);
+    if (gatewayErrors !== false) {
+      const status = gatewayErrors === true ? 404 : gatewayErrors;
+      return sendAnswer(res, status, JSON.stringify(GATEWAY_ERRORS[status]));
+    }
     if (crash !== false) return sendFrameworkError(req, res, 500, 'Server Error', crash);
     if (rateLimit !== false && !isWithinLimit(req, res)) {
       return sendFrameworkError(req, res, 429, 'Too Many Attempts.');
@@ -95,6 +99,14 @@ function deployment({ dialect, clock, counted }: SandboxContext): RequestHandler
     next();
   };
 }
+
+/** What gateways and frameworks send with these statuses, each in its own form. */
+const GATEWAY_ERRORS = {
+  404: { msg: 'Page not found' },
+  405: { code: 405, msg: 'Method not allowed' },
+  413: { code: 413, msg: 'Request entity too large' },
+  415: { code: 415, msg: 'Unsupported media type' },
+};
 
 /** Frameworks answer their own errors as HTML, or as `{message}` to clients that accept JSON (`true`). */
 function sendFrameworkError(

@@ -52,6 +52,16 @@ describe('examples/downloads', () => {
     expect(await (await fetch(link)).text()).toBe('Thank you for Fjord Light.\n');
   });
 
+  it('a code keeps its signs, so that two codes that differ by one are two licences', async () => {
+    const shop = await open();
+    const codes = ['AB12.CD34', 'AB12CD34'];
+    for (const purchase_code of codes)
+      shop.sandbox.data.addPurchase({ item_id: 1042, purchase_code });
+    const browser = await shop.customer();
+    for (const code of codes) await shop.redeem(browser, ` ${code}`);
+    expect((await shop.saved()).map(({ code }) => code)).toEqual(codes);
+  });
+
   it('a link ends after a minute, and with every change', async () => {
     const shop = await open();
     const browser = await shop.customer();

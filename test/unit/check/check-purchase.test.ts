@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { everythingOf } from '../../support/errors.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { hear, unhandledRejections } from '../../support/hear.js';
-import { KeyApiService } from '../../support/key-api-service.js';
+import { KeyApiService, keyApiOn } from '../../support/key-api-service.js';
 import { json } from '../../support/service-in-memory.js';
 import { openShop, VALIDATION } from '../../support/shop.js';
 import { CODE, guess, purchase as onTheWire, success } from '../../support/wire.js';
@@ -44,10 +44,12 @@ describe('checkPurchase', () => {
     ['nothing but invisible characters', '\u200b\u200d', 'absent', 'purchase_required'],
     ['a list', ['a'.repeat(20)], 'invalid', 'purchase_code_invalid'],
     ['a number', 12345678, 'invalid', 'purchase_code_invalid'],
-    ['seven letters', 'abcdefg', 'invalid', 'purchase_code_invalid'],
+    ['three letters', 'abc', 'invalid', 'purchase_code_invalid'],
     ['129 letters', 'x'.repeat(129), 'invalid', 'purchase_code_invalid'],
     ['other letters', 'späces-are-bad', 'invalid', 'purchase_code_invalid'],
-    ['markup', '"><script>', 'invalid', 'purchase_code_invalid'],
+    ['two words', 'two words', 'invalid', 'purchase_code_invalid'],
+    ['a code after 500 blanks', `${' '.repeat(500)}${CODE}`, 'invalid', 'purchase_code_invalid'],
+    ['513 blanks', ' '.repeat(513), 'invalid', 'purchase_code_invalid'],
   ])('of %s asks nobody', async (_name, sent, verdict, code) => {
     const keyApi = { validatePurchase: vi.fn() };
     expect(await checkPurchase(keyApi, sent, { client: 'anna' })).toStrictEqual({
@@ -62,6 +64,28 @@ describe('checkPurchase', () => {
     const pasted = ` \u200b${CODE.replace('-', '\uff0d')}\u00a0\n`;
     expect((await checkPurchase(keyApi, pasted, { client: 'anna' })).verdict).toBe('valid');
     expect(keyApi.validatePurchase).toHaveBeenCalledWith(CODE, expect.anything());
+  });
+
+  it.each(['ABC_12345678', 'AB12.CD34.EF56', 'A1B2C3D', 'MK:12345678', '"><b>'])(
+    'asks about a code of any visible ASCII characters: %s',
+    async (code) => {
+      const keyApi = { validatePurchase: vi.fn(async () => purchase) };
+      expect((await checkPurchase(keyApi, code, { client: 'anna' })).verdict).toBe('valid');
+      expect(keyApi.validatePurchase).toHaveBeenCalledWith(code, expect.anything());
+    },
+  );
+
+  it('refuses a code that is not of the codePattern of its KeyApi: no request, no failed attempt', async () => {
+    const { keyApi, service } = keyApiOn({}, { codePattern: /^MK-\d{4}$/g });
+    const guessLimit = { limit: 1 };
+    for (const code of ['MK-12345', 'mk-1234', CODE]) {
+      const decision = await checkPurchase(keyApi, code, { client: 1, guessLimit, fresh: true });
+      expect(decision).toEqual(denied('purchase_code_invalid'));
+    }
+    expect(service.asked('all')).toBe(0);
+    for (const code of ['MK-1234', '\uff2d\uff2b-5678']) {
+      expect((await checkPurchase(keyApi, code, { client: 1, guessLimit })).verdict).toBe('valid');
+    }
   });
 
   it.each(['api_key_rejected', 'service_unavailable', 'service_refused'] as const)(
@@ -186,7 +210,7 @@ describe('a denial', () => {
 
   it.each<[unknown, Partial<CheckPurchaseOptions>, RegExp]>([
     [undefined, {}, /^no purchase code was sent; send /],
-    ['seven77', {}, /^this is no purchase code, which has 8 to 128 .*; check /],
+    ['abc', {}, /^this is no purchase code: it is too short, .*; check /],
     [guess(1), {}, /^the service does not know this purchase code; check /],
     [CODE, { item: 7 }, /, but for another item; send /],
     [CODE, { licenseType: ['Extended', 'Other'] }, /another kind; it takes "Extended" or "Other"$/],

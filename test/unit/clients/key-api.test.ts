@@ -37,6 +37,9 @@ describe('options of KeyApi', () => {
     ['dispatcher', { dispatcher: {} }],
     ['clock', { clock: 0 }],
     ['validationEncoding', { validationEncoding: 'xml' }],
+    ['codePattern', { codePattern: '^MK-' }],
+    ['codePattern', { codePattern: null }],
+    ['codePattern', { codePattern: { test: () => true } }],
     ['timeOut', { timeOut: 5000 }],
     ...['on', true, null, 5, () => {}].map((cache): [string, object] => ['cache', { cache }]),
   ])('a wrong %s is a TypeError that names it, and whose it is: %j', (name, options) => {
@@ -111,9 +114,12 @@ describe('options of the cache', () => {
     const limits = { max: 5000, maxInvalid: 1000 };
     expect(checkCacheOptions('KeyApi', undefined)).toMatchObject({ limits });
     const { keyApi } = keyApiOn({ says: 'negative' });
-    const codes = Array.from({ length: 1001 }, (_, i) => `n${i}`);
+    const codes = Array.from({ length: 1001 }, (_, i) => `code-${i}`);
     await Promise.all(codes.map((code) => keyApi.validatePurchase(code)));
-    expect(['n0', 'n1'].map((code) => keyApi.peekPurchase(code))).toEqual([undefined, null]);
+    expect(['code-0', 'code-1'].map((code) => keyApi.peekPurchase(code))).toEqual([
+      undefined,
+      null,
+    ]);
   });
 });
 
@@ -160,7 +166,7 @@ describe('the api_key', () => {
 
 describe('the parameters of the validation', () => {
   // Characters that each encoding has to take care of.
-  const odd = 'x &y=z+"%ü-&api_key=b';
+  const odd = 'x&y=z+"%-&api_key=b';
 
   it.each([
     ['form', 'application/x-www-form-urlencoded'],

@@ -5,7 +5,7 @@ import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
-import { CODE, KEY, success } from '../../support/wire.js';
+import { CODE, KEY, refusal, success } from '../../support/wire.js';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -249,6 +249,81 @@ describe('the check of the key', () => {
     expect(service.asked(ACCOUNT)).toBe(1);
     expect(await keyApi.validatePurchase(CODE, { fresh: true })).toBeNull();
     expect(service.asked(ACCOUNT)).toBe(checks);
+  });
+});
+
+describe('the documented msg of account/details, "Invalid request", at another endpoint', () => {
+  const CALLS: [string, (keyApi: KeyApi) => Promise<unknown>][] = [
+    ['validatePurchase', (keyApi) => keyApi.validatePurchase(CODE)],
+    ['getItem', (keyApi) => keyApi.getItem(7)],
+    ['listItems', (keyApi) => keyApi.listItems()],
+  ];
+  const blaming = (status: number, msg = 'INVALID request', ...known: string[]) => {
+    const self = shop(...known);
+    self.service.override = ({ path }) =>
+      path === ACCOUNT ? undefined : json(refusal(msg), status);
+    return self;
+  };
+
+  it.each(CALLS)('is api_key_rejected once account/details says the same: %s', async (_n, ask) => {
+    for (const status of [200, 400, 401, 403, 404]) {
+      const { keyApi, checks } = blaming(status);
+      await expectError(ask(keyApi), 'api_key_rejected');
+      expect(checks()).toBe(1);
+    }
+  });
+
+  it.each(CALLS)('is service_refused where account/details knows the key: %s', async (_n, ask) => {
+    const { service, keyApi, checks } = blaming(200, undefined, KEY);
+    await expectError(ask(keyApi), 'service_refused');
+    service.now += 5 * SECOND - 1;
+    await expectError(ask(keyApi), 'service_refused');
+    expect(checks()).toBe(1);
+    service.now += 1;
+    service.keys?.clear();
+    await expectError(ask(keyApi), 'api_key_rejected');
+    expect(checks()).toBe(2);
+  });
+
+  it.each([
+    ['an outage', page(503)],
+    ['another refusal', json(refusal('Maintenance'))],
+  ])('is service_refused where account/details cannot tell: %s', async (_name, answer) => {
+    const { service, keyApi } = blaming(200);
+    const other = service.override;
+    service.override = (...given) => other?.(...given) ?? answer;
+    await expectError(keyApi.validatePurchase(CODE), 'service_refused', 'INVALID request');
+  });
+
+  it('ends with the reason of the signal of its caller, also while the key is checked', async () => {
+    const { service, keyApi } = blaming(200);
+    const leaving = new AbortController();
+    const other = service.override;
+    service.override = (...given) => other?.(...given) ?? new Promise(() => {});
+    const call = keyApi.validatePurchase(CODE, { signal: leaving.signal });
+    await settle();
+    leaving.abort(new Error('left'));
+    await expect(call).rejects.toThrow('left');
+  });
+
+  it('takes a later check than that of another negative answer', async () => {
+    const { service, lookup } = shop(KEY);
+    await lookup();
+    service.keys?.clear();
+    service.now += 5 * SECOND;
+    service.override = ({ path }) =>
+      path === ACCOUNT ? undefined : json(refusal('Invalid request'), 404);
+    expect(await lookup()).toBe('api_key_rejected');
+  });
+
+  it.each<[string, object]>([
+    ['without status "error"', { status: 'success', msg: 'Invalid request' }],
+    ['in other words', refusal('Invalid requests')],
+  ])('is no reason to check the key %s', async (_name, body) => {
+    const { service, lookup, checks } = shop();
+    service.override = ({ path }) => (path === ACCOUNT ? undefined : json(body));
+    expect(await lookup()).toBe('service_refused');
+    expect(checks()).toBe(0);
   });
 });
 

@@ -1,6 +1,5 @@
 import type { KeyApiOptions } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { normalizePurchaseCode, PURCHASE_CODE } from '../../../src/model/purchase.js';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
 import { CODE } from '../../support/wire.js';
@@ -56,28 +55,79 @@ it.each<[string, KeyApiOptions['cache']]>([
   }
 });
 
-// What guards check before they ask.
 describe('a purchase code', () => {
-  it.each(['12345678', 'a'.repeat(128), 'A-b-9-----'])('can be %s', (code) => {
-    expect(PURCHASE_CODE.test(code)).toBe(true);
-    expect(normalizePurchaseCode(code)).toBe(code);
+  /** What the service is asked for, and how the call ends. */
+  async function ask(given: string, options?: Partial<KeyApiOptions>) {
+    const service = new KeyApiService();
+    const keyApi = service.client(options);
+    const found = await keyApi.validatePurchase(given);
+    const [request] = service.dispatcher.requests;
+    return { requested: request?.parameter('purchase_code'), found };
+  }
+
+  it.each([
+    ...['ABC_12345678', 'AB12.CD34.EF56', 'A1B2C3D', 'MK:12345678', 'a&b="c"', '!~!~'],
+    ...['1234', 'a'.repeat(128), CODE],
+  ])('of 4 to 128 visible ASCII characters is requested as it is: %s', async (code) => {
+    const { requested, found } = await ask(code);
+    expect(requested).toBe(code);
+    expect(found?.purchase_code).toBe(code);
   });
 
-  it.each(['1234567', 'a'.repeat(129), '1234_5678', ' 12345678', '12345678\n', 'ü2345678', ''])(
-    'cannot be %j',
-    (code) => {
-      expect(PURCHASE_CODE.test(code)).toBe(false);
-    },
-  );
+  it.each([
+    ...['abc', '\u200babc', 'a'.repeat(129), 'a'.repeat(513), ' '.repeat(513)],
+    ...['1234 5678', '1234\u00a05678', '1234\t5678', '1234\u007f5678', '1234\u00005678'],
+    ...['\u00fc2345678', 'a\u03010'.repeat(4), '\ud83d\udd11'.repeat(4), '\ud800'.repeat(8)],
+  ])('that is anything else is invalid, without a request: %j', async (code) => {
+    for (const options of [{}, { cache: false }] as const) {
+      expect(await ask(code, options)).toEqual({ requested: undefined, found: null });
+    }
+  });
 
   it.each([
     ['\u00ad1234\u200b\u200d5678\ufeff', '12345678'],
     ['\t 1234-5678 \n', '1234-5678'],
-    ['１２３４５６７８', '12345678'],
+    ['\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18', '12345678'],
     ['\u200b 1234 \u200b', '1234'],
-    ['ab cd', 'ab cd'],
-    ['ﬁ-12345678', 'fi-12345678'],
-  ])('%j is normalized to %j', (pasted, code) => {
-    expect(normalizePurchaseCode(pasted)).toBe(code);
+    ['\ufb01-12345678', 'fi-12345678'],
+    [`${' '.repeat(384)}${'a'.repeat(128)}`, 'a'.repeat(128)],
+    [`${CODE}${'\u200b'.repeat(512 - CODE.length)}`, CODE],
+  ])('is requested without what a paste adds: %j as %j', async (pasted, code) => {
+    expect((await ask(pasted)).requested).toBe(code);
   });
+
+  it('longer than 512 characters is refused before it is trimmed or normalised', async () => {
+    const pasted = `${CODE}${'\u200b'.repeat(513 - CODE.length)}`;
+    expect(await ask(pasted)).toEqual({ requested: undefined, found: null });
+    expect((await ask(` ${pasted.slice(0, 511)}`)).requested).toBe(CODE);
+    expect(await ask(` ${pasted.slice(0, 512)}`)).toMatchObject({ found: null });
+  });
+
+  it.each<[RegExp, string, boolean]>([
+    [/^MK-\d{4}$/, 'MK-1234', true],
+    [/^MK-\d{4}$/, 'MK-12345', false],
+    [/^MK-\d{4}$/, 'mk-1234', false],
+    [/^mk-\d{4}$/i, 'MK-1234', true],
+    [/MK/, 'x-MK-1', true],
+    [/MK/y, 'x-MK-1', false],
+    [/^.{1,9}$/, 'abc', false],
+  ])(
+    'is requested only where codePattern %s matches as well: %s',
+    async (codePattern, code, is) => {
+      const requested = is ? code : undefined;
+      expect((await ask(code, { codePattern })).requested).toBe(requested);
+    },
+  );
+
+  it.each(['g', 'y', 'gy'])(
+    'is compared with a codePattern of the flags %s from its beginning each time',
+    async (flags) => {
+      const codePattern = new RegExp('[A-Z]{4}', flags);
+      const keyApi = new KeyApiService().client({ codePattern });
+      codePattern.lastIndex = 3;
+      for (const code of ['ABCD', 'EFGH', 'IJKL']) {
+        expect((await keyApi.validatePurchase(code))?.purchase_code).toBe(code);
+      }
+    },
+  );
 });

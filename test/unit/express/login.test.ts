@@ -18,7 +18,9 @@ import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { unhandledRejections } from '../../support/hear.js';
+import { json, page, text, type WireAnswer } from '../../support/service-in-memory.js';
 import { userInfo } from '../../support/wire.js';
+import { serving } from '../clients/login-support.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const token = (value: string, expiresAt = Number.MAX_SAFE_INTEGER) => ({
@@ -336,6 +338,26 @@ describe('loadUser', () => {
     const { error } = await run(loadUser(refusing(refusal), { tokenStore }));
     if (typeof refusal === 'object') expect(error).toBe(refusal);
     expect(tokenStore.delete).toHaveBeenCalledTimes(deleted);
+  });
+
+  it.each<[string, WireAnswer, string, number]>([
+    ['JSON of a refusal, HTTP 200', json({ error: true }), 'access_token_expired', 1],
+    ['other words, HTTP 401', json({ detail: 'Nope' }, 401), 'access_token_expired', 1],
+    ['no JSON, HTTP 403', text('Forbidden', 403), 'access_token_expired', 1],
+    ['[]', json([]), 'login_failed', 1],
+    ...[404, 405, 413, 415].flatMap((status): [string, WireAnswer, string, number][] => [
+      [`a gateway, HTTP ${status}`, json({ message: 'No' }, status), 'unexpected_response', 0],
+      [`a page, HTTP ${status}`, page(status), 'unexpected_response', 0],
+      [`[], HTTP ${status}`, json([], status), 'unexpected_response', 0],
+    ]),
+    ['a page, HTTP 200', page(), 'unexpected_response', 0],
+    ['{}', json({}), 'unexpected_response', 0],
+  ])('deletes a token only where the service speaks of it: %s', async (_name, answer, code, n) => {
+    const { loginApi } = serving(() => answer);
+    const tokenStore = storeWith();
+    const { error } = await run(loadUser(loginApi, { tokenStore }));
+    expect(error).toMatchObject({ code });
+    expect(tokenStore.delete).toHaveBeenCalledTimes(n);
   });
 
   const once = () => vi.fn<TokenStore['get']>().mockResolvedValueOnce(token('t'));

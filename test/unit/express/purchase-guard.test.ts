@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { Express } from 'express';
 import {
   errorHandler,
+  firstOf,
+  fromHeader,
   fromParams,
   fromQuery,
   type GuessLimit,
@@ -18,7 +20,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
@@ -194,11 +196,27 @@ describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
       const answer = await ask(shop.app, shop.code('supported')).expect(200);
       // What the operator reads is not in the JSON of an app.
       expect(answer.body.marketplace).toEqual({ verdict: 'unknown' });
-      for (const none of ['', ' ', 'short', 'x y z 1 2 3', 'ä'.repeat(20)]) {
-        expect((await ask(shop.app, encodeURI(none))).status).toBeGreaterThanOrEqual(400);
+      for (const none of ['', ' ', 'abc', 'x y z 1 2 3', 'ä'.repeat(20)]) {
+        expect((await ask(shop.app, none)).status).toBeGreaterThanOrEqual(400);
       }
     });
   });
+});
+
+it('a text of more than 512 characters is refused before it is normalised, in guards of any kind', async () => {
+  const normalize = vi.spyOn(String.prototype, 'normalize');
+  onTestFinished(() => normalize.mockRestore());
+  // A field of 100 kB, for which NFKC takes seconds.
+  const sent = `a${'\u0301'.repeat(24_900)}${'\u0316'.repeat(24_900)}`;
+  const sources = [undefined, firstOf(fromHeader('x-other'), fromHeader(HEADER), fromQuery())];
+  for (const code of sources) {
+    for (const make of [requirePurchase, loadPurchase]) {
+      const { context } = await drive(make(holding(purchase), { code, guessLimit: false }), sent);
+      expect(context).toMatchObject({ denial: { code: 'purchase_code_invalid' } });
+    }
+  }
+  const lengths = normalize.mock.contexts.map((text) => String(text).length);
+  expect(Math.max(0, ...lengths)).toBeLessThanOrEqual(512);
 });
 
 describe('an error of the app’s own', () => {

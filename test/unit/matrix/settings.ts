@@ -22,6 +22,7 @@ export const KEY_API_SWITCHES: Switches = {
   rateLimit: [false, true, 0],
   browserRedirect: [false, true],
   apiDisabled: [false, true],
+  gatewayErrors: [false, true, 404, 405, 413, 415],
   crash: [false, 'html', 'json'],
   trimming: [true, false],
   validationEncoding: ['form', 'json', 'query'],
@@ -46,6 +47,7 @@ type Choice = readonly [name: string, value: string | number | boolean];
 
 /** Values with which no call is answered. */
 const OUTAGES = [
+  ...['true', '404', '405', '413', '415'].map((value) => `gatewayErrors ${value}`),
   ...['apiDisabled true', 'crash html', 'crash json', 'rateLimit 0'],
   ...['htmlOutage true', 'vanishedUser true', 'warnings text'],
 ];

@@ -154,6 +154,23 @@ describe('the key API', () => {
   });
 
   it.each([
+    [true, 404, { msg: 'Page not found' }],
+    [404, 404, { msg: 'Page not found' }],
+    [405, 405, { code: 405, msg: 'Method not allowed' }],
+    [413, 413, { code: 413, msg: 'Request entity too large' }],
+    [415, 415, { code: 415, msg: 'Unsupported media type' }],
+  ] as const)(
+    'gatewayErrors %s: every endpoint is HTTP %i with a msg of the gateway',
+    async (gatewayErrors, ...answer) => {
+      const running = await speaking({ gatewayErrors });
+      for (const ask of [account, all, item, () => running.validate(running.code('supported'))]) {
+        const { status, body } = await ask(running);
+        expect([status, body]).toEqual(answer);
+      }
+    },
+  );
+
+  it.each([
     [true, {}, 'html'],
     [true, { accept: 'application/json' }, 'json'],
     ['html', { accept: 'application/json' }, 'html'],
