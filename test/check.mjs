@@ -16,7 +16,6 @@ const steps = [
   { name: 'lint', command: ['npx', '--no', '--', 'biome', 'check', '.'] },
   { name: 'unused', command: ['npx', '--no', '--', 'knip'] },
   { name: 'types', command: ['npm', 'run', 'types'] },
-  { name: 'walks', command: ['npm', 'run', 'walks'] },
   { name: 'tests', command: ['npm', 'test'], counted: true },
   { name: 'build', command: ['npm', 'run', 'build'] },
   {
