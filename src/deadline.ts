@@ -144,7 +144,7 @@ export function timeLimit(milliseconds: number) {
 }
 
 /** Runs one call as {@link timeLimit} does. */
-export const within = <T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> =>
+export const withTimeout = <T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> =>
   timeLimit(milliseconds)(work);
 
 /**
@@ -224,37 +224,6 @@ export function onAbort(signal: AbortSignal | LightSignal, listener: () => void)
     waiting.delete(signal);
     signal.removeEventListener('abort', onEvent);
   };
-}
-
-/** Milliseconds that a clock can go back by small corrections, without having been set back. */
-export const SLEW = 1000;
-
-/**
- * A length of time from now on, by a clock that can be set back. It ends as soon as the clock or the process's own
- * timer says so, and stays ended. It also ends when the clock is set back to before its beginning, because the elapsed
- * time is then unknown.
- */
-export class Period {
-  readonly #begun: number;
-  readonly #begunReal = performance.now();
-  #hasEnded = false;
-
-  /** @param length milliseconds, as of `clock`. */
-  constructor(
-    private readonly clock: () => number,
-    private readonly length: number,
-  ) {
-    this.#begun = clock();
-  }
-
-  /** The milliseconds that are left. */
-  get remaining(): number {
-    const elapsed = this.#hasEnded ? this.length : this.clock() - this.#begun;
-    const elapsedReal = performance.now() - this.#begunReal;
-    const remaining = this.length - Math.max(elapsed, elapsedReal);
-    if (remaining <= 0 || elapsed <= -SLEW) this.#hasEnded = true;
-    return this.#hasEnded ? 0 : remaining;
-  }
 }
 
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */

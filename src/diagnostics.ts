@@ -109,26 +109,6 @@ export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
   readonly kind: 'unreadable' | 'not-counted';
 }
 
-/**
- * Message of `marketgate:drift`: an alarm that codes are invalid one after another. A revoked api_key, or
- * one of another account, looks like that. Each client sends it at most once an hour.
- */
-export interface CodesInvalidMessage extends Omit<DriftMessage, 'kind'> {
-  /** Distinguishes the alarm from other messages of the channel. */
-  readonly kind: 'codes-invalid';
-  /**
-   * `key-rejected`: the service does not know the api_key. `were-valid`: it knows the key, but codes that
-   * were valid are now invalid. `never-valid`: it knows the key, but none of the first codes that this
-   * process validated; guessed codes look the same while no customer has come yet.
-   */
-  readonly reason: 'key-rejected' | 'were-valid' | 'never-valid';
-  /**
-   * How many different codes had a negative answer in a row, up to a hundred; for `were-valid`, only codes
-   * that were valid before.
-   */
-  readonly codes: number;
-}
-
 export const driftChannel = channel('marketgate:drift');
 
 const HOUR = 3_600_000;
@@ -145,14 +125,12 @@ const sentAt = new WeakMap<object, LRUCache<string, number>>();
  */
 export function reportDrift(
   source: object,
-  message: DriftMessage | StoreDriftMessage | CodesInvalidMessage,
+  message: DriftMessage | StoreDriftMessage,
   clock = Date.now,
 ): void {
   if (!driftChannel.hasSubscribers) return;
   const { endpoint, kind, path, expected } = message;
-  const place = `${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
-  // An alarm is the same whatever it is about.
-  const id = kind === 'codes-invalid' ? kind : `${kind} ${place}`;
+  const id = `${kind} ${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
   const sent = sentAt.get(source) ?? new LRUCache({ max: MAX_MESSAGES });
   sentAt.set(source, sent);
   const now = clock();

@@ -21,7 +21,6 @@ export {
 } from './clients/key-api.js';
 export { LoginApi, type LoginApiOptions, type LoginCallOptions } from './clients/login-api.js';
 export {
-  type CodesInvalidMessage,
   type DriftMessage,
   type GuardMessage,
   type LoginMessage,

@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type {
-  CodesInvalidMessage,
   DriftMessage,
   GuardMessage,
   LoginMessage,
@@ -15,7 +14,7 @@ export interface Messages {
   'marketgate:lookup': LookupMessage;
   'marketgate:guard': GuardMessage;
   'marketgate:login': LoginMessage;
-  'marketgate:drift': DriftMessage | StoreDriftMessage | CodesInvalidMessage;
+  'marketgate:drift': DriftMessage | StoreDriftMessage;
 }
 
 type Listeners = { [Name in keyof Messages]?: (message: Messages[Name]) => void };

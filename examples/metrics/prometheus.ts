@@ -46,12 +46,6 @@ export function countMarketgate(registry: Registry, onError: OnListenerError): (
     labelNames: ['endpoint', 'kind'] as const,
     registers,
   });
-  const alarms = new Counter({
-    name: 'marketgate_codes_invalid_total',
-    help: 'Alarms: all codes are suddenly invalid, as with a revoked api_key.',
-    labelNames: ['reason'] as const,
-    registers,
-  });
 
   return listen(
     {
@@ -68,9 +62,8 @@ export function countMarketgate(registry: Registry, onError: OnListenerError): (
       'marketgate:login'({ outcome, code = 'none' }) {
         logins.inc({ outcome, code });
       },
-      'marketgate:drift'(message) {
-        if (message.kind === 'codes-invalid') alarms.inc({ reason: message.reason });
-        else drifts.inc({ endpoint: message.endpoint, kind: message.kind });
+      'marketgate:drift'({ endpoint, kind }) {
+        drifts.inc({ endpoint, kind });
       },
     },
     onError,

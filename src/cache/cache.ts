@@ -2,36 +2,63 @@ import { LRUCache } from 'lru-cache';
 import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
-import { hasUnreadable } from '../model/fields.js';
-import type { Answer, Negative, Positive } from './answer.js';
-import { type CallOptions, Lookup, type RequestOptions } from './in-flight.js';
+import { noteUnreadable } from '../model/fields.js';
+import { type CallOptions, InFlight, type RequestOptions } from './in-flight.js';
 import type { CacheLimits } from './options.js';
-import { isPositive, type LocalState, type SharedAnswer } from './shared-cache.js';
-import type { SharedResult, SharedTier } from './shared-tier.js';
+import type { Orders } from './orders.js';
+import type { Found, SharedAnswer, SharedTier } from './shared-tier.js';
 
 /** Concurrent background refreshes of one cache. More would flood a service that comes back. */
 const MAX_REFRESHES = 16;
 /** How many times a lookup asks when each answer is invalidated before it arrives. */
 const MAX_ROUNDS = 3;
 
+/** A cached answer of the service. */
+export interface Answer<T> {
+  /** `null`: a negative answer. */
+  readonly value: T | null;
+  /** When it was requested, by the cache's clock. */
+  readonly at: number;
+}
+
+/** A positive answer. It is cached for a key in any letter case. */
+export interface Positive<T> extends Answer<T> {
+  readonly value: T;
+  /** Its place in the order of requests. */
+  readonly order: number;
+  /** The shared tier's epoch in which it was last known to be valid. In a later one, the shared tier is asked first. */
+  epoch: number;
+}
+
+/** A negative answer. It is about one spelling of the key, because a service can distinguish letter cases. */
+interface Negative extends Answer<never> {
+  readonly value: null;
+  readonly spelling: string;
+}
+
+/** A lookup that has begun and has no answer yet; callers join it. */
+interface Lookup<T> extends InFlight<Answer<T>> {
+  /** Where it is looking, and so where its answer or failure comes from. */
+  source?: LookupMessage['source'];
+  /** The place of its request to the service, in the order of requests; absent before that. */
+  order?: number;
+}
+
 export interface CacheParts<T> {
   /** The kind of answer, as in `marketgate:lookup`. */
   readonly what: LookupMessage['what'];
   readonly limits: CacheLimits;
-  /** Never goes back. */
+  /** Milliseconds, for durations. */
   readonly clock: () => number;
   readonly request: (spelling: string, options: RequestOptions) => Promise<T | null>;
   /** Whether an error is a negative answer. Callers get the error, and it invalidates a positive answer. */
   readonly isNegative?: (error: unknown) => boolean;
+  /** Whether a negative answer takes access away, so that it must reach all processes. Default false. */
+  readonly isRevocable?: boolean;
   /** Freezes an answer, so that all callers can share it. */
   readonly freeze: (value: T) => T;
-  /** Whether a value from the shared tier has the documented shape. */
-  readonly isShape: (value: unknown) => boolean;
-  /** Whether another cache has a positive answer about a key. */
-  readonly isListed?: (key: string) => boolean | undefined;
+  readonly orders: Orders;
   readonly sharedTier: SharedTier | undefined;
-  /** Called with the key of a positive answer that came from another process. */
-  readonly onAdopted?: (key: string) => void;
 }
 
 /**
@@ -43,19 +70,18 @@ export interface CacheParts<T> {
  * - after that: not served. Callers wait for a new answer. If the service cannot answer, they get the last
  *   positive answer until `staleIfError`.
  *
- * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates the positive
- * answer at once, and each in-flight request that began before it. A failure is never cached.
+ * A negative answer is served until `invalidTtl`. It has a separate cache, and invalidates at once the positive
+ * answers that were requested before it, also those that arrive later. A failure is never cached.
  */
 export class Cache<T extends object> {
   readonly #parts: CacheParts<T>;
   readonly #staleFor: number;
   readonly #positive: LRUCache<string, Positive<T>>;
   readonly #negative: LRUCache<string, Negative>;
-  /** The in-flight lookups, by key. A key can have several, because callers that pass `fresh` do not join. */
-  readonly #lookups = new Map<string, Set<Lookup<Answer<T>>>>();
-  #epoch = 0;
-  /** Numbers the requests of this process. */
-  #requests = 0;
+  /** The newest lookup of each spelling. */
+  readonly #lookups = new Map<string, Lookup<T>>();
+  /** All of them, because those that pass `fresh` join none. */
+  readonly #open = new Set<Lookup<T>>();
   #refreshes = 0;
 
   constructor(parts: CacheParts<T>) {
@@ -72,76 +98,71 @@ export class Cache<T extends object> {
    * is due. Awaits, copies and hashes nothing, because nearly every call ends here.
    */
   peek(spelling: string): Answer<T> | undefined {
-    // While messages are missed, a cached answer can be invalid: the lookup asks the shared tier first.
-    const mustCompare = this.#parts.sharedTier?.mustCompare;
-    const found = mustCompare ? undefined : this.#servable(spelling.toLowerCase(), spelling);
-    return found && lookupChannel.hasSubscribers ? this.served(found) : found;
+    const { limits } = this.#parts;
+    const key = spelling.toLowerCase();
+    const positive = this.#positive.get(key);
+    if (positive === undefined) {
+      const negative = this.#negative.get(key);
+      if (negative?.spelling !== spelling || this.#ageOf(negative) >= limits.invalidTtl) return;
+      return this.served(negative);
+    }
+    const age = this.#ageOf(positive);
+    if (this.#mustAsk(positive) || age >= limits.ttl + this.#staleFor) return undefined;
+    if (age >= limits.ttl) this.#refresh(spelling);
+    return this.served(positive);
   }
 
   /** A positive answer that is younger than `ttl`. */
   withinTtl(key: string): Positive<T> | undefined {
-    const positive = this.#parts.sharedTier?.mustCompare ? undefined : this.#positive.get(key);
-    if (positive?.epoch !== this.#epoch) return undefined;
+    const positive = this.#positive.get(key);
+    if (positive === undefined || this.#mustAsk(positive)) return undefined;
     return this.#ageOf(positive) < this.#parts.limits.ttl ? positive : undefined;
   }
 
-  /** The last positive answer, however old. */
-  last(key: string): Positive<T> | undefined {
-    return this.#positive.peek(key);
+  /** Whether an answer about a key was requested after this order. */
+  isAskedSince(key: string, order: number): boolean {
+    const positive = this.#positive.peek(key);
+    return (
+      (positive && positive.order > order) ||
+      this.#parts.orders.isOutdated(this.#subject(key), order)
+    );
   }
 
-  /** When the cached answer, however old, was requested. */
-  lastRequestedAt(key: string): number | undefined {
-    return (this.#positive.peek(key) ?? this.#negative.peek(key))?.at;
-  }
-
-  /** Whether any process has got a negative answer about a key, or has invalidated it, since this order. */
-  async isInvalidatedSince(key: string, order: number): Promise<boolean | undefined> {
-    return this.#parts.sharedTier?.isInvalidatedSince(this.#subject(key), order) ?? false;
-  }
-
-  /**
-   * Reports that a cached answer was served.
-   * @param isFailed whether the service was asked first, and could not answer.
-   */
-  served<A extends Answer<T>>(answer: A, { onCached }: CallOptions = {}, isFailed = false): A {
-    const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
-    const source = isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache';
-    this.#report({ source, outcome: outcomeOf(answer) });
-    onCached?.();
+  /** Reports that a cached answer is served. @param isFailed whether the service was asked, and could not answer. */
+  served<A extends Answer<T>>(answer: A, isFailed = false): A {
+    if (lookupChannel.hasSubscribers) {
+      const isStale = answer.value !== null && this.#ageOf(answer) >= this.#parts.limits.ttl;
+      this.#report(isFailed ? 'stale-if-error' : isStale ? 'stale' : 'cache', answer);
+    }
     return answer;
   }
 
   async get(spelling: string, options: CallOptions): Promise<T | null> {
-    const { signal, fresh = false } = options;
+    const { signal, fresh = false, onCached } = options;
     if (signal !== undefined) checkSignal(signal);
-    const key = spelling.toLowerCase();
     const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
-      options.onCached?.();
+      onCached?.();
       return cached.value;
     }
     // A caller that passes `fresh` must not get an answer that was requested earlier.
-    const joined = fresh ? undefined : this.#joinable(key, spelling);
-    const lookup = joined ?? this.#start(key, spelling, fresh);
+    const joined = fresh ? undefined : this.#joinable(spelling);
+    const lookup = joined ?? this.#start(spelling, fresh);
     try {
       const { value } = await lookup.join(signal);
-      if (lookup.source !== 'service') options.onCached?.();
+      if (lookup.source !== 'service') onCached?.();
       return value;
     } catch (error) {
-      const stale = this.staleIfError(key, error, options);
+      const stale = this.staleIfError(spelling.toLowerCase(), error, options);
       if (stale === undefined) throw error;
-      return this.served(stale, options, true).value;
+      onCached?.();
+      return this.served(stale, true).value;
     }
   }
 
   /** The last positive answer until `staleIfError`, if this error of a call says that the service could not answer. */
-  staleIfError(
-    key: string,
-    error: unknown,
-    { fresh, signal }: CallOptions,
-  ): Positive<T> | undefined {
-    if (fresh || signal?.aborted) return undefined;
+  staleIfError(key: string, error: unknown, options: CallOptions): Positive<T> | undefined {
+    if (options.fresh || options.signal?.aborted) return undefined;
     if (!isMarketgateError(error) || error.status < 500) return undefined;
     const positive = this.#positive.peek(key);
     const { staleIfError } = this.#parts.limits;
@@ -151,308 +172,219 @@ export class Cache<T extends object> {
   /** Invalidates a key, in any spelling, in every process. Rejects with `store_unavailable` when that cannot be sent. */
   async invalidate(spelling: string): Promise<void> {
     const key = spelling.toLowerCase();
-    this.#forget(key);
-    await this.#parts.sharedTier?.invalidate(this.#subject(key));
+    const { orders, sharedTier } = this.#parts;
+    orders.hear(this.#subject(key), orders.ofNegative(orders.begin()));
+    this.forget(key);
+    await sharedTier?.invalidate(this.#subject(key));
   }
 
-  /** Another process has invalidated the answers up to an order of the shared tier, requested until a time. */
-  onInvalidated(key: string, upTo: number, until: number): LocalState | undefined {
+  /** Forgets the answers about a key, except a positive one that was requested after this order. */
+  forget(key: string, upTo = Number.POSITIVE_INFINITY): void {
     const positive = this.#positive.peek(key);
-    const had = positive ? 'positive' : this.#lookups.has(key) ? 'in flight' : undefined;
-    // A later answer stays. Where there is none, in-flight lookups ask again: their order is not known here.
-    if (!this.#isLater(positive, upTo, until)) this.#forget(key);
-    return had;
+    if (positive && positive.order <= upTo) this.#positive.delete(key);
+    this.#negative.delete(key);
   }
 
-  /** Forgets all answers up to an order, and those requested until a time, also of in-flight lookups. */
-  clear(upTo = Number.POSITIVE_INFINITY, until = Number.POSITIVE_INFINITY): void {
-    for (const [key, { order, at }] of this.#positive.entries()) {
-      if (order <= upTo || at <= until) this.#positive.delete(key);
+  /** Forgets all answers, except positive ones that were requested after this order. */
+  forgetAll(upTo: number): void {
+    for (const [key, { order }] of this.#positive.entries()) {
+      if (order <= upTo) this.#positive.delete(key);
     }
-    this.#forgetNegatives();
+    this.#negative.clear();
   }
 
-  /** Messages were missed: what is cached is served only while the service cannot answer. */
-  onMissed(): void {
-    this.#epoch++;
-    this.#forgetNegatives();
-  }
-
-  /** Ends all lookups, and starts no more refreshes. */
+  /** Ends all lookups. */
   close(): void {
-    this.#refreshes = Number.POSITIVE_INFINITY;
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
-    for (const lookups of [...this.#lookups.values()]) {
-      for (const lookup of [...lookups]) lookup.signal.abort(closed);
-    }
+    for (const lookup of [...this.#open]) lookup.signal.abort(closed);
   }
 
-  #servable(key: string, spelling: string): Answer<T> | undefined {
-    const { limits } = this.#parts;
-    const positive = this.#positive.get(key);
-    if (positive !== undefined) {
-      const age = this.#ageOf(positive);
-      if (positive.epoch !== this.#epoch || age >= limits.ttl + this.#staleFor) return undefined;
-      if (age >= limits.ttl) this.#refresh(key, spelling);
-      return positive;
-    }
-    const negative = this.#negative.get(key);
-    if (negative === undefined || negative.spelling !== spelling) return undefined;
-    return this.#ageOf(negative) < limits.invalidTtl ? negative : undefined;
+  /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */
+  #mustAsk({ epoch }: Positive<T>): boolean {
+    const { sharedTier } = this.#parts;
+    return sharedTier !== undefined && epoch !== sharedTier.epoch && !sharedTier.isResting;
   }
 
-  /** The newest lookup of this spelling that can be joined. */
-  #joinable(key: string, spelling: string): Lookup<Answer<T>> | undefined {
-    let newest: Lookup<Answer<T>> | undefined;
-    for (const lookup of this.#lookups.get(key) ?? []) {
-      if (lookup.spelling === spelling) newest = lookup;
-    }
-    const { signal, isOutdated, isSuperseded } = newest ?? {};
-    return signal?.aborted || isOutdated || isSuperseded ? undefined : newest;
+  /** The newest lookup of this spelling, unless it was aborted or its answer will not be served. */
+  #joinable(spelling: string): Lookup<T> | undefined {
+    const lookup = this.#lookups.get(spelling);
+    if (lookup === undefined || lookup.signal.aborted) return undefined;
+    const subject = this.#subject(spelling.toLowerCase());
+    return this.#parts.orders.isOutdated(subject, lookup.order) ? undefined : lookup;
   }
 
-  #start(key: string, spelling: string, isFresh: boolean): Lookup<Answer<T>> {
-    const lookups = this.#lookups.get(key) ?? new Set();
+  #start(spelling: string, isFresh: boolean): Lookup<T> {
     const onEnd = (): void => {
-      lookups.delete(lookup);
-      if (lookups.size === 0) this.#lookups.delete(key);
+      this.#open.delete(lookup);
+      if (this.#lookups.get(spelling) === lookup) this.#lookups.delete(spelling);
     };
-    const lookup = new Lookup<Answer<T>>(key, spelling, isFresh, this.#answer, onEnd);
-    this.#lookups.set(key, lookups.add(lookup));
+    const lookup: Lookup<T> = new InFlight((self) => this.#answer(spelling, isFresh, self), onEnd);
+    this.#lookups.set(spelling, lookup);
+    this.#open.add(lookup);
     return lookup;
   }
 
+  #refresh(spelling: string): void {
+    if (this.#refreshes >= MAX_REFRESHES || this.#joinable(spelling)) return;
+    this.#refreshes++;
+    const end = () => void this.#refreshes--;
+    this.#start(spelling, false).join().then(end, end);
+  }
+
   /** Asks until there is an answer that was not invalidated before it arrived. */
-  readonly #answer = async (lookup: Lookup<Answer<T>>): Promise<Answer<T>> => {
+  async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
     const { sharedTier } = this.#parts;
-    if (sharedTier) lookup.source = 'shared';
+    const begun = performance.now();
+    // Once the service was asked, in any round, the guess limit counts the lookup.
+    lookup.source = sharedTier ? 'shared' : 'service';
     try {
-      for (let round = 1; round <= MAX_ROUNDS; round++) {
-        lookup.isOutdated = false;
-        lookup.isSuperseded = false;
-        lookup.requestNumber = Number.POSITIVE_INFINITY;
-        // A later request can have been answered by now. A fresh lookup cannot take it: where clocks give the order, it
-        // can be from before the call.
-        const later = round > 1 && !lookup.isFresh ? this.peek(lookup.spelling) : undefined;
-        if (later !== undefined) {
-          // A request was sent for this lookup, so its answer does not count as cached: the guess limit counts it.
-          lookup.source = 'service';
-          return later;
-        }
+      for (let round = 0; round < MAX_ROUNDS; round++) {
         const answer = sharedTier
-          ? await this.#askSharedTier(lookup, sharedTier)
-          : await this.#askService(lookup);
-        if (answer !== undefined) {
-          this.#report({ source: lookup.source, outcome: outcomeOf(answer) });
-          return answer;
-        }
+          ? await this.#askShared(spelling, isFresh, lookup, begun, sharedTier)
+          : await this.#askService(spelling, lookup, begun);
+        if (answer === undefined) continue;
+        this.#report(lookup.source, answer);
+        return answer;
       }
       throw new MarketgateError(
         'service_unavailable',
         'KeyApi: each answer was invalidated before it arrived; try again',
       );
     } catch (error) {
-      this.#report({ source: lookup.source, outcome: 'failed' }, error);
+      this.#report(lookup.source, undefined, error);
       throw error;
     }
-  };
+  }
 
-  /** Asks the shared tier, and where that has no answer, the service. `undefined`: invalidated meanwhile. */
-  async #askSharedTier(
-    lookup: Lookup<Answer<T>>,
+  /** Asks the shared tier, and where that has no answer, the service. `undefined`: it was invalidated meanwhile. */
+  async #askShared(
+    spelling: string,
+    isFresh: boolean,
+    lookup: Lookup<T>,
+    begun: number,
     sharedTier: SharedTier,
   ): Promise<Answer<T> | undefined> {
-    const subject = this.#subject(lookup.key);
-    const adopt = (found: SharedAnswer) => this.#adopt(lookup, found);
-    // A fresh lookup needs only the order of the answer that it will request, and what was invalidated.
-    const found: SharedResult & { readonly adopted?: Answer<T> } = lookup.isFresh
-      ? await sharedTier.read(subject)
-      : await sharedTier.find(subject, adopt, () => !lookup.signal.aborted);
-    const { answer, order, release } = found;
-    // Cached first: a negative answer then invalidates it, and needs a recent check of the api_key.
-    if (lookup.isFresh && answer) adopt(answer);
-    if (found.adopted !== undefined) {
-      lookup.source = 'shared';
-      return found.adopted;
-    }
-    // The shared tier cannot be asked, so an answer that `peek` withheld is served. Not a stale one, because this
-    // lookup can be its refresh.
-    const own =
-      order === undefined && !lookup.isFresh
-        ? this.#servable(lookup.key, lookup.spelling)
-        : undefined;
-    if (own && (own.value === null || this.#ageOf(own) < this.#parts.limits.ttl)) {
-      lookup.source = 'cache';
-      return own;
-    }
+    const key = spelling.toLowerCase();
+    const adopt = (answer: SharedAnswer) => {
+      const adopted = this.#adopt(spelling, answer);
+      return isFresh ? undefined : adopted;
+    };
+    const found = isFresh
+      ? await sharedTier.read(this.#subject(key), adopt)
+      : await sharedTier.find(this.#subject(key), adopt, () => !lookup.signal.aborted);
     try {
-      if (lookup.signal.aborted) throw lookup.signal.reason;
-      return await this.#askService(lookup, found);
+      if (found?.adopted !== undefined) return found.adopted;
+      // Not while it is stale, because this lookup can be its refresh.
+      const own = found === undefined && !isFresh ? this.#positive.peek(key) : undefined;
+      if (own && this.#ageOf(own) < this.#parts.limits.ttl) {
+        lookup.source = 'cache';
+        return own;
+      }
+      const { epoch } = sharedTier;
+      return await this.#askService(spelling, lookup, begun, { found, epoch, sharedTier });
     } finally {
-      release();
+      found?.release?.();
     }
   }
 
   /** `undefined`: the answer was invalidated before it arrived. */
   async #askService(
-    lookup: Lookup<Answer<T>>,
-    found?: SharedResult,
+    spelling: string,
+    lookup: Lookup<T>,
+    begun: number,
+    shared?: { found: Found<Answer<T>> | undefined; epoch: number; sharedTier: SharedTier },
   ): Promise<Answer<T> | undefined> {
-    const { request, clock, freeze, isListed, sharedTier } = this.#parts;
-    const { key } = lookup;
-    const order = found?.order;
+    const { request, isNegative, isRevocable = false, orders, clock } = this.#parts;
+    const { signal } = lookup;
+    if (signal.aborted) throw signal.reason;
     lookup.source = 'service';
+    const key = spelling.toLowerCase();
+    const hadPositive =
+      this.#positive.peek(key) !== undefined || shared?.found?.hadPositive === true;
+    const time = orders.begin(shared?.found !== undefined);
+    lookup.order = time.order;
     const at = clock();
-    lookup.requestNumber = ++this.#requests;
-    const known = this.#positive.peek(key);
-    // The spelling with the positive answer: a negative answer to another says nothing about the purchase.
-    const spelling = known?.spelling ?? lookup.spelling;
+    const elapsed = performance.now() - begun;
+    let value: T | null = null;
     let refusal: unknown;
-    const elapsed = performance.now() - lookup.begun;
-    const how = { signal: lookup.signal, hadPositive: known !== undefined, elapsed };
-    const value = await request(spelling, how).catch((error: unknown) => {
-      if (!this.#parts.isNegative?.(error)) throw error;
+    try {
+      value = await request(spelling, { signal, hadPositive, elapsed });
+    } catch (error) {
+      if (!isNegative?.(error)) throw error;
       refusal = error;
-      return null;
-    });
-    if (lookup.isOutdated) return undefined;
+    }
+    const subject = this.#subject(key);
+    const known = this.#positive.peek(key);
+    // A later request has got a positive answer. Without a reading of the shared cache, "later" is a guess.
+    const laterAnswer = (later: Positive<T>) =>
+      shared && (!shared.found || this.#mustAsk(later)) ? undefined : later;
     if (value === null) {
-      const cached = this.#positive.peek(key);
-      // A later positive answer has arrived, here or from another process.
-      const isEarlier = order !== undefined && this.#isLater(cached, order, at);
-      if (lookup.isSuperseded || isEarlier) return undefined;
-      const isEssential =
-        known !== undefined ||
-        cached !== undefined ||
-        found?.hasPositive === true ||
-        isListed?.(key) === true;
-      this.#forget(key, lookup.requestNumber);
-      const isError = refusal !== undefined;
-      if (!isError) this.#negative.set(key, { value, at, spelling });
-      const negative = { subject: this.#subject(key), order, at, isEssential };
-      await sharedTier?.shareNegative({ ...negative, spelling: isError ? undefined : spelling });
-      if (isError) throw refusal;
-      return { value, at };
+      const order = orders.ofNegative(time);
+      if (known && known.order > order) return laterAnswer(known);
+      orders.hear(subject, order);
+      this.#positive.delete(key);
+      const negative: Negative = { value, at, spelling };
+      if (refusal === undefined) this.#negative.set(key, negative);
+      // Other processes cannot serve an error, so they ask.
+      const given = { subject, time, isRevocable, spelling: refusal ? undefined : spelling };
+      const isLost = await shared?.sharedTier.shareNegative(given, shared.found, hadPositive);
+      if (refusal !== undefined) throw refusal;
+      return (isLost && (await this.#readAgain(spelling, shared?.sharedTier))) || negative;
     }
-    const positive: Positive<T> = {
-      value: freeze(value),
+    if (known && known.order > time.order) return laterAnswer(known);
+    if (orders.isOutdated(subject, time.order)) return undefined;
+    const frozen = this.#parts.freeze(value);
+    const positive = {
+      value: frozen,
       at,
-      spelling,
-      order: order ?? Number.NEGATIVE_INFINITY,
-      epoch: this.#epoch,
-      orderEpoch: this.#epoch,
+      order: time.order,
+      epoch: shared?.found?.epoch ?? Number.NaN,
     };
-    // A later positive answer has arrived.
-    if (lookup.isSuperseded) return this.withinTtl(key) ?? positive;
-    for (const other of this.#lookups.get(key) ?? []) {
-      if (other.requestNumber < lookup.requestNumber) other.isSuperseded = true;
-    }
     this.#negative.delete(key);
     this.#positive.set(key, positive);
-    if (!sharedTier || order === undefined) return positive;
-    // JSON would lose which fields could not be read.
-    const outcome = hasUnreadable(positive.value)
-      ? 'not shared'
-      : await sharedTier.share(this.#subject(key), value, { spelling, at, order });
-    if (outcome !== 'shared') {
-      // Another process can have a later answer.
-      const { answer, order: now } = await sharedTier.read(this.#subject(key));
-      if (answer) this.#adopt(lookup, answer);
-      const isNegative = answer && !isPositive(answer) && answer.order > order;
-      // A later one that cannot be read any more counts as negative.
-      if (isNegative || (outcome === 'lost' && now === undefined)) {
-        if (this.#positive.peek(key) === positive) this.#positive.delete(key);
-        return undefined;
-      }
-    }
-    if (lookup.isOutdated) return undefined;
-    // A fresh lookup cannot be given what was read: where clocks give the order, it can be from before the call.
-    return (!lookup.isFresh && this.withinTtl(key)) || positive;
+    if (shared === undefined) return positive;
+    const { sharedTier, found } = shared;
+    const given = { subject, time, isRevocable, spelling };
+    const isLost = found !== undefined && (await sharedTier.share(given, value, found));
+    // Since the request was sent, messages were missed, and arrive again.
+    const hasMissed = !Object.is(sharedTier.epoch, shared.epoch) && this.#mustAsk(positive);
+    if (isLost || hasMissed) await this.#readAgain(spelling, sharedTier);
+    // A later answer hides whether it was invalidated before that, which the missed messages would tell.
+    if (hasMissed && this.#positive.peek(key) !== positive) return undefined;
+    return orders.isOutdated(subject, time.order) ? undefined : positive;
   }
 
-  /** Caches the answer of another process. `undefined`: it cannot be served. */
-  #adopt({ key, spelling }: Lookup<Answer<T>>, found: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze, isShape, sharedTier, onAdopted } = this.#parts;
-    const cached = this.#positive.peek(key);
-    // The cached answer comes back: our clock knows its age better than the row, when the shared cache's clock was set back.
-    const isSame = cached?.order === found.order && cached.orderEpoch === this.#epoch;
-    const age = isSame ? Math.max(this.#ageOf(cached), found.age) : found.age;
+  /** Caches the answer of another process, if it was requested later. @returns it, if it can be served. */
+  async #readAgain(spelling: string, tier: SharedTier | undefined): Promise<Answer<T> | undefined> {
+    const subject = this.#subject(spelling.toLowerCase());
+    return (await tier?.read(subject, (answer) => this.#adopt(spelling, answer)))?.adopted;
+  }
+
+  /** Caches an answer of the shared tier. `undefined`: the service must be asked. */
+  #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
+    const { clock, limits, freeze, orders } = this.#parts;
+    const key = spelling.toLowerCase();
+    const { value, order, age, epoch } = answer;
+    const known = this.#positive.peek(key);
     const at = clock() - age;
-    if (!isPositive(found)) {
-      // The cached answer was requested later, and will replace the row.
-      if (this.#isLater(cached, found.order, at)) return undefined;
-      // In-flight lookups go on: their orders are compared when they share their answers.
-      this.#positive.delete(key);
-      this.#negative.delete(key);
-      if (found.value === undefined || found.spelling !== spelling) return undefined;
-      if (found.age >= limits.invalidTtl) return undefined;
-      const negative: Negative = { value: null, at, spelling };
+    if (value === null) {
+      // The cached answer was requested later.
+      if (known && known.order > order) return undefined;
+      orders.hear(this.#subject(key), order);
+      this.forget(key);
+      if (answer.spelling !== spelling || age >= limits.invalidTtl) return undefined;
+      const negative: Negative = { value, at, spelling };
       this.#negative.set(key, negative);
       return negative;
     }
-    if (!found.isOwnVersion && !isShape(found.value)) {
-      sharedTier?.reportUnreadableRow();
-      return undefined;
+    if (known && known.order >= order) known.epoch = epoch;
+    else {
+      noteUnreadable(value as T, answer.unreadable);
+      this.#positive.set(key, { value: freeze(value as T), at, order, epoch });
     }
-    const isWithinTtl = age < limits.ttl;
-    const isEarlier = cached?.orderEpoch === this.#epoch && cached.order > found.order;
-    const isYounger = !cached || cached.at < at;
-    // The younger one is kept for an outage, also when it is stale.
-    if (!isEarlier && (isYounger || (isWithinTtl && cached.epoch !== this.#epoch))) {
-      this.#negative.delete(key);
-      this.#positive.set(key, {
-        value: freeze(found.value as T),
-        at,
-        spelling: found.spelling,
-        order: found.order,
-        // A stale answer takes the epoch of the one that it replaces. Without one it gets an earlier epoch, so that
-        // only `staleIfError` serves it.
-        epoch: isWithinTtl ? this.#epoch : (cached?.epoch ?? this.#epoch - 1),
-        orderEpoch: this.#epoch,
-      });
-    }
-    if (!isWithinTtl) return undefined;
-    onAdopted?.(key);
-    return this.#positive.peek(key);
-  }
-
-  /**
-   * Whether an answer was requested after an invalidation. After missed messages, the order alone does not
-   * say so: the shared cache can be one with another clock.
-   */
-  #isLater(positive: Positive<T> | undefined, order: number, at: number): boolean {
-    if (positive === undefined || positive.order <= order) return false;
-    return positive.orderEpoch === this.#epoch || positive.at > at;
-  }
-
-  /** Forgets a key, and outdates its in-flight lookups with a request before number `before`. */
-  #forget(key: string, before?: number): void {
-    this.#positive.delete(key);
     this.#negative.delete(key);
-    this.#outdate(key, before);
-  }
-
-  /**
-   * Keeps answers to the requests before number `before`, by default to all, from being cached or served. A
-   * lookup that has sent none yet goes on.
-   */
-  #outdate(key: string, before = Number.POSITIVE_INFINITY): void {
-    for (const lookup of this.#lookups.get(key) ?? []) {
-      if (lookup.requestNumber < before) lookup.isOutdated = true;
-    }
-  }
-
-  /** Forgets all negative answers, and outdates all in-flight lookups. */
-  #forgetNegatives(): void {
-    this.#negative.clear();
-    for (const key of this.#lookups.keys()) this.#outdate(key);
-  }
-
-  #refresh(key: string, spelling: string): void {
-    if (this.#refreshes >= MAX_REFRESHES || this.#joinable(key, spelling)) return;
-    this.#refreshes++;
-    const end = () => void this.#refreshes--;
-    this.#start(key, spelling, false).join().then(end, end);
+    const positive = this.#positive.peek(key) as Positive<T>;
+    return this.#ageOf(positive) < limits.ttl ? positive : undefined;
   }
 
   #subject(key: string): string {
@@ -463,12 +395,15 @@ export class Cache<T extends object> {
     return this.#parts.clock() - at;
   }
 
-  #report(served: Pick<LookupMessage, 'source' | 'outcome'>, error?: unknown): void {
+  #report(source: LookupMessage['source'], answer?: Answer<T>, error?: unknown): void {
     if (!lookupChannel.hasSubscribers) return;
+    const outcome = answer ? (answer.value === null ? 'negative' : 'positive') : 'failed';
     const code = isMarketgateError(error) && { code: error.code };
-    lookupChannel.publish({ what: this.#parts.what, ...served, ...code } satisfies LookupMessage);
+    lookupChannel.publish({
+      what: this.#parts.what,
+      source,
+      outcome,
+      ...code,
+    } satisfies LookupMessage);
   }
 }
-
-const outcomeOf = ({ value }: Answer<unknown>): 'positive' | 'negative' =>
-  value === null ? 'negative' : 'positive';

@@ -1,5 +1,4 @@
 import { LightSignal, onAbort } from '../deadline.js';
-import type { LookupMessage } from '../diagnostics.js';
 
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
@@ -37,34 +36,11 @@ export class InFlight<T> {
   }
 }
 
-/** A lookup that has begun and has no answer yet; callers join it. */
-export class Lookup<T> extends InFlight<T> {
-  /** Where it is looking, and so where its answer or failure comes from. */
-  source: LookupMessage['source'] = 'service';
-  /** The number of its request to the service, in the order of this process; infinite before that. */
-  requestNumber = Number.POSITIVE_INFINITY;
-  /** By `performance.now`. */
-  readonly begun = performance.now();
-  /** The key was invalidated, or a later negative answer arrived: its answer is not served. */
-  isOutdated = false;
-  /** A later positive answer arrived: its own is not cached, and is served only if the later one is gone. */
-  isSuperseded = false;
-
-  constructor(
-    readonly key: string,
-    readonly spelling: string,
-    readonly isFresh: boolean,
-    answer: (lookup: Lookup<T>) => Promise<T>,
-    onEnd: () => void,
-  ) {
-    super((self) => answer(self as Lookup<T>), onEnd);
-  }
-}
-
+/** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
   readonly signal: LightSignal;
-  /** Whether a positive answer is cached, which a negative one would invalidate. */
+  /** Whether a positive answer is known, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */
   readonly elapsed: number;

@@ -1,6 +1,5 @@
 import {
   countOption,
-  functionOption,
   knownOptions,
   secretOption,
   shapedOption,
@@ -102,22 +101,17 @@ export function checkCacheOptions(owner: string, option: CacheOptions | false | 
   }
   return {
     limits,
-    shared: shared === undefined ? undefined : checkSharedCache(owner, shared),
+    shared:
+      shared === undefined
+        ? undefined
+        : shapedOption<SharedCache>(
+            owner,
+            'cache.shared',
+            shared,
+            ['read', 'write', 'delete', 'lock', 'publish', 'subscribe'],
+            'a shared cache, as in new RedisCache({ client })',
+          ),
     secret: secret === undefined ? undefined : secretOption(owner, 'cache.secret', secret),
     scope: scope === undefined ? undefined : textOption(owner, 'cache.scope', scope),
   };
-}
-
-function checkSharedCache(owner: string, value: unknown): SharedCache {
-  const shared = shapedOption<SharedCache>(
-    owner,
-    'cache.shared',
-    value,
-    ['get', 'set', 'delete'],
-    'a shared cache, as in new RedisCache({ client })',
-  );
-  for (const method of ['lock', 'subscribe', 'publish', 'read', 'write'] as const) {
-    functionOption(owner, `cache.shared.${method}`, shared[method]);
-  }
-  return shared;
 }

@@ -1,144 +1,178 @@
-import { randomBytes } from 'node:crypto';
-import { wait } from '../deadline.js';
+import { wait, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { PACKAGE_VERSION } from '../http/transport.js';
-import { Generations } from './generations.js';
-import type { Invalidation, Message } from './invalidations.js';
+import { unreadableIn } from '../model/fields.js';
 import { type CacheLimits, maxLife } from './options.js';
-import { Outbox } from './outbox.js';
-import { Seal, Seals } from './seal.js';
+import type { Orders, RequestTime } from './orders.js';
+import { Seal } from './seal.js';
 import {
   GuardedSharedCache,
-  isPositive,
-  type LocalState,
-  Orders,
-  type Row,
-  readRow,
-  type SharedAnswer,
   type SharedCache,
   type SharedRow,
-  textOf,
   UNAVAILABLE,
 } from './shared-cache.js';
+import { Unsent } from './unsent.js';
 
-/** The limit of one call to a shared cache that has no limit of its own, in milliseconds. */
+/*
+ * How the processes of a fleet share answers, on one page.
+ *
+ * **Order.** Each request has an order: its time by the shared cache's own clock (orders.ts). An answer counts only as
+ * long as no negative one with a later order is known.
+ *
+ * **Row.** Under the HMAC of its subject ("purchase x"), a sealed answer with its order. It is written only over a lower
+ * order, in one step, so a late answer never replaces one that was requested later. Beside the order it has the time of
+ * the request. Its age is the time since by the shared cache's clock alone, so processes' clocks do not matter. If that
+ * clock is behind the time of the request (another server has taken over), the age is unknown, and the service is asked.
+ *
+ * **Tombstone.** A negative answer about a code that had a positive one keeps the row for as long as the positive one
+ * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache. A
+ * later negative answer does not shorten a tombstone.
+ *
+ * **Message.** A subject and an order, or "all" and an order: whoever receives it forgets what it has up to there, and
+ * remembers the order. So an older positive answer cannot return: not from a request that is still in flight, and not
+ * from a row that could not be replaced. Every negative answer about a code is published, because the row with a positive
+ * one can have been evicted. Items, lists and accounts open no door: they have no tombstones and no messages.
+ *
+ * **Epoch.** A lost connection and a message that does not open begin a new epoch. What was cached
+ * before is still there, but the shared cache is asked before it is served; if it has no row, the service is asked; if
+ * that does not answer either, the cached answer serves until `staleIfError`. While no connection is there, there is no
+ * epoch: every lookup asks the shared cache.
+ *
+ * **Unsent.** What could not be stored or published waits in a bounded queue (unsent.ts) and is sent by a timer, and at
+ * once when the connection is back. If the queue overflows, everything is invalidated instead. Then, too, tombstones that
+ * were stored are sent again, because a failover can have lost them.
+ *
+ * **Everything** is invalidated by one row with an order, which each process reads once in an epoch, and one message.
+ *
+ * | fault | what answers it |
+ * |---|---|
+ * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the unsent queue |
+ * | it is full or read-only | the message, and the orders that were heard; the unsent queue |
+ * | it restarts empty, or evicts a row | the epoch; messages and the orders that were heard |
+ * | another server takes over, with an older row or an earlier clock | orders that were heard; tombstones are sent again; an order is never below one that was seen |
+ * | a connection is lost | the epoch |
+ * | a process is killed while others wait for its answer | the lock expires |
+ */
+
+/** The limit of one call to a shared cache, in milliseconds. */
 const MAX_CALL = 100;
 /** How long the lock of a lookup lasts, in milliseconds: a process that dies delays the others by this at most. */
 const LOCK_TTL = 2000;
 /** How long to wait before looking again for the answer of another process, in milliseconds. */
 const POLL = 25;
-/** How long the row is kept that shows whether the shared cache can be written, in milliseconds. */
-const TEST_TTL = 1000;
-const INVALIDATION = 'invalidation';
+/** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
+const MAX_LENGTH = 512 * 1024;
+/** The subject of the row that invalidates everything, and the name that messages are sealed for. */
+const ALL = 'all';
+const MESSAGE = 'message';
 
 /** Options and callbacks of a shared tier. */
 export interface SharedTierOptions {
   readonly limits: CacheLimits;
-  /** Never goes back. */
-  readonly clock: () => number;
-  /** Epoch milliseconds. */
-  readonly wallClock: () => number;
   /** Milliseconds that a call can take in all. */
   readonly timeout: number;
   readonly secret: () => string | Promise<string>;
   /** The address of the service and the account. */
   readonly context: string;
-  /**
-   * Another process has invalidated the answers about a key up to an order. `until` is the time of that by
-   * {@link clock}; it counts where orders cannot be compared. Returns what this process had of it.
-   */
-  onInvalidated(kind: string, key: string, upTo: number, until: number): LocalState | undefined;
-  /** Another process has invalidated all answers up to an order, and all requested until a time of {@link clock}. */
-  onAllInvalidated(upTo: number, until: number): void;
-  /** Messages were missed. */
-  onMissed(): void;
+  readonly orders: Orders;
+  /** Another process has invalidated the answers about a key up to an order. */
+  onInvalidated(kind: string, key: string, upTo: number): void;
+  /** Another process has invalidated all answers up to an order. */
+  onAllInvalidated(upTo: number): void;
 }
 
-/** What the shared tier has about a subject. */
-export interface SharedResult {
-  /** `undefined`: there is none, or none that can be trusted. */
-  readonly answer: SharedAnswer | undefined;
-  /** Whether it has a positive answer, also one that cannot be trusted. */
-  readonly hasPositive: boolean;
-  /** The order of an answer that is requested now; `undefined`: the shared tier cannot be asked. */
-  readonly order: number | undefined;
+/** An answer that another process has shared. */
+export interface SharedAnswer {
+  /** `null`: a negative answer. */
+  readonly value: unknown;
+  /** The spelling that was requested; `undefined`: the answer was invalidated. */
+  readonly spelling: string | undefined;
+  /** Milliseconds since the request, by the shared cache's clock. */
+  readonly age: number;
+  /** The fields of the value that could not be read. */
+  readonly unreadable: readonly string[] | undefined;
+  /** The epoch in which it was read. */
+  readonly epoch: number;
+  readonly order: number;
+}
+
+/** What the shared tier has about a subject. Absent, if it cannot be asked. */
+export interface Found<A = never> {
+  readonly adopted?: A | undefined;
+  /** The order of the row; 0 when there is none. */
+  readonly order: number;
+  /** The time by the shared cache's clock, in microseconds. */
+  readonly now: number;
+  /** The epoch in which it was read: messages that are missed from then on can be about what is requested next. */
+  readonly epoch: number;
+  /** Whether the row is a positive answer or a tombstone of one. */
+  readonly hadPositive: boolean;
+  readonly seal: Seal;
   /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
-  readonly release: () => void;
+  readonly release?: () => void;
 }
 
-const CANNOT_ASK: SharedResult = {
-  answer: undefined,
-  hasPositive: false,
-  order: undefined,
-  release: () => {},
-};
+/** What an answer is about. */
+interface Subject {
+  readonly subject: string;
+  /** The spelling that was requested; `undefined`: the answer cannot be served by other processes. */
+  readonly spelling: string | undefined;
+  readonly time: RequestTime;
+  readonly isRevocable: boolean;
+}
 
-/**
- * The answers that the processes of a fleet share, the lock that lets one of them ask for all, and the
- * messages by which they invalidate each other's answers. Where it fails or takes too long, the service is
- * asked.
- *
- * An answer's order is the time of its request by the shared cache's own clock. A row is replaced only by one
- * of a later order.
- *
- * A `spelling` of a code is what a caller asks for; its `key` is that in lower case, and its `subject` the key with
- * the kind of answer, as in "purchase x". A row's `name` is the HMAC of its generation and subject.
- */
+/** What is sealed in a row. */
+interface Row {
+  /** The time before the request by the shared cache's clock, in microseconds. */
+  readonly at: number;
+  readonly spelling?: string | undefined;
+  /** Absent in a negative one. */
+  readonly value?: unknown;
+  /** The fields of the value that could not be read. */
+  readonly unreadable?: readonly string[] | undefined;
+  readonly isTombstone?: boolean;
+}
+
+type Message = { readonly subject: string; readonly order: number } | { readonly all: number };
+
+/** What became of a row; `lost`: another process has stored a later one. */
+type Written = 'stored' | 'not stored' | 'lost';
+
+/** Shares answers with the other processes of a fleet, and invalidates theirs. */
 export class SharedTier {
+  /** Equal to that of an answer, if no message was missed since. Not a number: messages are being missed. */
+  epoch = Number.NaN;
+  #epochs = 0;
+  /** The epoch in which the row that invalidates everything was read. */
+  #allReadIn = Number.NaN;
   readonly #store: GuardedSharedCache;
-  readonly #id = randomBytes(12).toString('base64url');
   readonly #options: SharedTierOptions;
-  /** How long a positive answer is kept, in milliseconds. */
+  /** How long a positive answer about a code can be served, in milliseconds. */
   readonly #life: number;
-  readonly #seals: Seals;
-  /** Whether answers can be cached without a subscription, because no secret was known yet. */
-  #hasCached = false;
-  readonly #orders = new Orders();
-  readonly #generations: Generations;
-  readonly #outbox: Outbox;
+  /** Of one call to the shared cache, in milliseconds. */
+  readonly #deadline: number;
+  readonly #unsent: Unsent;
+  #seal: Seal | undefined;
+  #subscription: Promise<() => Promise<void>> | undefined;
   #isClosed = false;
 
   constructor(shared: SharedCache, options: SharedTierOptions) {
-    const { limits, clock, wallClock } = options;
-    // A lookup makes several such calls, and most of its time is for the service.
-    const longest = options.timeout / 4;
-    const limit = Math.min(MAX_CALL, longest);
     this.#options = options;
-    this.#life = Math.max(1, maxLife(limits));
-    const store = new GuardedSharedCache(shared, wallClock, limit, longest);
-    this.#store = store;
-    const seals = new Seals(options.secret, options.context, limit, () => {
-      if (this.#isClosed) return;
-      if (this.#hasCached) void this.#subscribe();
-      // What was sealed with the earlier secret did not reach the processes that know only this one.
-      if (seals.all.length > 1) this.#outbox.scheduleResend();
-    });
-    this.#seals = seals;
-    const orders = this.#orders;
-    const publish = (seal: Seal, message: Message) => this.#publish(seal, message);
-    const generations = new Generations({
-      ...{ store, seals, orders, publish },
-      // Rounded up, because a request can have begun within the same millisecond.
-      onAllInvalidated: (upTo, age) => options.onAllInvalidated(upTo, Math.ceil(clock() - age)),
-      onUncertain: () => options.onMissed(),
-      onResend: () => this.#outbox.resendAll(),
-      onUnsent: () => this.#outbox.scheduleRetry(),
-    });
-    this.#generations = generations;
-    this.#outbox = new Outbox({
-      ...{ store, seals, orders, publish, generations, clock },
-      life: this.#life,
-      maxUnsent: limits.max + limits.maxInvalid,
-      currentSeal: () => this.#currentSeal(),
-      onMissedRow: (subject, { order, age }) => this.#forget(subject, order, clock() - age),
-      open: (...row) => this.#open(...row),
+    this.#life = maxLife(options.limits);
+    // A lookup makes several such calls, and most of its time is for the service.
+    this.#deadline = Math.min(MAX_CALL, options.timeout / 4);
+    this.#store = new GuardedSharedCache(shared, this.#deadline);
+    this.#unsent = new Unsent({
+      prepare: () => this.#prepareToSend(),
+      send: (subject, order) => this.#send(subject, order),
+      sendAll: () => this.#sendAll(),
+      onOverflow: () => this.#hearAll(this.#now()),
     });
   }
 
-  /** Whether cached answers must be compared with the shared tier first, because messages are being missed. */
-  get mustCompare(): boolean {
-    return !this.#isClosed && this.#seals.newest !== undefined && this.#store.mustCompare;
+  /** Whether the shared cache is not asked at the moment. */
+  get isResting(): boolean {
+    return this.#isClosed || this.#store.isResting;
   }
 
   /**
@@ -151,257 +185,288 @@ export class SharedTier {
     subject: string,
     adopt: (answer: SharedAnswer) => A | undefined,
     isWanted: () => boolean,
-  ): Promise<SharedResult & { readonly adopted?: A }> {
+  ): Promise<Found<A> | undefined> {
     const begun = performance.now();
     // The service gets at least half of the time.
-    const longest = this.#options.timeout / 2;
-    const isTimeForService = (): boolean => performance.now() - begun >= longest;
-    /** The longest wait for the process that holds the lock. */
-    const maxWait = Math.min(LOCK_TTL, longest);
+    const longest = Math.min(LOCK_TTL, this.#options.timeout / 2);
     for (;;) {
-      const found = await this.read(subject);
-      const adopted = found.answer && adopt(found.answer);
-      if (adopted !== undefined) return { ...found, adopted };
-      if (found.order === undefined || isTimeForService()) return found;
-      const name = this.#generations.nameOf(this.#seals.newest as Seal, subject);
-      // Everything was invalidated meanwhile.
-      if (name === undefined) return found;
-      const release = await this.#store.lock(`${name}.lock`, LOCK_TTL);
-      if (release === undefined && performance.now() - begun < maxWait && isWanted()) {
-        // With jitter, so that the processes do not all look at once.
-        await wait(POLL * (0.5 + Math.random()));
-        continue;
+      const found = await this.read(subject, adopt);
+      if (found === undefined || found.adopted !== undefined) return found;
+      const release = await this.#store.lock(`${found.seal.name(subject)}.lock`, LOCK_TTL);
+      if (release === UNAVAILABLE) return found;
+      if (release !== undefined) {
+        // The process that had the lock can have shared its answer in between.
+        const again = (await this.read(subject, adopt)) ?? found;
+        return { ...again, release };
       }
-      if (typeof release !== 'function') return found;
-      if (isTimeForService()) return { ...found, release };
-      // The process that held the lock can have shared its answer between our read and our lock.
-      const again = await this.read(subject);
-      const adoptedAgain = again.answer && adopt(again.answer);
-      if (adoptedAgain !== undefined) {
-        release();
-        return { ...again, adopted: adoptedAgain };
-      }
-      return { ...(again.order === undefined ? found : again), release };
+      if (performance.now() - begun >= longest || !isWanted()) return found;
+      // With jitter, so that the processes do not all look at once.
+      await wait(POLL * (0.5 + Math.random()));
     }
   }
 
-  /**
-   * Reads the answer about a subject, if it is not invalid, and the order of one that is requested now.
-   * @param isTested - whether the shared cache is known to take writes: where it refuses them, invalidations from before
-   * this process listened can be missing.
-   */
-  async read(
+  /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
+  async read<A>(
     subject: string,
-    isTested = this.#store.isComplete && !this.#store.isMissingMessages,
-  ): Promise<SharedResult> {
+    adopt: (answer: SharedAnswer) => A | undefined = () => undefined,
+  ): Promise<Found<A> | undefined> {
     const seal = await this.#currentSeal();
-    if (seal === undefined || !(await this.#generations.ensureKnown())) return CANNOT_ASK;
-    const generation = this.#generations.numberOf(seal);
-    const name = this.#generations.nameOf(seal, subject);
-    if (name === undefined) return CANNOT_ASK;
-    const unsent = this.#outbox.unsentAbout(subject);
-    const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return CANNOT_ASK;
-    const order = this.#orders.next(row);
-    // Its order was not known yet. What is requested from now on is later.
-    if (unsent) unsent.order ??= order - 1;
-    const found: SharedResult = { ...CANNOT_ASK, order };
-    // Everything was invalidated while the row was read.
-    if (row.value === undefined || generation !== this.#generations.numberOf(seal)) return found;
-    const answer = this.#open(seal, name, row);
-    if (answer === undefined) this.reportUnreadableRow();
-    else this.#orders.saw(answer.order);
-    if (answer === undefined || !isPositive(answer)) return { ...found, answer };
-    const untrusted: SharedResult = { ...found, hasPositive: true };
-    // The shared cache has not got the invalidation yet, or has lost it.
-    if (this.#isInvalid(subject, answer.order)) {
-      if (unsent) this.#outbox.makeEssential(unsent);
-      return untrusted;
+    if (seal === undefined) return undefined;
+    const name = seal.name(subject);
+    const { epoch } = this;
+    const sentAt = performance.now();
+    const [row, isAllRead] = await Promise.all([this.#store.read(name), this.#readAll(seal)]);
+    if (row === UNAVAILABLE || !isAllRead) return undefined;
+    const { orders } = this.#options;
+    orders.read(row.now, sentAt);
+    const opened = this.#open(seal, name, row);
+    if (row.value !== undefined && opened === undefined) {
+      // Nobody can replace it by a lower order.
+      await this.#store.delete(name);
+      return { order: 0, now: row.now, epoch, hadPositive: false, seal };
     }
-    if (isTested) return { ...untrusted, answer };
-    // An invalidation can have been published before this process listened, and not be stored yet.
-    const test = this.#store.write(seal.name(`test ${this.#id}`), '', TEST_TTL, order);
-    await Promise.all([test, this.#publish(seal, { isNewcomer: true })]);
-    if (!this.#store.isComplete) return untrusted;
-    this.#generations.forget();
-    return this.read(subject, true);
+    orders.saw(row.order);
+    const found = { order: row.order, now: row.now, epoch, hadPositive: false, seal };
+    if (opened === undefined || row.order <= orders.allHeard) return found;
+    const { value = null, at, spelling, unreadable, isTombstone = false } = opened;
+    const hadPositive = value !== null || isTombstone;
+    const age = (row.now - at) / 1000;
+    // A negative answer is read at any age, and a positive one not against a later negative one.
+    const isUsable = value === null || (age >= 0 && !orders.isOutdated(subject, row.order));
+    const order = row.order;
+    const answer = { value, spelling, unreadable, age: Math.max(age, 0), order, epoch };
+    return { ...found, hadPositive, adopted: isUsable ? adopt(answer) : undefined };
   }
 
-  /**
-   * Whether the answers up to an order are invalid, as far as any process knows. `undefined`: the shared cache
-   * cannot be asked.
-   */
-  async isInvalidatedSince(subject: string, upTo: number): Promise<boolean | undefined> {
-    if (this.#isInvalid(subject, upTo)) return true;
-    const { answer, order } = await this.read(subject);
-    if (order === undefined) return undefined;
-    return answer !== undefined && !isPositive(answer) && answer.order >= upTo;
-  }
-
-  /**
-   * @param at - when it was requested, by this process's clock.
-   * @returns `lost`: another process has shared a later answer, or has invalidated this one.
-   */
-  async share(
-    subject: string,
-    value: unknown,
-    { spelling, at: requestedAt, order }: { spelling: string; at: number; order: number },
-  ): Promise<'shared' | 'lost' | 'not shared'> {
-    const seal = await this.#currentSeal();
-    const name = seal && this.#generations.nameOf(seal, subject);
-    if (seal === undefined || name === undefined) return 'not shared';
-    // The tombstones of an earlier generation are not found.
-    const isEarlier = order <= (this.#generations.numberOf(seal) as number);
-    if (isEarlier || this.#generations.isInvalid(order)) return 'lost';
-    const age = this.#options.clock() - requestedAt;
-    const ttl = this.#life - age;
-    const valueText = textOf(value);
-    if (valueText === undefined || ttl <= 0) return 'not shared';
-    const row: Row = { spelling, version: PACKAGE_VERSION, life: this.#life };
+  /** Shares a positive answer. @returns whether another process has shared a later one. */
+  async share(given: Subject, value: object, { seal, now }: Found<unknown>): Promise<boolean> {
+    const text = textOf(value);
+    if (text === undefined) return false;
+    const { subject, spelling, time, isRevocable } = given;
+    const life = isRevocable ? this.#life : this.#options.limits.ttl;
+    const row: Row = { at: now, spelling, unreadable: unreadableIn(value) };
     // The value is text already.
-    const text = `${JSON.stringify(row).slice(0, -1)},"value":${valueText}}`;
-    const sealed = seal.seal(`${name} ${order}`, text);
-    const isWritten = await this.#store.write(name, sealed, Math.ceil(ttl), order);
-    if (isWritten === UNAVAILABLE) return 'not shared';
-    if (!isWritten) return 'lost';
-    this.#orders.saw(order);
-    return 'shared';
+    const sealed = `${JSON.stringify(row).slice(0, -1)},"value":${text}}`;
+    return (await this.#write(seal, subject, sealed, life, time.order)) === 'lost';
   }
 
   /**
-   * A negative answer invalidates the positive ones of all processes. What cannot be sent now is sent later.
-   * @param negative - its order is that of the request.
+   * Shares a negative answer. It invalidates the positive ones of all processes, if it is revocable. What cannot be
+   * sent now is sent later.
+   * @param found - `undefined`: the shared cache could not be asked, so a positive answer cannot be excluded.
+   * @param hadPositive - whether there was a positive answer, here or in the shared cache.
+   * @returns whether another process has shared a later answer.
    */
-  async shareNegative(negative: Invalidation): Promise<void> {
-    const { order } = negative;
-    await this.#outbox.send({ ...negative, order: order && order + 1 });
+  async shareNegative(
+    given: Subject,
+    found: Found<unknown> | undefined,
+    hadPositive: boolean,
+  ): Promise<boolean> {
+    const { subject, spelling, time, isRevocable } = given;
+    const { orders, limits } = this.#options;
+    const order = orders.ofNegative(time);
+    const isTombstone = isRevocable && (hadPositive || found === undefined);
+    if (found === undefined) {
+      if (isTombstone) this.#unsent.add(subject, order);
+      return false;
+    }
+    const row: Row = { at: found.now, spelling, isTombstone };
+    const life = isTombstone ? this.#life : limits.invalidTtl;
+    const [written, isPublished] = await Promise.all([
+      this.#write(found.seal, subject, JSON.stringify(row), life, order),
+      !isRevocable || this.#publish(found.seal, { subject, order }),
+    ]);
+    if (isTombstone) {
+      if (written === 'not stored' || !isPublished) this.#unsent.add(subject, order);
+      else this.#unsent.stored(subject, order);
+    }
+    return written === 'lost';
   }
 
   /** Invalidates a subject in every process. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
-    const at = this.#options.clock();
-    const invalidation = { subject, order: undefined, at, isEssential: true };
-    if (!(await this.#outbox.send(invalidation))) throw notSent();
+    const { orders } = this.#options;
+    const found = await this.read(subject);
+    const order = orders.ofNegative(orders.begin(found !== undefined));
+    if (found !== undefined && (await this.#send(subject, order))) {
+      this.#unsent.stored(subject, order);
+      return;
+    }
+    this.#unsent.add(subject, order);
+    throw notSent();
   }
 
   /** Invalidates everything requested until now, in every process, also in one that starts later. */
   async invalidateAll(): Promise<void> {
-    if (!(await this.#outbox.sendAllInvalid())) throw notSent();
-  }
-
-  /** Reports a row that was written by another version of the package, or not by this fleet. */
-  reportUnreadableRow(): void {
-    const expected = 'a value sealed by this fleet, of this version';
-    const message = { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected } as const;
-    reportDrift(this, message, this.#options.wallClock);
+    if (await this.#prepareToSend()) {
+      // Once more, because the clock has been read.
+      this.#hearAll(this.#now());
+      if (await this.#sendAll()) return;
+    }
+    this.#unsent.addAll();
+    throw notSent();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#outbox.close();
-    this.#store.close();
+    this.#unsent.close();
+    this.#subscription?.then((stop) => stop()).catch(() => {});
   }
 
-  /** Whether the answers up to an order are invalid, as far as this process knows. */
-  #isInvalid(subject: string, order: number): boolean {
-    return this.#generations.isInvalid(order) || order < this.#outbox.invalidUpTo(subject);
+  /** An order after everything that was requested until now. */
+  #now(): number {
+    const { orders } = this.#options;
+    return orders.ofNegative(orders.begin());
   }
 
-  /**
-   * The seal of the current secret, after an attempt to subscribe. `undefined`: no secret is known in time,
-   * and this call does without the shared tier.
-   */
-  #currentSeal(): Seal | Promise<Seal | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
-    const seal = this.#seals.current();
-    // Without waiting, because nearly every call ends here.
-    if (seal instanceof Seal && this.#store.isSubscribed) return seal;
-    return this.#afterSubscribing(seal);
+  #hearAll(order: number): void {
+    if (this.#options.orders.hearAll(order)) this.#options.onAllInvalidated(order);
   }
 
-  async #afterSubscribing(given: Seal | Promise<Seal | undefined>): Promise<Seal | undefined> {
-    const seal = await given;
-    if (seal === undefined) this.#hasCached = true;
-    else await this.#subscribe();
-    return seal;
+  /** The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier. */
+  async #currentSeal(): Promise<Seal | undefined> {
+    if (this.#isClosed) return undefined;
+    const given = this.#options.secret();
+    if (typeof given === 'string') this.#use(given);
+    else {
+      const known = given.then((current) => this.#use(current));
+      // One that is known is used until the current one comes.
+      await withTimeout(this.#seal ? 1 : this.#deadline, () => known).catch(() => {});
+    }
+    if (this.#seal !== undefined && this.#subscription === undefined) await this.#subscribe();
+    return this.#seal;
   }
 
-  #subscribe(): Promise<void> {
-    // The timer finds out when the shared cache can be asked again, because no message says so.
-    const onDeaf = () => this.#outbox.scheduleRetry();
-    return this.#store.subscribe((message) => this.#onMessage(message), onDeaf, this.#hasCached);
+  #use(secret: string): void {
+    if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.#options.context);
   }
 
-  /** The answer in a row; `undefined`: it was not written by this version of the package and this fleet. */
-  #open(seal: Seal, name: string, row: SharedRow): SharedAnswer | undefined {
-    const text = row.value === undefined ? undefined : seal.open(`${name} ${row.order}`, row.value);
-    return text === undefined ? undefined : readRow(text, row);
+  /** Subscribes, and waits for that a little, because answers that are cached before messages arrive must be asked again. */
+  async #subscribe(): Promise<void> {
+    const listening = new Promise<void>((resolve) => {
+      const onMessage = (message: string): void => this.#onMessage(message);
+      const onListening = (isListening: boolean): void => {
+        if (!isListening) this.epoch = Number.NaN;
+        else {
+          this.#onListening();
+          resolve();
+        }
+      };
+      // Once it is registered, because it can report at once that messages arrive.
+      this.#subscription = Promise.resolve().then(() =>
+        this.#store.subscribe(onMessage, onListening),
+      );
+      this.#subscription.catch(() => {
+        // The next lookup tries again.
+        this.#subscription = undefined;
+        resolve();
+      });
+    });
+    await withTimeout(this.#deadline, () => listening).catch(() => {});
   }
 
-  /** Forgets the answers of this process up to an order. Returns what it had. */
-  #forget(subject: string, upTo: number, until: number): LocalState | undefined {
-    const [kind = '', ...key] = subject.split(' ');
-    return this.#options.onInvalidated(kind, key.join(' '), upTo, until);
+  #onListening(): void {
+    this.epoch = ++this.#epochs;
+    // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
+    // server's.
+    this.#store.wake();
+    this.#unsent.sendAgain();
   }
 
   #publish(seal: Seal, message: Message): Promise<boolean> {
-    const text = JSON.stringify({ ...message, from: this.#id });
-    return this.#store.publish(seal.seal(INVALIDATION, text));
+    return this.#store.publish(seal.tag + seal.seal(MESSAGE, JSON.stringify(message)));
   }
 
-  /** @param message - `undefined`: messages were missed, perhaps of a new generation. */
-  #onMessage(message: string | undefined): void {
-    if (message === undefined) {
-      this.#generations.forget();
-      this.#options.onMissed();
-      this.#outbox.onMissed();
+  #onMessage(text: string): void {
+    const seal = this.#seal;
+    if (seal === undefined || !text.startsWith(seal.tag)) return;
+    const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
+    if (opened === undefined) {
+      this.epoch = ++this.#epochs;
       return;
     }
-    if (this.#receive(message)) return;
-    // Sealed with another secret. The api_key can have been rotated since this process used it last.
-    const known = this.#seals.newest;
-    const receiveAgain = () => known !== this.#seals.newest && this.#receive(message);
-    this.#seals.refresh().then(receiveAgain, () => {});
+    const message = JSON.parse(opened) as Message;
+    if ('all' in message) {
+      this.#hearAll(message.all);
+      return;
+    }
+    const { subject, order } = message;
+    // Not when it is an echo.
+    if (!this.#options.orders.hear(subject, order)) return;
+    const [kind = '', ...key] = subject.split(' ');
+    this.#options.onInvalidated(kind, key.join(' '), order);
   }
 
-  /** Handles a message of another process. Returns whether it could be opened. */
-  #receive(sealed: string): boolean {
-    for (const seal of this.#seals.all) {
-      const text = seal.open(INVALIDATION, sealed);
-      if (text === undefined) continue;
-      const message = JSON.parse(text) as Message;
-      const { from, allUpTo, subject, order, age = 0, isStored = false } = message;
-      if (from === this.#id) return true;
-      if (message.hasMissed) {
-        this.#outbox.scheduleResend();
-      } else if (message.isNewcomer) {
-        this.#outbox.onNewcomer();
-      } else if (allUpTo !== undefined) {
-        this.#generations.receive(seal, message);
-      } else if (subject !== undefined && order !== undefined) {
-        this.#orders.saw(order);
-        // Sent again, or so late that all answers before it have expired.
-        const { tombstones } = this.#outbox;
-        if (order <= tombstones.orderOf(subject) || age >= this.#life) return true;
-        const at = this.#options.clock() - age;
-        const had = this.#forget(subject, order, at);
-        const isEssential = message.isEssential === true || had === 'positive';
-        const invalidation = { subject, order, at, isEssential };
-        // Its sender does not know the current secret yet.
-        const isEarlier = seal !== this.#seals.newest;
-        if (!isStored && isEssential && !isEarlier) this.#outbox.takeOver({ ...invalidation });
-        // Where the shared cache has stored it, a tombstone is needed only for what this process had.
-        if (had || isEarlier || !isStored) {
-          // Its sender can drop it, so this process sends it again in its place.
-          const isOwn = isEssential && message.isEssential !== true;
-          tombstones.keep({ ...invalidation, isOwn });
-        }
-        const isPassedOn = isEarlier && !this.#outbox.unsentAbout(subject);
-        if (isPassedOn) void this.#outbox.send({ ...invalidation, receivedUnder: seal });
-      }
-      return true;
+  /** Reads up to which order everything is invalid: once in an epoch. @returns whether it is known. */
+  async #readAll(seal: Seal, isForced = false): Promise<boolean> {
+    const { epoch } = this;
+    if (this.#allReadIn === epoch && !isForced) return true;
+    const name = seal.name(ALL);
+    const sentAt = performance.now();
+    const row = await this.#store.read(name);
+    if (row === UNAVAILABLE) return false;
+    const { orders } = this.#options;
+    orders.read(row.now, sentAt);
+    const known = orders.allHeard;
+    if (this.#open(seal, name, row) !== undefined) this.#hearAll(row.order);
+    // The shared cache has lost it.
+    if (known > row.order) this.#unsent.addAll();
+    this.#allReadIn = epoch;
+    return true;
+  }
+
+  async #write(
+    seal: Seal,
+    subject: string,
+    text: string,
+    life: number,
+    order: number,
+  ): Promise<Written> {
+    const name = seal.name(subject);
+    const sealed = seal.seal(`${name} ${order}`, text);
+    const isWritten = await this.#store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
+    if (isWritten === UNAVAILABLE) return 'not stored';
+    return isWritten ? 'stored' : 'lost';
+  }
+
+  /** Stores and publishes that the answers about a subject are invalid. @returns whether both are done. */
+  async #send(subject: string, given: number): Promise<boolean> {
+    const seal = this.#seal as Seal;
+    const order = this.#options.orders.converted(given);
+    const row: Row = { at: order, isTombstone: true };
+    const [written, isPublished] = await Promise.all([
+      this.#write(seal, subject, JSON.stringify(row), this.#life, order),
+      this.#publish(seal, { subject, order }),
+    ]);
+    return written !== 'not stored' && isPublished;
+  }
+
+  async #sendAll(): Promise<boolean> {
+    const seal = this.#seal as Seal;
+    const order = this.#options.orders.allHeard;
+    const row: Row = { at: order, isTombstone: true };
+    const [written, isPublished] = await Promise.all([
+      this.#write(seal, ALL, JSON.stringify(row), this.#life, order),
+      this.#publish(seal, { all: order }),
+    ]);
+    return written !== 'not stored' && isPublished;
+  }
+
+  /** Whether the shared cache can be asked. That also reads its clock, which orders need. */
+  async #prepareToSend(): Promise<boolean> {
+    const seal = await this.#currentSeal();
+    return seal !== undefined && this.#readAll(seal, true);
+  }
+
+  /** The content of a row. `undefined`: there is none, or it was not written by this fleet. */
+  #open(seal: Seal, name: string, { value, order }: SharedRow): Row | undefined {
+    const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
+    if (text !== undefined) return JSON.parse(text) as Row;
+    if (value !== undefined) {
+      const expected = 'a value sealed by this fleet, of this version';
+      reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
     }
-    return false;
+    return undefined;
   }
 }
 
@@ -411,3 +476,23 @@ const notSent = (): MarketgateError =>
     'store_unavailable',
     'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
   );
+
+/**
+ * A value as JSON; `undefined`: too long, or an undocumented field is nested too deeply for JSON. Stops at the
+ * element of a list that makes it too long.
+ */
+function textOf(value: object): string | undefined {
+  const parts: string[] = [];
+  let length = 0;
+  try {
+    for (const part of Array.isArray(value) ? value : [value]) {
+      const text = JSON.stringify(part);
+      length += text.length + 1;
+      if (length > MAX_LENGTH) return undefined;
+      parts.push(text);
+    }
+  } catch {
+    return undefined;
+  }
+  return Array.isArray(value) ? `[${parts.join()}]` : parts[0];
+}

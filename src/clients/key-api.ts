@@ -1,21 +1,19 @@
-import { isDeepStrictEqual } from 'node:util';
-import { LRUCache } from 'lru-cache';
-import { Cache, type CacheParts } from '../cache/cache.js';
+import { Cache, type CacheParts, type Positive } from '../cache/cache.js';
 import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
+import { Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { type Deadline, type LightSignal, SLEW } from '../deadline.js';
+import { checkSignal, type Deadline, type LightSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
 import { type HttpCallOptions, HttpClient } from '../http/http-client.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
-import { deepFreeze, isDocumented } from '../model/fields.js';
+import { deepFreeze, unreadableIn } from '../model/fields.js';
 import { type Item, itemId } from '../model/item.js';
 import { isPurchaseCode, type Purchase, requiredCode } from '../model/purchase.js';
 import { choiceOption, ifUnset, patternOption, wrongOption } from '../options.js';
-import { CodeAlarm } from './code-alarm.js';
 import { isKeyRejected, KeyCheck } from './key-check.js';
 import {
   accountDetails,
@@ -27,7 +25,6 @@ import {
   parseKeyAnswer,
   purchasesValidation,
 } from './key-endpoints.js';
-import { ListedItems } from './listed-items.js';
 
 /** The secret api_key, or a function that returns the current one, so that it can be rotated. */
 export type ApiKeyOption = string | (() => string | Promise<string>);
@@ -84,13 +81,12 @@ export class KeyApi {
   readonly #encoding: ValidationEncoding;
   readonly #apiKey: () => string | Promise<string>;
   readonly #http: HttpClient;
-  readonly #alarm: CodeAlarm;
   readonly #keyCheck: KeyCheck;
   readonly #sharedTier: SharedTier | undefined;
   readonly #caches: Caches | undefined;
-  readonly #listedItems: ListedItems | undefined;
-  /** The latest copy of each purchased item, which purchases share. */
-  readonly #purchasedItems = new LRUCache<number, Item>({ max: 1000 });
+  readonly #orders = new Orders();
+  /** The items of each cached list, by id. */
+  readonly #indexes = new WeakMap<readonly Item[], ReadonlyMap<number, Item>>();
 
   /** @throws TypeError that names the wrong option. */
   constructor(options: KeyApiOptions) {
@@ -104,36 +100,22 @@ export class KeyApi {
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
     this.#http = new HttpClient(settings);
-    this.#alarm = new CodeAlarm(this.clock);
-    this.#keyCheck = new KeyCheck(this.clock, (...given) => this.#checkKey(...given));
+    this.#keyCheck = new KeyCheck(settings.timer, (...given) => this.#checkKey(...given));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
-    const { url, timeout, clock } = settings;
-    const monotonicClock = monotonic(clock);
+    const { url, timeout, timer } = settings;
     this.#sharedTier =
       shared &&
       new SharedTier(shared, {
         limits,
-        clock: monotonicClock,
-        wallClock: clock,
         timeout,
         secret: () => secret ?? this.#apiKey(),
         context: `${url.origin}${url.basePath}\n${scope ?? ''}`,
-        onInvalidated: (kind, key, upTo, until) => {
-          const had = this.#caches?.[kind as keyof Caches]?.onInvalidated(key, upTo, until);
-          if (kind !== 'item') return had;
-          const wasListed = this.#listedItems?.onInvalidated(Number(key));
-          // A list with this item can be in flight.
-          return wasListed ? 'positive' : (had ?? 'in flight');
-        },
-        onAllInvalidated: (upTo, until) => this.#clear(upTo, until),
-        onMissed: () => {
-          for (const each of this.#allCaches()) each.onMissed();
-          this.#listedItems?.onMissed();
-        },
+        orders: this.#orders,
+        onInvalidated: (kind, key, upTo) => this.#caches?.[kind as keyof Caches]?.forget(key, upTo),
+        onAllInvalidated: (upTo) => this.#forgetAll(upTo),
       });
-    this.#caches = this.#makeCaches(limits, monotonicClock);
-    this.#listedItems = new ListedItems(this.#caches.items, this.#caches.item);
+    this.#caches = this.#makeCaches(limits, timer);
   }
 
   /**
@@ -159,15 +141,34 @@ export class KeyApi {
   }
 
   /**
-   * One item (from a cached list within its `ttl`, or items/item), or `null` when the service says that there is none.
+   * One item, or `null` when the service says that there is none (items/item). Within the `ttl` of a list that is not
+   * empty, the list answers: an item that is not in it is `null`.
    * @param id - a whole number, or its digits as in a route parameter.
    * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
     const number = itemId(id);
-    return this.#listedItems
-      ? this.#listedItems.get(number, options)
-      : this.#ask(itemsItem, String(number), options);
+    const key = String(number);
+    if (!this.#caches) return this.#ask(itemsItem, key, options);
+    const { items, item } = this.#caches;
+    const { signal, fresh, onCached } = options;
+    if (signal !== undefined) checkSignal(signal);
+    const list = fresh ? undefined : items.withinTtl(NO_PARAMETER);
+    const listed = list && this.#inList(number, list);
+    if (list && listed !== undefined) {
+      onCached?.();
+      return item.served({ value: listed, at: list.at }).value;
+    }
+    try {
+      return await item.get(key, options);
+    } catch (error) {
+      // `listItems` still serves this list, so its items are served too.
+      const stale = items.staleIfError(NO_PARAMETER, error, options);
+      const last = stale && this.#inList(number, stale);
+      if (!stale || !last) throw error;
+      onCached?.();
+      return item.served({ value: last, at: stale.at }, true).value;
+    }
   }
 
   /**
@@ -181,7 +182,7 @@ export class KeyApi {
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
     const cache = this.#caches?.purchase;
-    return cache ? cache.get(plain, options) : this.#purchase(plain, options);
+    return cache ? cache.get(plain, options) : this.#ask(purchasesValidation, plain, options);
   }
 
   /**
@@ -205,7 +206,9 @@ export class KeyApi {
       await this.#caches?.purchase.invalidate(plain);
       return;
     }
-    this.#clear();
+    const upTo = this.#orders.ofNegative(this.#orders.begin());
+    this.#orders.hearAll(upTo);
+    this.#forgetAll(upTo);
     await this.#sharedTier?.invalidateAll();
   }
 
@@ -217,20 +220,6 @@ export class KeyApi {
     for (const cache of this.#allCaches()) cache.close();
     this.#sharedTier?.close();
     await this.#http.close();
-  }
-
-  /** Asks the service about a code. */
-  async #purchase(code: string, options: AskOptions): Promise<Purchase | null> {
-    const key = code.toLowerCase();
-    try {
-      const purchase = await this.#ask(purchasesValidation, code, options);
-      if (purchase !== null) this.#alarm.positive(key);
-      else this.#alarm.negative(key, options.hadPositive ?? false);
-      return purchase;
-    } catch (error) {
-      if (isKeyRejected(error)) this.#alarm.keyRejected(key);
-      throw error;
-    }
   }
 
   /**
@@ -314,7 +303,7 @@ export class KeyApi {
         clock,
         request: (value, options) => this.#ask(endpoint, value, options),
         freeze: deepFreeze,
-        isShape: (value) => isDocumented(endpoint.schema, value),
+        orders: this.#orders,
         sharedTier: this.#sharedTier,
         ...parts,
       });
@@ -322,56 +311,32 @@ export class KeyApi {
       // The negative answer of this endpoint is an error.
       account: cacheOf(accountDetails, { isNegative: isKeyRejected }),
       items: cacheOf(itemsAll),
-      item: cacheOf(itemsItem, { isListed: (id) => this.#listedItems?.has(Number(id)) }),
-      purchase: cacheOf(purchasesValidation, {
-        request: (code, options) => this.#purchase(code, options),
-        freeze: this.#freezePurchase,
-        // A positive answer of another process, too, shows that the api_key is right.
-        onAdopted: (code) => this.#alarm.positive(code),
-      }),
+      item: cacheOf(itemsItem),
+      purchase: cacheOf(purchasesValidation, { isRevocable: true }),
     };
   }
 
-  /** Freezes a purchase. Those of the same item share one copy of it, which is most of a cached purchase's memory. */
-  readonly #freezePurchase = (purchase: Purchase): Purchase => {
-    const { item } = purchase;
-    const known = this.#purchasedItems.get(item.id);
-    try {
-      if (isDeepStrictEqual(item, known)) purchase.item = known as Item;
-      else this.#purchasedItems.set(item.id, item);
-    } catch {
-      // An undocumented field is nested too deeply to be compared.
+  /**
+   * An item by a list; `null`: it has none of that id. `undefined`: the list does not say, because it is empty or has
+   * items that could not be read, or because the item itself was asked for later.
+   */
+  #inList(id: number, { value: list, order }: Positive<Item[]>): Item | null | undefined {
+    if (this.#caches?.item.isAskedSince(String(id), order)) return undefined;
+    let index = this.#indexes.get(list);
+    if (index === undefined) {
+      index = new Map(list.map((item) => [item.id, item]));
+      this.#indexes.set(list, index);
     }
-    return deepFreeze(purchase);
-  };
+    return index.get(id) ?? (list.length === 0 || unreadableIn(list) ? undefined : null);
+  }
 
   #allCaches(): Cache<never>[] {
     return Object.values((this.#caches ?? {}) as Record<string, Cache<never>>);
   }
 
-  #clear(upTo?: number, until?: number): void {
-    for (const cache of this.#allCaches()) cache.clear(upTo, until);
+  #forgetAll(upTo: number): void {
+    for (const cache of this.#allCaches()) cache.forgetAll(upTo);
   }
-}
-
-/**
- * Makes a clock that never goes back from one that can. When the clock is set back, the process's own
- * timer measures the time since the last reading.
- */
-export function monotonic(clock: () => number): () => number {
-  let last = clock();
-  let lastReal = performance.now();
-  let time = last;
-  return () => {
-    const now = clock();
-    const real = performance.now();
-    // Only the system's clock runs at the same rate as the process's timer; clocks in tests can stand still.
-    const isSetBack = now < last || (clock === Date.now && real - lastReal > now - last + SLEW);
-    time += isSetBack ? real - lastReal : now - last;
-    last = now;
-    lastReal = real;
-    return time;
-  };
 }
 
 const plainCode = (code: unknown): string => requiredCode('KeyApi: purchase_code', code);

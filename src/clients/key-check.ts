@@ -1,4 +1,4 @@
-import { type Deadline, LightSignal, Period } from '../deadline.js';
+import { type Deadline, LightSignal } from '../deadline.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** Milliseconds that a positive check of a key is remembered. */
@@ -18,10 +18,10 @@ interface Check {
   readonly signal: LightSignal;
   callers: number;
   readonly result: Promise<unknown>;
-  /** How long it counts. */
-  readonly life: Period;
-  /** How long it counts where the key is doubted. */
-  readonly recent: Period;
+  /** When it began, by the clock for durations. */
+  readonly at: number;
+  /** Milliseconds for which it counts. */
+  readonly life: number;
 }
 
 /**
@@ -47,7 +47,8 @@ export class KeyCheck {
    */
   confirm(key: string, caller: Deadline, isDoubted = false): Promise<unknown> {
     const counts = (check: Check | undefined): check is Check =>
-      check?.key === key && (isDoubted ? check.recent : check.life).remaining > 0;
+      check?.key === key &&
+      this.clock() - check.at < (isDoubted ? Math.min(check.life, RECENT) : check.life);
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
     if (counts(this.#remembered)) return this.#remembered.result;
     if (counts(this.#inFlight) && !this.#inFlight.signal.aborted)
@@ -74,9 +75,8 @@ export class KeyCheck {
     this.#remembered = this.#check(key, result, life);
   }
 
-  #check(key: string, result: Promise<unknown>, length: number, signal = new LightSignal()): Check {
-    const life = new Period(this.clock, length);
-    return { key, signal, callers: 0, result, life, recent: new Period(this.clock, RECENT) };
+  #check(key: string, result: Promise<unknown>, life: number, signal = new LightSignal()): Check {
+    return { key, signal, callers: 0, result, at: this.clock(), life };
   }
 }
 

@@ -16,6 +16,7 @@ import {
   isEmptyArray,
   isNumbered,
   isObject,
+  noteUnreadable,
   type OnDrift,
   type Parsed,
   parse,
@@ -139,6 +140,7 @@ async function parseItems(
       onDrift({ kind: 'dropped', path: item.path, expected: item.expected });
     }
   }
+  if (firstProblem !== undefined) noteUnreadable(items, []);
   return (items.length === 0 && firstProblem) || { ok: true, value: items };
 }
 

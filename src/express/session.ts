@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { isThenable } from '../check/purchase-check.js';
-import { NoAnswer, within } from '../deadline.js';
+import { NoAnswer, withTimeout } from '../deadline.js';
 import { asError, MarketgateError } from '../errors.js';
 import { handleThrown, responseOf } from './plain-http.js';
 
@@ -51,7 +51,7 @@ export const idOfUser =
 export async function callSession(session: Session, method: 'save' | 'regenerate'): Promise<void> {
   if (typeof session[method] !== 'function') return;
   try {
-    await within(
+    await withTimeout(
       SESSION_TIMEOUT,
       () =>
         new Promise<void>((resolve, reject) => {

@@ -74,7 +74,10 @@ export interface ClientOptions {
    * `dispatcher`.
    */
   fetch?: FetchLike | undefined;
-  /** Returns the current time in epoch milliseconds, for tests. Default `Date.now`. */
+  /**
+   * Returns the current time in epoch milliseconds, for tests. Default: `Date.now` for dates, and for durations a clock
+   * that cannot step.
+   */
   clock?: (() => number) | undefined;
 }
 
@@ -105,7 +108,7 @@ export function clientSettings<T extends ClientOptions>(
   const given = knownOptions(owner, options, [urlName, ...names, ...COMMON_NAMES]);
   const { dispatcher, maxResponseBytes: most } = given;
   const timeout = positiveOption(owner, 'timeout', given.timeout, 10_000, 'milliseconds');
-  const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
+  const clock = functionOption(owner, 'clock', given.clock);
   const fetch = functionOption(owner, 'fetch', given.fetch);
   if (dispatcher !== undefined) {
     const what = 'a Dispatcher of undici 6, 7 or 8';
@@ -120,7 +123,10 @@ export function clientSettings<T extends ClientOptions>(
     url: serviceUrl(owner, urlName, given[urlName], allowInsecure),
     dispatcher,
     fetch,
-    clock,
+    /** Epoch milliseconds, for dates. */
+    clock: clock ?? Date.now,
+    /** Milliseconds, for durations: it cannot step, unless it is the app's own. */
+    timer: clock ?? (() => performance.now()),
   };
 }
 

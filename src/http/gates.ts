@@ -1,4 +1,4 @@
-import { type Deadline, Period } from '../deadline.js';
+import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** How many failures in a row open the breaker. */
@@ -16,18 +16,13 @@ export type CallEnd = 'answered' | 'failed' | 'unknown';
  */
 export class Breaker {
   #failures = 0;
-  #openTime: number;
-  /** How long it stays open; `undefined`: it is closed. */
-  #open: Period | undefined;
+  #openTime = OPEN_TIMES.first;
+  /** Until when it stays open; `undefined`: it is closed. */
+  #openUntil: number | undefined;
   #isProbing = false;
 
   /** @param clock milliseconds. */
-  constructor(
-    private readonly clock: () => number,
-    private readonly openTimes = OPEN_TIMES,
-  ) {
-    this.#openTime = openTimes.first;
-  }
+  constructor(private readonly clock: () => number) {}
 
   /**
    * Lets a call through, which must then {@link leave}.
@@ -50,12 +45,13 @@ export class Breaker {
 
   /** Seconds until the probe; `undefined`: it is closed. */
   get retryAfter(): number | undefined {
-    return this.#open && Math.ceil(this.#open.remaining / 1000);
+    if (this.#openUntil === undefined) return undefined;
+    return Math.max(0, Math.ceil((this.#openUntil - this.clock()) / 1000));
   }
 
   /** Whether calls are refused, or the one that is let through is in flight. */
   get isOpen(): boolean {
-    return this.#open !== undefined;
+    return this.#openUntil !== undefined;
   }
 
   leave(isProbe: boolean, end: CallEnd): void {
@@ -63,16 +59,16 @@ export class Breaker {
     if (end === 'unknown') return;
     if (end === 'answered') {
       this.#failures = 0;
-      this.#openTime = this.openTimes.first;
-      this.#open = undefined;
+      this.#openTime = OPEN_TIMES.first;
+      this.#openUntil = undefined;
       return;
     }
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
-    const opens = isProbe || (this.#open === undefined && this.#failures >= FAILURES_TO_OPEN);
+    const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES_TO_OPEN);
     if (!opens) return;
-    this.#open = new Period(this.clock, this.#openTime);
-    this.#openTime = Math.min(this.#openTime * 2, this.openTimes.max);
+    this.#openUntil = this.clock() + this.#openTime;
+    this.#openTime = Math.min(this.#openTime * 2, OPEN_TIMES.max);
   }
 }
 
@@ -125,7 +121,7 @@ const MAX_SECONDS = 3600;
 
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
-  #closed: Period | undefined;
+  #closedUntil = Number.NEGATIVE_INFINITY;
   readonly #refusals = new WeakSet<object>();
 
   /** @param clock milliseconds. */
@@ -139,15 +135,13 @@ export class RetryAfterGate {
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
     const length = Math.min(seconds, MAX_SECONDS);
-    if ((this.#closed?.remaining ?? 0) < length * 1000) {
-      this.#closed = new Period(this.clock, length * 1000);
-    }
+    this.#closedUntil = Math.max(this.#closedUntil, this.clock() + length * 1000);
     return length;
   }
 
   /** Seconds until the gate opens; 0: it is open. */
   get retryAfter(): number {
-    return Math.ceil((this.#closed?.remaining ?? 0) / 1000);
+    return Math.max(0, Math.ceil((this.#closedUntil - this.clock()) / 1000));
   }
 
   /** @throws MarketgateError `service_unavailable` with `retryAfter`, while the gate is closed. */

@@ -34,8 +34,8 @@ export class HttpClient {
 
   constructor(private readonly settings: ClientSettings) {
     this.#transport = new Transport(settings);
-    this.#gate = new RetryAfterGate(settings.clock);
-    this.#breaker = new Breaker(settings.clock);
+    this.#gate = new RetryAfterGate(settings.timer);
+    this.#breaker = new Breaker(settings.timer);
   }
 
   /**

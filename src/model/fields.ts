@@ -259,7 +259,7 @@ function replaceDrifts(value: unknown, at: string, onDrift: OnDrift): void {
       if (coerced !== undefined) continue;
       delete object[key];
       isSparse = true;
-      if (kind === 'dropped') noteUnreadable(object, key);
+      if (kind === 'dropped' && NEEDED_BY_GUARDS.has(key)) noteUnreadable(object, [key]);
     }
     if (isSparse && Array.isArray(object)) closeHoles(object);
   }
@@ -295,21 +295,24 @@ export function deepFreeze<T>(value: T): T {
 /** The fields that the conditions of guards use. */
 const NEEDED_BY_GUARDS = new Set(['license_type', 'supported_until']);
 
-/** The names of those fields that were sent but left out, for each object. */
+/** The names of those fields that were sent but left out, for each object; for a list, none. */
 const unreadable = new WeakMap<object, Set<string>>();
 
-function noteUnreadable(object: object, name: string): void {
-  if (!NEEDED_BY_GUARDS.has(name)) return;
-  const names = unreadable.get(object) ?? new Set();
-  unreadable.set(object, names.add(name));
+/** Notes that fields that guards use were left out because they could not be coerced; for a list, items. */
+export function noteUnreadable(object: object, names: readonly string[] | undefined): void {
+  if (names !== undefined)
+    unreadable.set(object, new Set([...(unreadableIn(object) ?? []), ...names]));
 }
+
+/** What {@link noteUnreadable} was called with; `undefined`: everything could be read. */
+export const unreadableIn = (object: object): readonly string[] | undefined => {
+  const names = unreadable.get(object);
+  return names && [...names];
+};
 
 /** Whether a field that guards use was sent but left out, because it could not be coerced. */
 export const wasUnreadable = (object: object, name: string): boolean =>
   unreadable.get(object)?.has(name) === true;
-
-/** Whether {@link wasUnreadable} is true of one of these fields. */
-export const hasUnreadable = (object: object): boolean => unreadable.has(object);
 
 /** The documented form, and a day that every month has. */
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;

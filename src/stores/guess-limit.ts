@@ -1,9 +1,12 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { ignoreRejection, SLEW } from '../deadline.js';
+import { ignoreRejection } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { functionOption, knownOptions, positiveOption, wrongOption } from '../options.js';
+
+/** Milliseconds that a clock can go back by small corrections, without having been set back. */
+const SLEW = 1000;
 
 /** How many failed attempts a client has. An attempt fails when the service does not know the code. */
 export interface GuessLimitOptions {

@@ -75,7 +75,7 @@ const FOLDERS = {
     include: [
       'test/unit/clients/**/*.test.ts',
       'test/unit/model/**/*.test.ts',
-      // What it tells on the channels, and when it raises the alarm.
+      // What it tells on the channels.
       'test/unit/diagnostics/**/*.test.ts',
       // That no error repeats a key or a code.
       'test/unit/secrets/clients.test.ts',

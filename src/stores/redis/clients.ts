@@ -1,20 +1,12 @@
 import { wrongOption } from '../../options.js';
 
-/** What a client does with a command. */
-export type RedisState =
-  /** It sends the command at once. */
-  | 'ready'
-  /** It queues the command until it is connected. */
-  | 'waiting'
-  /** It was never opened, or is closed for good. */
-  | 'closed';
-
 /**
  * The commands that the stores use, for every kind of client. Each has one key, because a cluster can have
  * keys on different servers. Replies are those of Redis.
  */
 export interface RedisCommands {
-  readonly state: RedisState;
+  /** A client that is `waiting` queues its commands until it is connected. A `closed` one is closed for good. */
+  readonly state: 'ready' | 'waiting' | 'closed';
   /** Calls the listener once, when the state can have changed to `ready`. Opens a client that waits to be used. */
   onceReady(listener: () => void): void;
   get(key: string): Promise<unknown>;
@@ -24,24 +16,29 @@ export interface RedisCommands {
   /** Runs a Lua script on one key. */
   run(script: string, key: string, args: readonly string[]): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
-  /** A separate connection, not yet open, because one that subscribes can do nothing else. */
-  subscriber(onMessage: (message: string) => void, onLost: () => void): Promise<RedisSubscriber>;
+  /**
+   * Prepares to subscribe to channels. Not on the client's own connection, which could then do nothing else, unless
+   * `isGiven`: the app has made it to subscribe.
+   *
+   * @param listeners by channel. The same ones can be given again.
+   * @param onLost is called when messages can have been missed, more than once too.
+   */
+  subscriber(
+    listeners: ReadonlyMap<string, (message: string) => void>,
+    isGiven: boolean,
+    onLost: () => void,
+  ): Promise<RedisSubscriber>;
 }
 
-/**
- * One connection to one server. It does not reconnect by itself, because its owner must know that messages
- * can have been missed.
- */
+/** A connection that subscribes. */
 export interface RedisSubscriber {
-  /** Connects and subscribes. */
-  open(channel: string): Promise<unknown>;
-  /** Settles when the server has answered. */
-  ping(): Promise<unknown>;
-  /** Ends the connection in any state. Never throws. */
-  close(): void;
+  /** Subscribes, and connects first if the connection is the package's own. */
+  open(): Promise<unknown>;
+  /** Ends the connection if it is the package's own. Otherwise it unsubscribes if `isFinal`. Never throws. */
+  close(isFinal: boolean): void;
 }
 
-/** Methods of both libraries. Not `duplicate`: sentinels of node-redis 5 have none, but those of their servers do. */
+/** Methods of both libraries. Not `duplicate`: sentinels of node-redis 5 have none, and need none. */
 const COMMON = ['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'connect', 'on'] as const;
 
 /** An object with these methods and others, whatever their overloads. */
@@ -74,13 +71,13 @@ export type IoRedisClient = Methods<'defineCommand'> & {
  */
 export type RedisClient = NodeRedisClient | IoRedisClient;
 
-/** The members that are used of both libraries. */
+/** The members that are used of both libraries. All are public there. */
 interface Client {
   get(key: string): Promise<unknown>;
   del(key: string): Promise<unknown>;
   publish(channel: string, message: string): Promise<unknown>;
-  ping(): Promise<unknown>;
   on(event: string, listener: (...args: string[]) => void): unknown;
+  off(event: string, listener: (...args: string[]) => void): unknown;
   once(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
 }
@@ -89,12 +86,11 @@ interface NodeRedis extends Client {
   readonly isOpen: boolean;
   /** Absent in a cluster before version 6. */
   readonly isReady?: boolean;
-  readonly options?: { readonly socket?: object };
   set(key: string, value: string, options: { PX: number; NX?: true }): Promise<unknown>;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   duplicate(overrides: object): NodeRedis;
-  unref?(): unknown;
   /** From version 5 on. */
   withCommandOptions?(options: object): NodeRedis;
   destroy?(): unknown;
@@ -103,40 +99,41 @@ interface NodeRedis extends Client {
   /** Of a cluster. */
   readonly masters?: readonly unknown[];
   nodeClient?(node: unknown): NodeRedis | Promise<NodeRedis>;
-  /** Of a sentinel: calls `run` with the client of the current master. */
-  _execute?<T>(isReadonly: boolean, run: (master: NodeRedis) => Promise<T>): Promise<T>;
+  /** Of a sentinel. */
+  acquire?(): unknown;
 }
 
 interface IoRedis extends Client {
   readonly status: string;
   set(key: string, value: string, ...options: (string | number)[]): Promise<unknown>;
   eval(script: string, keys: number, ...keysAndArgs: string[]): Promise<unknown>;
-  subscribe(channel: string): Promise<unknown>;
+  subscribe(...channels: string[]): Promise<unknown>;
   duplicate(overrides: object): IoRedis;
   disconnect(): void;
-  /** The socket of a connection. */
-  readonly stream?: { unref(): unknown };
   /** Of a cluster, whose own `duplicate` takes other arguments. */
   nodes?(role: 'master'): readonly IoRedis[];
 }
 
-/** Any node of a cluster will do to listen, because each forwards messages to all. */
-const randomOf = <T>(nodes: readonly T[]): T | undefined =>
-  nodes[Math.floor(Math.random() * nodes.length)];
+/** The events of both libraries after which messages can have been missed. */
+const LOST = ['error', 'close', 'end', 'topology-change'];
+
+/**
+ * Any node of a cluster will do to subscribe, because each forwards messages to all. Clusters can subscribe too, but that
+ * of ioredis does not report that it has changed its node.
+ */
+function randomOf<T>(nodes: readonly T[]): T {
+  const node = nodes[Math.floor(Math.random() * nodes.length)];
+  if (node === undefined) throw new Error('no node of the cluster is known');
+  return node;
+}
 
 function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
   const isCluster = typeof client.nodeClient === 'function';
-  const isSentinel = !isCluster && typeof client._execute === 'function';
+  const isSentinel = typeof client.acquire === 'function';
   // The client's own timeout costs more than the command, and does not end one that was sent. But with several
   // servers, nothing else removes commands from the queue of one that is down.
   const settings = { timeout: isCluster || isSentinel ? timeout : 0, typeMapping: {} };
   const sender = client.withCommandOptions?.(settings) ?? client;
-
-  const server = async (): Promise<NodeRedis> => {
-    if (isSentinel && client._execute) return client._execute(false, async (master) => master);
-    if (!client.nodeClient || !client.masters) return client;
-    return client.nodeClient(randomOf(client.masters));
-  };
 
   return {
     get state() {
@@ -150,30 +147,38 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
     delete: (key) => sender.del(key),
     run: (script, key, args) => sender.eval(script, { keys: [key], arguments: [...args] }),
     publish: (channel, message) => sender.publish(channel, message),
-    async subscriber(onMessage, onLost) {
-      const base = await server();
-      const connection = base.duplicate({
-        socket: { ...base.options?.socket, reconnectStrategy: false },
-        clientSideCache: undefined,
-      });
-      return subscriberOn(connection, onLost, {
-        async open(channel) {
-          await connection.connect();
-          await connection.subscribe(channel, onMessage);
-          connection.unref?.();
+    async subscriber(listeners, isGiven, onLost) {
+      // A sentinel opens a separate connection to subscribe by itself.
+      const isOwn = !isSentinel && (isCluster || !isGiven);
+      const node = isCluster ? await client.nodeClient?.(randomOf(client.masters ?? [])) : client;
+      const connection = isOwn && node ? node.duplicate({ clientSideCache: undefined }) : client;
+      const end = async (): Promise<unknown> =>
+        connection.destroy ? connection.destroy() : connection.disconnect();
+      const onEvent = (): void => {
+        // At once, because it reconnects next, and could not be closed while it does. It rejects if it is closed already.
+        if (isOwn) end().catch(() => {});
+        onLost();
+      };
+      for (const event of LOST) connection.on(event, onEvent);
+      const forAll = (method: 'subscribe' | 'unsubscribe') =>
+        Promise.all([...listeners].map(([channel, each]) => connection[method](channel, each)));
+      return {
+        async open() {
+          if (isOwn) await connection.connect();
+          await forAll('subscribe');
         },
-        close: async () => (connection.destroy ? connection.destroy() : connection.disconnect()),
-      });
+        close(isFinal) {
+          // A connection that is closed can still emit `error`.
+          if (isOwn) return void end().catch(() => {});
+          for (const event of LOST) connection.off(event, onEvent);
+          if (isFinal) forAll('unsubscribe').catch(() => {});
+        },
+      };
     },
   };
 }
 
 function ioRedisCommands(client: IoRedis): RedisCommands {
-  const wake = (): void => {
-    // `wait` is the state of a `lazyConnect` client before its first command. It retries by itself.
-    if (client.status === 'wait') client.connect().catch(() => {});
-  };
-
   return {
     get state() {
       if (client.status === 'ready') return 'ready';
@@ -181,7 +186,8 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
     },
     onceReady(listener) {
       client.once('ready', listener);
-      wake();
+      // `wait` is the state of a `lazyConnect` client before its first command. It retries by itself.
+      if (client.status === 'wait') client.connect().catch(() => {});
     },
     get: (key) => client.get(key),
     set: (key, value, milliseconds, mustBeAbsent) =>
@@ -189,46 +195,26 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
     delete: (key) => client.del(key),
     run: (script, key, args) => client.eval(script, 1, key, ...args),
     publish: (channel, message) => client.publish(channel, message),
-    async subscriber(onMessage, onLost) {
-      wake();
-      const node = randomOf(client.nodes?.('master') ?? [client]);
-      if (node === undefined) throw new Error('no node of the cluster is known');
-      const connection = node.duplicate({
-        lazyConnect: true,
-        retryStrategy: () => null,
-        reconnectOnError: null,
-        autoResubscribe: false,
-      });
-      connection.on('message', (_channel, message) => onMessage(message ?? ''));
-      return subscriberOn(connection, onLost, {
-        async open(channel) {
-          await connection.connect();
-          await connection.subscribe(channel);
-          connection.stream?.unref();
+    async subscriber(listeners, isGiven, onLost) {
+      const isOwn = client.nodes !== undefined || !isGiven;
+      const node = client.nodes ? randomOf(client.nodes('master')) : client;
+      const connection = isOwn ? node.duplicate({ lazyConnect: true }) : client;
+      const onMessage = (channel = '', message = '') => listeners.get(channel)?.(message);
+      connection.on('message', onMessage);
+      for (const event of LOST) connection.on(event, onLost);
+      return {
+        async open() {
+          if (isOwn) await connection.connect();
+          await connection.subscribe(...listeners.keys());
         },
-        close: async () => connection.disconnect(),
-      });
+        close() {
+          if (isOwn) return connection.disconnect();
+          // The channels stay subscribed, because another subscription of this client can need them.
+          connection.off('message', onMessage);
+          for (const event of LOST) connection.off(event, onLost);
+        },
+      };
     },
-  };
-}
-
-/**
- * The parts that both libraries have in common. Only the app's own client keeps the process alive, so `open` unrefs the
- * connection.
- */
-function subscriberOn(
-  connection: Client,
-  onLost: () => void,
-  { open, close }: { open: RedisSubscriber['open']; close(): Promise<unknown> },
-): RedisSubscriber {
-  // Without a listener for `error`, Node ends the process.
-  connection.on('error', onLost);
-  connection.on('end', onLost);
-  return {
-    open,
-    ping: () => connection.ping(),
-    // It rejects when the connection is closed already.
-    close: () => void close().catch(() => {}),
   };
 }
 
@@ -242,13 +228,19 @@ type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unk
  * here, because it would fail only with the first customer.
  *
  * @param timeout - the deadline of a command, in milliseconds.
+ * @param option - the name of the option that the client was given as.
  * @throws TypeError that names the option and says what to pass.
  */
-export function redisCommands(owner: string, value: unknown, timeout: number): RedisCommands {
+export function redisCommands(
+  owner: string,
+  value: unknown,
+  timeout: number,
+  option = 'client',
+): RedisCommands {
   const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null;
   const client = (isObject ? value : {}) as Traits;
   const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
-  const wrong = (problem: string) => wrongOption(owner, 'client', `${EXPECTED}${problem}`);
+  const wrong = (problem: string) => wrongOption(owner, option, `${EXPECTED}${problem}`);
   if (has('then')) throw wrong('; this is a Promise of one: await it');
   if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
   if (has('internal_send_command')) throw wrong('; this is of redis 3 or earlier');

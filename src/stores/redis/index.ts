@@ -1,6 +1,6 @@
 export type { IoRedisClient, NodeRedisClient, RedisClient } from './clients.js';
 export type { RedisStoreOptions } from './connection.js';
-export { RedisCache } from './redis-cache.js';
+export { RedisCache, type RedisCacheOptions } from './redis-cache.js';
 export { RedisGuessLimit, type RedisGuessLimitOptions } from './redis-guess-limit.js';
 export { RedisHolderStore, type RedisHolderStoreOptions } from './redis-holder-store.js';
 export { RedisTokenStore, type RedisTokenStoreOptions } from './redis-token-store.js';

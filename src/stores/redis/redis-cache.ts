@@ -1,17 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { SharedCache, SharedRow } from '../../cache/shared-cache.js';
-import { STORE_TIMEOUTS, within } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
-import type { RedisCommands } from './clients.js';
+import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 import { Subscription } from './subscription.js';
 
+/** Options of {@link RedisCache}. */
+export interface RedisCacheOptions extends RedisStoreOptions {
+  /**
+   * Another client of the app, connected, to subscribe with; it stays the app's own. Default: a duplicate of `client`. Of
+   * a cluster, a duplicate of one of its nodes.
+   */
+  subscriber?: RedisClient | undefined;
+}
+
 const OWNER = 'RedisCache';
 
-/** A row, its remaining milliseconds, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
+/** A row, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
 const READ = `local time = redis.call('TIME')
-return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), time[1], time[2]}`;
+return {redis.call('GET', KEYS[1]), time[1], time[2]}`;
 
 /** Compares and writes in one step, or a later row could come in between and be lost. */
 const WRITE = `local row = redis.call('GET', KEYS[1])
@@ -24,76 +32,51 @@ return 1`;
 const UNLOCK = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
-/** How long `subscribe` waits for its connection, in milliseconds; after that it retries in the background. */
-const FIRST_CONNECTION = 1000;
-
 /**
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
  * `KeyApi`. It stores keys and values as they are given: those of `KeyApi` are HMACs and sealed.
  *
  * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. While the client
  * reconnects, calls fail at once and are not queued, so that no outdated write is sent after an outage.
+ *
+ * The user of Redis must be allowed to run EVAL, and to use all keys and channels that begin with `prefix`.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
+  readonly #subscriber: RedisCommands | undefined;
 
-  constructor(options: RedisStoreOptions) {
-    const given = knownOptions(OWNER, options, ['client', 'prefix', 'timeout']);
+  constructor(options: RedisCacheOptions) {
+    const known = ['client', 'subscriber', 'prefix', 'timeout'] as const;
+    const given = knownOptions(OWNER, options, known);
     this.#redis = new RedisConnection(OWNER, 'cache', given);
-    STORE_TIMEOUTS.set(this, this.#redis.timeout);
+    if (given.subscriber === undefined) return;
+    this.#subscriber = redisCommands(OWNER, given.subscriber, this.#redis.timeout, 'subscriber');
   }
 
-  async get(key: string): Promise<string | undefined> {
-    const value = await this.#redis.call('get', (redis) => redis.get(this.#key('value', key)));
-    return typeof value === 'string' ? value : undefined;
-  }
-
-  /** @throws TypeError unless `value` is a string and `ttl` a finite number. */
-  async set(key: string, value: string, ttl: number): Promise<void> {
-    checkValue('set', value);
-    const milliseconds = wholeTtl('set', ttl);
-    if (milliseconds <= 0) return this.delete(key);
-    await this.#redis.call('set', (redis) =>
-      redis.set(this.#key('value', key), value, milliseconds),
-    );
-  }
-
-  async delete(key: string): Promise<void> {
-    await this.#redis.call('delete', (redis) =>
-      Promise.all([redis.delete(this.#key('value', key)), redis.delete(this.#key('row', key))]),
-    );
-  }
-
-  /** The row that {@link write} has stored, with its order. */
   async read(key: string): Promise<SharedRow> {
-    const name = this.#key('row', key);
-    const reply = await this.#redis.call('read', (redis) => redis.run(READ, name, []));
-    const [row, ttl, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const text = typeof row === 'string' ? row : '';
-    const [order] = /^\d{1,16}(?=:)/.exec(text) ?? [];
+    const reply = await this.#redis.call('read', (redis) => redis.run(READ, this.#row(key), []));
+    const [row, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
+    const [prefix, order = 0] = /^(\d{1,16}):/.exec(String(row)) ?? [];
     return {
-      value: order && text.slice(order.length + 1),
-      order: Number(order ?? 0),
-      ttl: Math.max(0, Number(ttl)),
+      value: prefix && String(row).slice(prefix.length),
+      order: Number(order),
       now: Number(seconds) * 1e6 + Number(micros),
     };
   }
 
-  /**
-   * Stores a row, unless one of the same or a later order is there.
-   *
-   * @throws TypeError unless `value` is a string, `ttl` a finite number, and `order` a safe integer, 0 or more.
-   */
+  /** @throws TypeError unless `value` is a string, `ttl` a finite number, and `order` a safe integer, 0 or more. */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
-    checkValue('write', value);
-    if (!Number.isSafeInteger(order) || order < 0) {
-      throw new TypeError(`${OWNER}.write: "order" must be a whole number, 0 or more`);
-    }
+    check('write', 'value', 'a string', typeof value === 'string');
+    check('write', 'order', 'a whole number, 0 or more', Number.isSafeInteger(order) && order >= 0);
     const milliseconds = wholeTtl('write', ttl);
     if (milliseconds <= 0) return false;
-    const name = this.#key('row', key);
     const args = [String(order), value, String(milliseconds)];
-    return Number(await this.#redis.call('write', (redis) => redis.run(WRITE, name, args))) === 1;
+    const reply = this.#redis.call('write', (redis) => redis.run(WRITE, this.#row(key), args));
+    return Number(await reply) === 1;
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#redis.call('delete', (redis) => redis.delete(this.#row(key)));
   }
 
   /**
@@ -104,8 +87,8 @@ export class RedisCache implements SharedCache {
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
     const milliseconds = wholeTtl('lock', ttl);
-    if (milliseconds <= 0) throw new TypeError(`${OWNER}.lock: "ttl" must be above 0`);
-    const name = this.#key('lock', key);
+    check('lock', 'ttl', 'above 0', milliseconds > 0);
+    const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
     const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [lockId]);
     const reply = await this.#redis.call('lock', async (redis, deadline) => {
@@ -120,50 +103,52 @@ export class RedisCache implements SharedCache {
     };
   }
 
+  async publish(message: string): Promise<void> {
+    await this.#publish(this.#channel, message);
+  }
+
   /**
-   * Calls `onInvalidate` with each key that any process publishes, and with `undefined` when all keys are
-   * invalid, or when messages can have been missed because the connection was lost. It has a separate
-   * connection, which the returned function ends.
+   * Resolves at once, calls `onListening` with `false`, and connects in the background. It calls `onListening` with
+   * `true` when messages arrive. Each second it checks that they still do.
    *
-   * Resolves when messages arrive, and after a second in any case; it then goes on connecting in the
-   * background. `onListening` is called with whether messages arrive.
-   *
-   * @throws TypeError when `onInvalidate` is not a function.
+   * @throws TypeError when an argument is not a function.
    */
   async subscribe(
-    onInvalidate: (key: string | undefined) => void,
-    onListening?: (isListening: boolean) => void,
+    onMessage: (message: string) => void,
+    onListening: (isListening: boolean) => void,
   ): Promise<() => Promise<void>> {
-    if (typeof onInvalidate !== 'function') {
-      throw new TypeError(`${OWNER}.subscribe: "onInvalidate" must be a function`);
-    }
-    const { commands } = this.#redis;
-    const subscription = new Subscription(commands, this.#channel, onInvalidate, onListening);
-    await within(FIRST_CONNECTION, () => subscription.listening).catch(() => {});
+    check('subscribe', 'onMessage', 'a function', typeof onMessage === 'function');
+    check('subscribe', 'onListening', 'a function', typeof onListening === 'function');
+    const source = {
+      client: this.#redis.commands,
+      subscriber: this.#subscriber,
+      channel: this.#channel,
+      publish: (channel: string) => this.#publish(channel, ''),
+    };
+    const subscription = new Subscription(source, onMessage, onListening);
     return async () => subscription.close();
   }
 
-  async publish(key: string | undefined): Promise<void> {
-    await this.#redis.call('publish', (redis) => redis.publish(this.#channel, key ?? ''));
+  #publish(channel: string, message: string): Promise<unknown> {
+    return this.#redis.call('publish', (redis) => redis.publish(channel, message));
   }
 
   get #channel(): string {
     return `${this.#redis.prefix}invalidate`;
   }
 
-  /** Each kind begins with its own word, so that no key makes one look like another. */
-  #key(kind: 'value' | 'row' | 'lock', key: string): string {
-    return `${this.#redis.prefix}${kind}:${key}`;
+  /** The key of a row in Redis. Rows and locks have different prefixes, so that no key makes one look like the other. */
+  #row(key: string): string {
+    return `${this.#redis.prefix}row:${key}`;
   }
 }
 
-function checkValue(method: string, value: unknown): void {
-  if (typeof value === 'string') return;
-  throw new TypeError(`${OWNER}.${method}: "value" must be a string`);
+function check(method: string, name: string, expected: string, isRight: boolean): void {
+  if (!isRight) throw new TypeError(`${OWNER}.${method}: "${name}" must be ${expected}`);
 }
 
 /** Whole milliseconds of a `ttl`. One that is not a finite number would mean no expiry, or no row. */
 function wholeTtl(method: string, ttl: unknown): number {
-  if (typeof ttl === 'number' && Number.isFinite(ttl)) return wholeMilliseconds(ttl);
-  throw new TypeError(`${OWNER}.${method}: "ttl" must be a finite number (milliseconds)`);
+  check(method, 'ttl', 'a finite number (milliseconds)', Number.isFinite(ttl));
+  return wholeMilliseconds(ttl as number);
 }

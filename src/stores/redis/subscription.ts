@@ -1,110 +1,115 @@
-import { sleep, within } from '../../deadline.js';
-import type { RedisCommands } from './clients.js';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { sleep, withTimeout } from '../../deadline.js';
+import type { RedisCommands, RedisSubscriber } from './clients.js';
 
-/** Times in milliseconds. */
-const TIMES = {
-  /** The deadline of connecting. */
-  connectTimeout: 5000,
-  /**
-   * Between two pings, and the deadline of one. In a cluster, a server that was frozen for some seconds has
-   * missed messages, and its connections live on.
-   */
-  pingInterval: 1000,
-  pingTimeout: 1000,
-  /** The wait after a lost connection. Each failed attempt to connect doubles it, up to the longest. */
-  firstWait: 50,
-  maxWait: 2000,
-};
+/** The deadline of connecting and subscribing, in milliseconds. */
+const CONNECT_TIMEOUT = 5000;
+/** Milliseconds between two heartbeats, and the deadline of one. */
+const HEARTBEAT = 1000;
+/** The wait before another attempt, in milliseconds. */
+const RETRY_WAIT = 200;
+
+/** What a {@link Subscription} needs of its cache. */
+interface Source {
+  /** The app's client. Once it is closed, no connection is opened for it, and none stays. */
+  readonly client: RedisCommands;
+  /** The app's `subscriber`, if there is one. */
+  readonly subscriber: RedisCommands | undefined;
+  readonly channel: string;
+  /** Publishes an empty message to a channel. */
+  publish(channel: string): Promise<unknown>;
+}
 
 /**
- * Listens for invalidations on a separate connection until it is closed. A lost connection is replaced by a new
- * one; then all keys are invalidated, because messages can have been missed.
+ * Listens to a channel until it is closed, and reports whether messages arrive.
  *
- * It does not rely on the reconnects of the client: ioredis is `ready` again before it has subscribed again,
- * clusters do not report a reconnect, and an app's reconnect strategy can give up.
+ * Clients report most losses by events, but not that a firewall has dropped the connection, that the server is frozen,
+ * or that a node has left its cluster. So it also listens to a channel of its own, to which it publishes a heartbeat
+ * each second. It is listening as long as they arrive.
  */
 export class Subscription {
-  readonly #times: typeof TIMES;
+  readonly #listeners: ReadonlyMap<string, (message: string) => void>;
+  readonly #heartbeatChannel: string;
   /** Aborted when it is closed. */
   readonly #closing = new AbortController();
-  /** Whether a connection has ended or failed. */
-  #canHaveMissed = false;
-
-  /** Resolves when it listens for the first time, or is closed. Never rejects. */
-  readonly listening: Promise<void>;
+  #isListening = false;
+  #onHeartbeat = (): void => {};
 
   constructor(
-    private readonly commands: RedisCommands,
-    private readonly channel: string,
-    private readonly onInvalidate: (key: string | undefined) => void,
-    private readonly onListening: (isListening: boolean) => void = () => {},
-    times: Partial<typeof TIMES> = {},
+    private readonly source: Source,
+    onMessage: (message: string) => void,
+    private readonly onListening: (isListening: boolean) => void,
   ) {
-    this.#times = { ...TIMES, ...times };
+    this.#heartbeatChannel = `${source.channel}:${randomUUID()}`;
+    this.#listeners = new Map([
+      [source.channel, (message) => this.#closing.signal.aborted || onMessage(message)],
+      [this.#heartbeatChannel, () => this.#onHeartbeat()],
+    ]);
     onListening(false);
-    this.listening = new Promise((resolve) => void this.#run(resolve));
+    void this.#run();
   }
 
-  /** Ends the subscription and its connection. */
+  /** Ends the subscription, and its connection unless that is the app's. */
   close(): void {
     this.#closing.abort();
   }
 
-  async #run(onceListening: () => void): Promise<void> {
-    const { firstWait, maxWait } = this.#times;
+  async #run(): Promise<void> {
     const { signal } = this.#closing;
-    signal.addEventListener('abort', onceListening, { once: true });
-    let wait = firstWait;
     while (!signal.aborted) {
       // The reason is not reported: the app's own client reports the same trouble.
-      const hasListened = await this.#listen(onceListening).catch(() => false);
-      this.#canHaveMissed = true;
-      wait = hasListened ? firstWait : Math.min(wait * 2, maxWait);
+      if (this.source.client.state !== 'closed') await this.#listen().catch(() => {});
+      this.#report(false);
       // With jitter, so that not all processes reconnect at the same moment.
-      await sleep(wait * (0.5 + Math.random() / 2), signal);
+      await sleep(RETRY_WAIT * (0.5 + Math.random()), signal);
     }
   }
 
-  /** Listens on one connection until it ends. Rejects when it could not begin to. */
-  async #listen(onceListening: () => void): Promise<true> {
-    const { connectTimeout, pingInterval, pingTimeout } = this.#times;
-    const closing = this.#closing.signal;
+  /** Listens on one connection until it is lost. Rejects when it cannot, or when a heartbeat does not arrive. */
+  async #listen(): Promise<void> {
+    const { client, subscriber = client } = this.source;
     const lost = new AbortController();
-    const onLost = (): void => lost.abort();
-    const connection = await within(connectTimeout, () =>
-      this.commands.subscriber(this.#onMessage, onLost),
-    );
-    const close = (): void => {
-      onLost();
-      connection.close();
+    const whenLost = once(lost.signal, 'abort');
+    const over = AbortSignal.any([this.#closing.signal, lost.signal]);
+    const isOver = () => over.aborted || client.state === 'closed';
+    const onLost = (): void => {
+      this.#report(false);
+      lost.abort();
     };
-    closing.addEventListener('abort', close, { once: true });
+    let connection: RedisSubscriber | undefined;
+    // When it is closed, it first waits until it has connected: node-redis cannot be closed while it connects.
     try {
-      if (closing.aborted) return true;
-      await within(connectTimeout, () => connection.open(this.channel));
-      if (this.#canHaveMissed) this.#invalidate(undefined);
-      this.onListening(true);
-      onceListening();
-      while (!lost.signal.aborted) {
-        await sleep(pingInterval, lost.signal);
-        // Without pings, a connection that a firewall has dropped looks like a quiet one.
-        if (!lost.signal.aborted) await within(pingTimeout, () => connection.ping()).catch(onLost);
+      connection = await withTimeout(CONNECT_TIMEOUT, () =>
+        subscriber.subscriber(this.#listeners, subscriber !== client, onLost),
+      );
+      await Promise.race([whenLost, withTimeout(CONNECT_TIMEOUT, connection.open)]);
+      while (!isOver()) {
+        await Promise.race([whenLost, withTimeout(HEARTBEAT, () => this.#heartbeat())]);
+        if (isOver()) return;
+        this.#report(true);
+        await sleep(HEARTBEAT, over);
       }
-      return true;
     } finally {
-      if (!closing.aborted) this.onListening(false);
-      closing.removeEventListener('abort', close);
-      connection.close();
+      connection?.close(this.#closing.signal.aborted);
     }
   }
 
-  /** A message is the key, or empty for all keys. */
-  readonly #onMessage = (message: string): void => this.#invalidate(message || undefined);
-
-  #invalidate(key: string | undefined): void {
-    // In a microtask, so that an error of the listener does not end the connection.
-    queueMicrotask(() => {
-      if (!this.#closing.signal.aborted) this.onInvalidate(key);
+  /** Resolves when a message that is published now arrives. */
+  #heartbeat(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onHeartbeat = resolve;
+      const publish = () => this.source.publish(this.#heartbeatChannel);
+      // Again, because a client of a cluster can have sent it to a node that is down.
+      publish()
+        .catch(publish)
+        .catch(() => {});
     });
+  }
+
+  #report(isListening: boolean): void {
+    if (this.#closing.signal.aborted || this.#isListening === isListening) return;
+    this.#isListening = isListening;
+    this.onListening(isListening);
   }
 }

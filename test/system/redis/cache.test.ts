@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { RedisCache, RedisTokenStore } from 'marketgate/redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redisIsMissing } from '../../support/redis-server.js';
+import { expectError } from '../../support/errors.js';
+import { CLIENTS, redisIsMissing } from '../../support/redis-server.js';
 import { HOUR, NOW, tokenOf } from '../../unit/stores/support.js';
 import { EveryClient } from './support/every-client.js';
 
@@ -14,22 +15,51 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
   });
   afterAll(() => clients?.close());
 
-  it('drops the value of a key that is set without time to live', () =>
+  it('stores nothing without time to live, and for a part of a millisecond at least', () =>
     clients.each(async ({ client }) => {
       const cache = new RedisCache({ client, prefix: `${randomUUID()}:`, timeout });
-      await cache.set('key', 'old', HOUR);
-      await cache.set('key', 'new', 0);
-      expect(await cache.get('key')).toBeUndefined();
+      expect(await cache.write('key', 'value', 0, 1)).toBe(false);
+      expect(await cache.read('key')).toMatchObject({ value: undefined, order: 0 });
       // Redis takes whole milliseconds only.
-      await cache.set('key', 'value', 0.5);
+      expect(await cache.write('key', 'value', 0.5, 1)).toBe(true);
     }));
 
-  it('stores values, locks and tokens under the prefix, apart, and with an expiry', async () => {
+  it('takes a row that it has not written for none, and writes over it', () =>
+    clients.each(async ({ client }) => {
+      const prefix = `${randomUUID()}:`;
+      const cache = new RedisCache({ client, prefix, timeout });
+      const store = (row: string) =>
+        clients.onServers((server) => server.command('SET', `${prefix}row:key`, row));
+      for (const row of ['', 'text', ':text', '-1:text', `${'9'.repeat(17)}:text`]) {
+        await store(row);
+        expect(await cache.read('key')).toMatchObject({ value: undefined, order: 0 });
+      }
+      await store('text');
+      expect(await cache.write('key', 'value', HOUR, 0)).toBe(true);
+      expect(await cache.read('key')).toMatchObject({ value: 'value', order: 0 });
+    }));
+
+  it('takes a user of Redis that may not run scripts for an outage', async () => {
+    await clients.onServers((server) =>
+      server.command('ACL', 'SETUSER', 'plain', 'on', '>word', '~*', '&*', '+@all', '-eval'),
+    );
+    const url = clients.servers[0]?.url.replace('//', '//plain:word@') ?? '';
+    for (const kind of ['node-redis', 'ioredis'] as const) {
+      const { client, close } = await CLIENTS[kind](url);
+      const cache = new RedisCache({ client, timeout });
+      for (const call of [() => cache.read('key'), () => cache.write('key', 'value', HOUR, 1)]) {
+        await expectError(call(), 'store_unavailable', '(NOPERM)');
+      }
+      close();
+    }
+  });
+
+  it('stores rows, locks and tokens under the prefix, apart, and with an expiry', async () => {
     const prefix = randomUUID();
     await clients.each(async ({ client }, kind) => {
       const options = { client, prefix: `${prefix}:${kind}:`, timeout };
       const cache = new RedisCache(options);
-      await cache.set('key', 'value', HOUR);
+      await cache.write('key', 'value', HOUR, 1);
       await cache.lock('key', HOUR);
       const store = new RedisTokenStore({ ...options, clock: () => NOW });
       await store.set('anna', tokenOf());
@@ -41,7 +71,7 @@ describe.skipIf(redisIsMissing())('RedisCache, with all kinds of clients', () =>
       const keys = (await server.command('KEYS', `${prefix}*`)) as string[];
       expect(keys).toHaveLength(8);
       for (const key of keys) {
-        expect(key).toMatch(/:(value:key|lock:key|anna|bert)$/);
+        expect(key).toMatch(/:(row:key|lock:key|anna|bert)$/);
         const life = Number(await server.command('PTTL', key));
         expect(life).toBeGreaterThan(HOUR - 60_000);
         if (!key.endsWith('bert')) expect(life).toBeLessThanOrEqual(HOUR);

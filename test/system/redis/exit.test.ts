@@ -3,7 +3,7 @@ import { redisIsMissing, sharedRedis } from '../../support/redis-server.js';
 import { runFixture } from '../run-fixture.js';
 
 describe.skipIf(redisIsMissing())(
-  'a process whose Redis client is closed, but not its KeyApi',
+  'a process whose Redis client is closed, but neither its KeyApi nor its subscription',
   () => {
     it.each(['redis', 'ioredis'])('exits (%s)', async (library) => {
       const { url } = await sharedRedis();

@@ -84,20 +84,28 @@ describe.skipIf(redisIsMissing())('all of it works with', () => {
     expect((await holders.holders('a code')).sort()).toEqual(['bert', 'é carl']);
 
     const cache = new RedisCache({ client, prefix, timeout });
-    const heard: unknown[] = [];
-    const end = await cache.subscribe((key) => heard.push(key));
-    expect(await cache.get('key')).toBeUndefined();
-    await cache.set('key', 'é value', HOUR);
-    expect(await cache.get('key')).toBe('é value');
+    const heard: (string | boolean)[] = [];
+    const end = await cache.subscribe(
+      (message) => heard.push(message),
+      (isListening) => heard.push(isListening),
+    );
+    const hears = (...expected: (string | boolean)[]) =>
+      vi.waitFor(() => expect(heard).toEqual(expected), SOON);
+    await hears(false, true);
+    expect(await cache.read('key')).toMatchObject({ value: undefined, order: 0 });
+    expect(await cache.write('key', 'é value', HOUR, 1_800_000_000_000_000)).toBe(true);
+    expect(await cache.write('key', 'earlier', HOUR, 1_799_999_999_999_999)).toBe(false);
+    const row = { value: 'é value', order: 1_800_000_000_000_000 };
+    expect(await cache.read('key')).toEqual({ ...row, now: expect.any(Number) });
     const release = await cache.lock('key', HOUR);
     expect(await cache.lock('key', HOUR)).toBeUndefined();
     await release?.();
     expect(await cache.lock('key', HOUR)).toBeDefined();
-    await cache.publish('key');
-    await vi.waitFor(() => expect(heard).toEqual(['key']), SOON);
+    await cache.publish('é message');
+    await hears(false, true, 'é message');
     // Reconnecting is our own, whatever the app has set for its client.
     await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    await vi.waitFor(() => expect(heard).toEqual(['key', undefined]), SOON);
+    await hears(false, true, 'é message', false, true);
     await end();
 
     const warnings = hearWarnings();

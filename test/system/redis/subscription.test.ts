@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { RedisCache } from 'marketgate/redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { redisCommands } from '../../../src/stores/redis/clients.js';
-import { Subscription } from '../../../src/stores/redis/subscription.js';
-import { type RedisServer, redisIsMissing, SOON } from '../../support/redis-server.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  CLIENTS,
+  type ClientKind,
+  type RedisServer,
+  redisIsMissing,
+  SOON,
+} from '../../support/redis-server.js';
 import { EveryClient, type Opened } from './support/every-client.js';
 
 const timeout = 10_000;
@@ -13,131 +19,231 @@ async function subscribersOf(server: RedisServer): Promise<number> {
   return `${list}`.split('\n').filter(Boolean).length;
 }
 
-describe.skipIf(redisIsMissing())('a subscription, with all kinds of clients', () => {
+/** How often messages were published since the server has started. */
+async function publishedOn(server: RedisServer): Promise<number> {
+  const stats = `${await server.command('INFO', 'commandstats')}`;
+  return Number(/cmdstat_publish:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+/** A subscription, with what it has heard, and what it has reported since it was last looked at. */
+async function listen(cache: RedisCache) {
+  const heard: string[] = [];
+  const reported: boolean[] = [];
+  const end = await cache.subscribe(
+    (message) => heard.push(message),
+    (isListening) => reported.push(isListening),
+  );
+  const hears = (...expected: string[]) => vi.waitFor(() => expect(heard).toEqual(expected), SOON);
+  const reports = async (...expected: boolean[]) => {
+    await vi.waitFor(() => expect(reported).toEqual(expected), SOON);
+    reported.length = 0;
+  };
+  return { heard, hears, reported, reports, end };
+}
+
+describe.skipIf(redisIsMissing()).each([
+  ['a connection of its own', false],
+  ["the app's subscriber", true],
+])('a subscription on %s, with all kinds of clients', (_what, isGiven) => {
   let clients: EveryClient;
+  let subscribers: EveryClient;
   let prefix: string;
   beforeAll(async () => {
     clients = await EveryClient.open();
+    if (isGiven) subscribers = await EveryClient.open();
   });
   beforeEach(() => {
     prefix = `${randomUUID()}:`;
   });
-  afterAll(() => clients?.close());
+  afterAll(() => {
+    clients?.close();
+    subscribers?.close();
+  });
 
-  const cacheOf = ({ client }: Opened, kind: string) =>
-    new RedisCache({ client, prefix: `${prefix}${kind}:`, timeout });
+  const cacheOf = ({ client }: Opened, kind: ClientKind, name: string = kind) => {
+    const subscriber = isGiven ? subscribers.of(kind).client : undefined;
+    return new RedisCache({ client, subscriber, prefix: `${prefix}${name}:`, timeout });
+  };
 
-  /** A subscription, with what it has heard. */
-  async function listen(cache: RedisCache) {
-    const heard: unknown[] = [];
-    const end = await cache.subscribe((key) => heard.push(key));
-    const hears = (...expected: unknown[]) =>
-      vi.waitFor(() => expect(heard).toEqual(expected), SOON);
-    return { heard, hears, end };
-  }
-
-  const closed = () =>
-    clients.onServers((server) =>
-      vi.waitFor(async () => expect(await subscribersOf(server)).toBe(0), SOON),
-    );
-
-  it('hears any key of its own cache, and an empty message as all keys', () =>
+  const listenAll = () =>
     clients.each(async (opened, kind) => {
       const cache = cacheOf(opened, kind);
-      const { hears, end } = await listen(cache);
-      await cacheOf(opened, 'other').publish('not this');
-      const keys = ['undefined', ' ', '"a"\n', 'é日本🔑', undefined];
-      for (const key of keys) await cache.publish(key);
-      await hears(...keys);
+      const subscription = await listen(cache);
+      await subscription.reports(false, true);
+      return { cache, ...subscription };
+    });
+
+  /** Its own connections are closed. */
+  const closed = async () => {
+    if (isGiven) return;
+    await clients.onServers((server) =>
+      vi.waitFor(async () => expect(await subscribersOf(server)).toBe(0), SOON),
+    );
+  };
+
+  it('passes on each message of its own cache', () =>
+    clients.each(async (opened, kind) => {
+      const cache = cacheOf(opened, kind);
+      const { hears, reports, end } = await listen(cache);
+      await reports(false, true);
+      await cacheOf(opened, kind, 'other').publish('not this');
+      const messages = ['undefined', ' ', '"a"\n', 'é日本🔑', ''];
+      for (const message of messages) await cache.publish(message);
+      await hears(...messages);
       await end();
     }));
 
-  it('invalidates all keys each time its connection was lost, and hears again', async () => {
-    const all = await clients.each(async (opened, kind) => {
-      const cache = cacheOf(opened, kind);
-      return { cache, ...(await listen(cache)) };
-    });
-    for (const time of [1, 2]) {
+  it('reports each time that its connection is lost, and receives again', async () => {
+    const all = await listenAll();
+    for (const time of ['first', 'second']) {
       await clients.onServers((server) => server.command('CLIENT', 'KILL', 'TYPE', 'pubsub'));
       await Promise.all(
-        all.map(async ({ cache, heard, hears }) => {
-          await hears(undefined);
-          await cache.publish(`after ${time}`);
-          await hears(undefined, `after ${time}`);
+        all.map(async ({ cache, heard, hears, reports }) => {
+          await reports(false, true);
+          await cache.publish(time);
+          await hears(time);
           heard.length = 0;
         }),
       );
-      await clients.onServers(async (server) => expect(await subscribersOf(server)).toBe(2));
     }
     await Promise.all(all.map(({ end }) => end()));
     await closed();
   });
 
   it('goes on after an outage, and can begin and end during one', async () => {
-    const before = await clients.each(async (opened, kind) => {
-      const cache = cacheOf(opened, kind);
-      return { cache, earlier: await listen(cache), ending: await listen(cache) };
-    });
+    const before = await listenAll();
+    const ending = await listenAll();
     await clients.onServers((server) => server.kill());
-    const all = await Promise.all(
-      before.map(async ({ cache, earlier, ending }) => {
-        const [later] = await Promise.all([listen(cache), ending.end(), ending.end()]);
-        expect(later.heard).toEqual([]);
-        return { cache, ending, both: [earlier, later] };
-      }),
-    );
+    const later = await clients.each(async (opened, kind) => listen(cacheOf(opened, kind)));
+    for (const { end, heard, reported } of ending) {
+      await end();
+      await end();
+      heard.length = 0;
+      reported.length = 0;
+    }
+    for (const { reports } of [...before, ...later]) await reports(false);
     await clients.onServers((server) => server.restart());
-    await Promise.all(
-      all.map(async ({ cache, both, ending }) => {
-        await Promise.all(both.map(({ hears }) => hears(undefined)));
-        await vi.waitFor(() => cache.publish('after'), SOON);
-        await Promise.all(both.map(({ hears }) => hears(undefined, 'after')));
-        expect(ending.heard).toEqual([]);
-      }),
-    );
-    // Of two kinds of clients on each server.
-    await clients.onServers(async (server) => expect(await subscribersOf(server)).toBe(4));
-    await Promise.all(all.flatMap(({ both }) => both.map(({ end }) => end())));
+    for (const { reports } of [...before, ...later]) await reports(true);
+    for (const { cache } of before) await vi.waitFor(() => cache.publish('after'), SOON);
+    for (const { hears } of [...before, ...later]) await hears('after');
+    for (const { heard, reported } of ending) expect([...heard, ...reported]).toEqual([]);
+    await Promise.all([...before, ...later].map(({ end }) => end()));
     await closed();
   });
 
-  it('notices a connection on which nothing is answered any more', async () => {
-    const times = { pingInterval: 20 };
-    const all = await clients.each(async ({ client }, kind) => {
-      const heard: unknown[] = [];
-      const commands = redisCommands('test', client, timeout);
-      const connect = commands.subscriber.bind(commands);
-      const seen = { connections: 0, pings: 0 };
-      commands.subscriber = async (...args) => {
-        seen.connections++;
-        const listener = await connect(...args);
-        const ping = () => {
-          seen.pings++;
-          return listener.ping();
-        };
-        return { ...listener, ping };
-      };
-      const onInvalidate = (key: unknown) => heard.push(key);
-      const channel = `${prefix}${kind}`;
-      const subscription = new Subscription(commands, channel, onInvalidate, undefined, times);
-      await subscription.listening;
-      return { subscription, seen, heard };
+  it('keeps its connection as long as messages arrive', async () => {
+    const all = await listenAll();
+    await clients.onServers(async (server) => {
+      const [published, subscribed] = [await publishedOn(server), await subscribersOf(server)];
+      // Each of two subscriptions sends two heartbeats more.
+      await vi.waitFor(
+        async () => expect(await publishedOn(server)).toBeGreaterThanOrEqual(published + 6),
+        SOON,
+      );
+      expect(await subscribersOf(server)).toBe(subscribed);
     });
-    // One that lives is kept, over many pings.
-    for (const { seen } of all) {
-      await vi.waitFor(() => expect(seen.pings).toBeGreaterThan(5), SOON);
-      expect(seen.connections).toBe(1);
-    }
+    for (const { reported } of all) expect(reported).toEqual([]);
+    await Promise.all(all.map(({ end }) => end()));
+    await closed();
+  });
+
+  it('reports that the server answers nothing any more, although it is connected', async () => {
+    const all = await listenAll();
     await clients.onServers((server) => server.freeze());
     try {
-      for (const { seen } of all) {
-        await vi.waitFor(() => expect(seen.connections).toBeGreaterThan(1), SOON);
-      }
+      for (const { reports } of all) await reports(false);
     } finally {
       await clients.onServers((server) => server.thaw());
     }
-    for (const { heard } of all) await vi.waitFor(() => expect(heard).toEqual([undefined]), SOON);
-    for (const { subscription } of all) subscription.close();
+    for (const { reports } of all) await reports(true);
+    for (const { cache } of all) await vi.waitFor(() => cache.publish('after'), SOON);
+    for (const { hears } of all) await hears('after');
+    await Promise.all(all.map(({ end }) => end()));
     await closed();
   });
 });
+
+/** A server on the way to another one, which can drop everything in silence, as a firewall does. */
+async function wayTo({ port }: RedisServer) {
+  const sockets: Socket[] = [];
+  const way = createServer((socket) => {
+    const onward = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [socket, onward],
+      [onward, socket],
+    ] as const) {
+      sockets.push(from);
+      from.on('error', () => {}).on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(way, 'listening');
+  onTestFinished(() => {
+    way.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port: own } = way.address() as { port: number };
+  return {
+    url: `redis://127.0.0.1:${own}`,
+    drop: () => {
+      for (const socket of sockets) socket.unpipe().resume();
+    },
+    cut: () => {
+      for (const socket of sockets.splice(0)) socket.destroy();
+    },
+  };
+}
+
+describe.skipIf(redisIsMissing()).each(['node-redis', 'ioredis'] as const)(
+  "the app's subscriber (%s)",
+  (kind) => {
+    let clients: EveryClient;
+    beforeAll(async () => {
+      clients = await EveryClient.open();
+    });
+    afterAll(() => clients?.close());
+
+    it('whose connection is dropped in silence: it is reported', async () => {
+      const { client } = clients.of(kind);
+      const way = await wayTo(clients.servers[0] as RedisServer);
+      const subscriber = await CLIENTS[kind](way.url);
+      onTestFinished(() => subscriber.close());
+      const prefix = `${randomUUID()}:`;
+      const cache = new RedisCache({ client, subscriber: subscriber.client, prefix, timeout });
+      const { reports, hears, end } = await listen(cache);
+      await reports(false, true);
+      way.drop();
+      await reports(false);
+      way.cut();
+      await reports(true);
+      await cache.publish('after');
+      await hears('after');
+      await end();
+    });
+
+    it('can be used by several caches, and stays open after the end', async () => {
+      const [{ client }, subscriber] = [
+        clients.of(kind),
+        await CLIENTS[kind](clients.servers[0]?.url ?? ''),
+      ];
+      onTestFinished(() => subscriber.close());
+      const options = {
+        client,
+        subscriber: subscriber.client,
+        prefix: `${randomUUID()}:`,
+        timeout,
+      };
+      const [one, two] = [new RedisCache(options), new RedisCache(options)];
+      const [first, second] = [await listen(one), await listen(two)];
+      for (const { reports } of [first, second]) await reports(false, true);
+      await first.end();
+      await one.publish('said');
+      await second.hears('said');
+      expect([...first.heard, ...second.reported]).toEqual([]);
+      await second.end();
+      const again = await listen(one);
+      await again.reports(false, true);
+      await again.end();
+    });
+  },
+);

@@ -190,6 +190,29 @@ describe('answers count in the order of their requests', () => {
     expect(keyApi.peekPurchase(CODE)).toBe(cached);
   });
 
+  it.each([
+    ['first', [0, 1]],
+    ['last', [1, 0]],
+  ])(
+    'a negative answer does not undo a positive one that was asked for later in the same moment: it arrives %s',
+    async (_when, order) => {
+      const { service, keyApi } = alone();
+      await keyApi.getAccount();
+      vi.useFakeTimers({ toFake: ['performance'] });
+      service.hold();
+      service.says = 'negative';
+      const [negative] = await begun(keyApi.validatePurchase(CODE, { fresh: true }));
+      service.says = 'positive';
+      const [positive] = await begun(keyApi.validatePurchase(CODE, { fresh: true }));
+      for (const n of order) await service.release(n);
+      await service.release();
+      expect(await positive).toEqual(purchase);
+      expect(await negative).toEqual(order[0] === 0 ? null : purchase);
+      expect(service.asked()).toBe(2);
+      expect(keyApi.peekPurchase(CODE)).toEqual(purchase);
+    },
+  );
+
   it('a failure undoes nothing', async () => {
     const { service, keyApi } = alone();
     service.hold();
@@ -276,7 +299,7 @@ describe('invalidate', () => {
     expect((await found).message).toContain('no answer within 1000 ms');
   });
 
-  it('is outlived by the answer to a later request', async () => {
+  it('is outlived by the answer to a later request, which also answers the earlier one', async () => {
     const { service, keyApi } = alone();
     service.hold();
     const [before] = await begun(keyApi.validatePurchase(CODE));
@@ -285,8 +308,9 @@ describe('invalidate', () => {
     await service.release(1);
     const found = await after;
     await service.release(0);
-    await before;
+    expect(await before).toBe(found);
     expect(keyApi.peekPurchase(CODE)).toBe(found);
+    expect(service.asked()).toBe(2);
   });
 
   it.each(['', '  ', 7])('of %j is a TypeError and forgets nothing', async (code) => {

@@ -1,10 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { expectError, rejection } from '../../support/errors.js';
+import type { KeyApi } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, ITEMS, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
-import { text } from '../../support/service-in-memory.js';
-import { CODE, item, purchase, success } from '../../support/wire.js';
+import { ITEM, ITEMS, KeyApiService, keyApiOn } from '../../support/key-api-service.js';
+import { CODE, item } from '../../support/wire.js';
 import { alone, HOUR, MINUTE } from './support.js';
 
 async function listed(cache: object = {}) {
@@ -28,26 +27,47 @@ describe('an item of a cached list', () => {
     expect([service.asked(ITEM), service.asked(ITEMS)]).toEqual([1, 1]);
   });
 
-  it.each<[string, number, object]>([
-    ['is not in the list', 7, {}],
-    ['is requested fresh', 1043, { fresh: true }],
-  ])('is requested when it %s', async (_when, id, options) => {
-    const { service, keyApi } = await listed();
-    await keyApi.getItem(1043);
-    const own = await keyApi.getItem(id, options);
-    expect(own?.id).toBe(id);
-    expect(await keyApi.getItem(id)).toBe(own);
+  it('is requested by a caller that passes fresh', async () => {
+    const { service, keyApi, list } = await listed();
+    const own = await keyApi.getItem(1043, { fresh: true });
+    expect(own).not.toBe(list[1]);
+    expect(await keyApi.getItem(1043)).toBe(own);
     expect(service.asked(ITEM)).toBe(1);
   });
 
-  it('is requested when the service says that it has no items', async () => {
-    const { service, keyApi } = alone();
-    service.says = 'negative';
-    expect(await keyApi.listItems()).toEqual([]);
-    expect(await keyApi.getItem(7)).toBeNull();
-    expect(await keyApi.getItem(7)).toBeNull();
+  it('is null without a request when it is not in the list, until ttl', async () => {
+    const { service, keyApi } = await listed();
+    const onCached = vi.fn();
+    service.now += 5 * MINUTE - 1;
+    expect(await keyApi.getItem(7, { onCached })).toBeNull();
+    expect(onCached).toHaveBeenCalledOnce();
+    expect((await keyApi.getItem(7, { fresh: true }))?.id).toBe(7);
+    // Asked for later than the list.
+    expect((await keyApi.getItem(7))?.id).toBe(7);
+    expect(service.asked(ITEM)).toBe(1);
+    service.now += 1;
+    expect((await keyApi.getItem(8))?.id).toBe(8);
+    expect(service.asked(ITEM)).toBe(2);
+  });
+
+  it('is requested when the list had items that could not be read', async () => {
+    const { service, keyApi } = keyApiOn({ items: [item, { ...item, id: 'seven' }] });
+    await keyApi.listItems();
+    expect((await keyApi.getItem(7))?.id).toBe(7);
     expect(service.asked(ITEM)).toBe(1);
   });
+
+  it.each(['positive', 'negative'] as const)(
+    'is requested when the list is empty: a %s answer',
+    async (says) => {
+      const { service, keyApi } = keyApiOn({ says, items: [] });
+      expect(await keyApi.listItems()).toEqual([]);
+      for (let n = 0; n < 2; n++) {
+        expect((await keyApi.getItem(7))?.id).toBe(says === 'positive' ? 7 : undefined);
+      }
+      expect(service.asked(ITEM)).toBe(1);
+    },
+  );
 
   // What the service said of the item itself, and of the list: the later request counts.
   it.each<[string, 'no' | 'list', number, number, boolean]>([
@@ -55,7 +75,7 @@ describe('an item of a cached list', () => {
     ['a negative answer of the same millisecond as the list', 'no', 0, 0, false],
     ['a negative answer that is over by now', 'no', 10_000, 31_000, false],
     ['a list after the negative answer', 'list', 1, 0, true],
-    ['a list of the same millisecond as the negative answer', 'list', 0, 0, false],
+    ['a list of the same millisecond, after the negative answer', 'list', 0, 0, true],
   ])('%s', async (_name, last, later, wait, isServed) => {
     const { service, keyApi } = alone();
     const list = () => keyApi.listItems().then(() => keyApi.getItem(1042));
@@ -110,73 +130,16 @@ describe('an item of a cached list in an outage', () => {
     expect((await keyApi.getItem(1043))?.id).toBe(1043);
   });
 
-  it('is none for a caller that leaves with an outage for its reason', async () => {
-    const { service, keyApi } = await listed();
-    service.later(3 * HOUR, 'outage');
-    const reason = await rejection(keyApi.getAccount());
-    service.says = 'silence';
-    const leaving = new AbortController();
-    const left = keyApi.getItem(1043, { signal: leaving.signal });
-    leaving.abort(reason);
-    await expect(left).rejects.toBe(reason);
-  });
-
   it('is none for a caller that has left already, also of a fresh list', async () => {
     const { keyApi } = await listed();
     const signal = AbortSignal.abort(new Error('left'));
     await expect(keyApi.getItem(1043, { signal })).rejects.toBe(signal.reason);
   });
-
-  it('is served after the clock stepped back, and not longer for that', async () => {
-    const { service, keyApi } = await listed();
-    service.says = 'outage';
-    service.now -= 48 * HOUR;
-    expect((await keyApi.getItem(1043))?.id).toBe(1043);
-    service.now += 24 * HOUR;
-    await expectError(keyApi.getItem(1043), 'service_unavailable');
-  });
-});
-
-const soldWith = async (keyApi: ReturnType<KeyApiService['client']>, code: string) =>
-  (await keyApi.validatePurchase(code))?.item;
-
-describe('one copy of an item', () => {
-  it('is shared by all purchases of it, also by those of another process', async () => {
-    const service = new KeyApiService();
-    const cache = { shared: new MemorySharedCache() };
-    const one = service.client({ cache });
-    const first = await soldWith(one, 'code-number-1');
-    expect(first).toEqual(item);
-    expect(await soldWith(one, 'code-number-2')).toBe(first);
-    await settle();
-    const other = service.client({ cache });
-    const shared = await soldWith(other, 'code-number-1');
-    expect(shared).toEqual(first);
-    expect(await soldWith(other, 'code-number-2')).toBe(shared);
-  });
-
-  it('is not shared where it is nested deeper than the stack', async () => {
-    const service = new KeyApiService();
-    const hidden = { ...purchase, purchase_code: '**' };
-    const body = JSON.stringify(success({ data: { purchase: hidden } }));
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    service.override = () => text(body.replace('"id":1042', `"id":1042,"trace":${deep}`));
-    const keyApi = service.client();
-    const first = await soldWith(keyApi, 'code-number-1');
-    expect(first?.id).toBe(1042);
-    expect((await soldWith(keyApi, 'code-number-2')) === first).toBe(false);
-  });
-
-  it('is not shared where nothing is cached', async () => {
-    const keyApi = new KeyApiService().client({ cache: false });
-    const first = await soldWith(keyApi, CODE);
-    const second = await soldWith(keyApi, CODE);
-    expect(second).toEqual(first);
-    expect(second).not.toBe(first);
-  });
 });
 
 describe('two versions of an item', () => {
+  const soldWith = async (keyApi: KeyApi, code: string) =>
+    (await keyApi.validatePurchase(code))?.item;
   const next = { ...item, version: '2.0.0' };
 
   it('are never mixed up in purchases, nor is the old one changed', async () => {

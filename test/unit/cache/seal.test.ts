@@ -26,8 +26,8 @@ describe('what is sealed', () => {
   });
 
   it('stays readable from one release to the next', () => {
-    expect(sealer.name('purchase a')).toBe('e4Ufut2qH81BG-QjOfFhlm4gXbjUOoH1UnJ7c_Kgq2Y');
-    expect(sealer.open('name', '2.jIuAWazNGA9xCvZBAaiKxBJoO3dwmWiZNcNdstGwbrM')).toBe('text');
+    expect(sealer.name('purchase a')).toBe('e982z3TUG-F2NNu5b9zEvvzBlWgUQRTxXqAda2kQjL8');
+    expect(sealer.open('name', '2.M__0P0SStjAK9hW5uvkXcdmuIn4hlSMhtmzbPlY')).toBe('x');
   });
 });
 

@@ -1,8 +1,7 @@
-import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache } from 'marketgate';
+import type { CacheOptions, KeyApi, KeyApiOptions, SharedCache, SharedRow } from 'marketgate';
 import { beforeEach, expect, vi } from 'vitest';
-import { expectError } from '../../support/errors.js';
 import { KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
-import { MemorySharedCache, PlainSharedCache } from '../../support/memory-shared-cache.js';
+import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { account, CODE, item, purchase } from '../../support/wire.js';
 
 export const SECOND = 1000;
@@ -21,15 +20,6 @@ export const KINDS: [string, Ask, unknown][] = [
   ['purchase', (keyApi, options) => keyApi.validatePurchase(CODE, options), purchase],
 ];
 
-/** In the tests of a file or a suite, timers run when the test says so. */
-export function moveTimeByHand(): void {
-  beforeEach(async () => {
-    // Loads what the first call of a client would wait for.
-    await new KeyApiService().client().getAccount();
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  });
-}
-
 /** A service, and one process with its own cache. */
 export const alone = (cache: CacheOptions | false = {}) => keyApiOn({}, { cache });
 
@@ -40,76 +30,174 @@ export async function aloneWithAnswer(cache?: CacheOptions) {
   return given;
 }
 
-/** A service, a shared cache, and processes that use it. */
-export function fleet() {
-  const service = new KeyApiService();
-  return fleetOn(service, new MemorySharedCache(() => service.now));
+/** In the tests of a file or a suite, timers run when the test says so. */
+export function moveTimeByHand(): void {
+  beforeEach(async () => {
+    // Loads what the first call of a client would wait for.
+    await new KeyApiService().client().getAccount();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
 }
 
-/** The same with a shared cache that keeps no order. */
-export const plainFleet = () => fleetOn(new KeyApiService(), new PlainSharedCache());
+/** What each fault refuses. `cut` and `frozen` refuse everything, and messages do not arrive. */
+const REFUSED = {
+  cut: undefined,
+  frozen: undefined,
+  'read-only': ['write', 'delete', 'lock'],
+  full: ['write', 'lock'],
+  'without publish': ['publish'],
+  'without messages': ['subscribe'],
+};
+export type Fault = keyof typeof REFUSED;
+export const FAULTS = Object.keys(REFUSED) as Fault[];
 
-function fleetOn<T extends PlainSharedCache>(service: KeyApiService, shared: T) {
-  const join = (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}) =>
-    service.client({ cache: { shared, ...cache }, ...options });
-  return {
-    service,
-    shared,
-    /** Another process. */
-    join,
-    /** Another process, which has asked for the purchase. */
-    async joinAndAsk(...given: Parameters<typeof join>) {
-      const keyApi = join(...given);
-      await keyApi.validatePurchase(CODE);
-      await settle();
-      return keyApi;
-    },
-  };
-}
+/** The way of one process to the shared cache, which can be broken. */
+export class Link implements SharedCache {
+  readonly shared: MemorySharedCache;
+  #fault: Fault | undefined;
+  #onListening: (isListening: boolean) => void = () => {};
+  /** Messages that arrive when the link is no longer frozen. */
+  readonly #late: (() => void)[] = [];
 
-/** The fleet with two processes that have both asked: for the purchase, or for what is given. */
-export async function pairOf<F extends { join: () => KeyApi }>(
-  given: F,
-  ask: (keyApi: KeyApi) => Promise<unknown> = (keyApi) => keyApi.validatePurchase(CODE),
-) {
-  const [one, two] = [given.join(), given.join()];
-  for (const each of [one, two]) await ask(each);
-  await settle();
-  return { ...given, one, two };
-}
+  constructor(shared: MemorySharedCache) {
+    this.shared = shared;
+  }
 
-/** The service withdraws the purchase, and one process hears of it. */
-export async function refund(service: KeyApiService, by: KeyApi): Promise<void> {
-  service.says = 'negative';
-  expect(await by.validatePurchase(CODE, { fresh: true })).toBeNull();
-}
+  break(fault: Fault): void {
+    this.#fault = fault;
+    if (fault === 'cut' || fault === 'without messages') this.#onListening(false);
+  }
 
-/** The service withdraws the purchase, and the processes ask it again, or know by now. */
-export async function expectRefused(service: KeyApiService, ...processes: KeyApi[]): Promise<void> {
-  service.says = 'negative';
-  for (const each of processes) expect(await each.validatePurchase(CODE)).toBeNull();
-}
+  mend(): void {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    for (const arrive of this.#late.splice(0)) arrive();
+    if (fault === 'cut' || fault === 'without messages') this.#onListening(true);
+  }
 
-/** The service cannot be asked, and none of the processes has an answer for the code. */
-export async function expectUnavailable(
-  service: KeyApiService,
-  ...processes: KeyApi[]
-): Promise<void> {
-  service.says = 'outage';
-  for (const each of processes) {
-    await expectError(each.validatePurchase(CODE), 'service_unavailable');
+  reconnect(): void {
+    this.break('cut');
+    this.mend();
+  }
+
+  read(key: string): Promise<SharedRow> {
+    return this.#call('read', () => this.shared.read(key));
+  }
+
+  write(...given: Parameters<SharedCache['write']>): Promise<boolean> {
+    return this.#call('write', () => this.shared.write(...given));
+  }
+
+  delete(key: string): Promise<void> {
+    return this.#call('delete', () => this.shared.delete(key));
+  }
+
+  lock(...given: Parameters<SharedCache['lock']>): ReturnType<SharedCache['lock']> {
+    return this.#call('lock', async () => {
+      const release = await this.shared.lock(...given);
+      return release && (() => this.#call('lock', release));
+    });
+  }
+
+  publish(message: string): Promise<void> {
+    return this.#call('publish', () => this.shared.publish(message));
+  }
+
+  subscribe(...[onMessage, onListening]: Parameters<SharedCache['subscribe']>) {
+    return this.#call('subscribe', () => {
+      this.#onListening = onListening;
+      return this.shared.subscribe((message) => {
+        if (this.#fault === 'frozen') this.#late.push(() => onMessage(message));
+        else if (this.#fault !== 'cut' && this.#fault !== 'without messages') onMessage(message);
+      }, onListening);
+    });
+  }
+
+  async #call<T>(method: keyof SharedCache, run: () => Promise<T>): Promise<T> {
+    if (this.#fault === 'frozen') return new Promise(() => {});
+    const refused = this.#fault && (REFUSED[this.#fault] ?? [method]);
+    if (refused?.includes(method)) throw new Error(`${method} is refused`);
+    return run();
   }
 }
 
-/** Another way to a shared cache, on which some methods are different. */
-export const linkTo = (shared: MemorySharedCache, others: Partial<SharedCache>): SharedCache => ({
-  get: (key) => shared.get(key),
-  set: (...given) => shared.set(...given),
-  delete: (key) => shared.delete(key),
-  read: (key) => shared.read(key),
-  write: (...given) => shared.write(...given),
-  lock: (key) => shared.lock(key),
-  publish: (key) => shared.publish(key),
-  subscribe: (listener) => shared.subscribe(listener),
-  ...others,
-});
+export type Process = KeyApi & { readonly link: Link };
+
+/** A service, and a shared cache for the processes that join. */
+export function fleet() {
+  const service = new KeyApiService();
+  const server = { skew: 0 };
+  /** Time passes with the timers, and by `service.later`. */
+  const clock = () => service.now + performance.now();
+  const shared = new MemorySharedCache(() => Math.floor(clock()) + server.skew);
+  const processes: Process[] = [];
+
+  const join = (cache: CacheOptions = {}, options: Partial<KeyApiOptions> = {}): Process => {
+    const link = new Link(shared);
+    const keyApi = service.client({ cache: { shared: link, ...cache }, clock, ...options });
+    const joined = Object.assign(keyApi, { link });
+    processes.push(joined);
+    return joined;
+  };
+  const joinAndAsk = async (...given: Parameters<typeof join>): Promise<Process> => {
+    const joined = join(...given);
+    await joined.validatePurchase(CODE);
+    return joined;
+  };
+  /** Time passes, by all clocks. */
+  const pass = async (milliseconds: number): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+    await settle();
+  };
+  /** What a call resolves to, while time passes. */
+  const during = async <T>(call: Promise<T>): Promise<T> => {
+    let isDone = false;
+    void Promise.allSettled([call]).then(() => {
+      isDone = true;
+    });
+    for (await settle(); !isDone; ) await pass(5);
+    return call;
+  };
+  return {
+    service,
+    shared,
+    clock,
+    /** By how much the clock of the shared cache differs from the right time. */
+    server,
+    join,
+    /** Another process, which has asked for the purchase. */
+    joinAndAsk,
+    /** Two processes that both have the purchase; the second has it from the shared cache. */
+    joinTwo: async () => [await joinAndAsk(), await joinAndAsk()] as const,
+    pass,
+    during,
+    /** All connections are lost and come back. */
+    reconnect(): void {
+      for (const { link } of processes) link.reconnect();
+    },
+    /** The service withdraws the purchase, and one process asks. */
+    async refund(by: KeyApi): Promise<void> {
+      service.says = 'negative';
+      expect(await during(by.validatePurchase(CODE, { fresh: true }))).toBeNull();
+    },
+    /** The service has withdrawn the purchase, and the processes say so. */
+    async expectRefused(...by: KeyApi[]): Promise<void> {
+      service.says = 'negative';
+      for (const each of by) expect(await during(each.validatePurchase(CODE))).toBeNull();
+    },
+    /** The service cannot be asked, and the processes have no positive answer. */
+    async expectNone(...by: KeyApi[]): Promise<void> {
+      service.says = 'outage';
+      for (const each of by) {
+        const found = during(each.validatePurchase(CODE));
+        expect(await found.catch((error) => error.code)).toBeOneOf([null, 'service_unavailable']);
+      }
+    },
+    /** The processes have the positive answer. */
+    async expectSold(...by: KeyApi[]): Promise<void> {
+      for (const each of by) {
+        expect((await during(each.validatePurchase(CODE)))?.purchase_code).toBe(CODE);
+      }
+    },
+  };
+}

@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Deadline } from '../../../src/deadline.js';
-import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEMS, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
-import { MemorySharedCache } from '../../support/memory-shared-cache.js';
+import { ITEMS, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
 import { json, type Reply } from '../../support/service-in-memory.js';
 import { account, item } from '../../support/wire.js';
 
@@ -155,32 +153,4 @@ describe('a list of 2,000 items', () => {
     expect(await keyApi.getAccount()).toEqual(account);
     expect(turns.count()).toBe(0);
   });
-});
-
-it('an item of a cached list that is gone is not served in an outage when its message was missed while it was confirmed', async () => {
-  const service = new KeyApiService({ items: [item, other] });
-  const shared = new MemorySharedCache(() => service.now);
-  const join = () => service.client({ cache: { shared } });
-  const [one, two] = [join(), join()];
-  await two.listItems();
-  await settle();
-  const confirmed = deferred();
-  const read = shared.read.bind(shared);
-  vi.spyOn(shared, 'read').mockImplementationOnce(async (key) => {
-    const row = await read(key);
-    await confirmed.promise;
-    return row;
-  });
-  const [early] = await begun(two.getItem(7));
-  service.says = 'negative';
-  vi.spyOn(shared, 'publish').mockResolvedValueOnce();
-  expect(await one.getItem(7, { fresh: true })).toBeNull();
-  await one.close();
-  shared.reconnect();
-  confirmed.resolve();
-  await early;
-  // The negative answer itself is not served any more.
-  service.later(31_000, 'outage');
-  expect(await two.getItem(1042)).toEqual(item);
-  await expectError(two.getItem(7), 'service_unavailable');
 });

@@ -64,7 +64,7 @@ describe('options of KeyApi', () => {
 });
 
 describe('options of the cache', () => {
-  const shared = { get() {}, set() {}, delete() {} };
+  const shared = new MemorySharedCache();
 
   it.each<[string | RegExp, object]>([
     [/KeyApi: cache.*"tll"/, { ttl: 1, tll: 1 }],
@@ -87,14 +87,12 @@ describe('options of the cache', () => {
     ['"cache.scope"', { secret: LONG }],
     ['"cache.scope"', { secret: LONG, scope: '' }],
     [/"cache\.shared".*RedisCache/s, { shared: 'redis' }],
-    ...['get', 'set', 'delete'].map((method): [RegExp, object] => [
-      new RegExp(`"cache\\.shared".*"${method}"`, 's'),
-      { shared: { ...shared, [method]: undefined } },
-    ]),
-    ...['lock', 'subscribe', 'publish'].map((method): [string, object] => [
-      `"cache.shared.${method}"`,
-      { shared: { ...shared, [method]: true } },
-    ]),
+    ...['read', 'write', 'delete', 'lock', 'publish', 'subscribe'].flatMap((method) =>
+      [undefined, true].map((odd): [RegExp, object] => [
+        new RegExp(`"cache\\.shared".*"${method}"`, 's'),
+        { shared: Object.assign(new MemorySharedCache(), { [method]: odd }) },
+      ]),
+    ),
   ])('a wrong one is a TypeError that says %s: %j', (says, cache) => {
     const make = (): KeyApi => new KeyApi({ ...good, cache });
     expect(make).toThrow(TypeError);
@@ -104,8 +102,8 @@ describe('options of the cache', () => {
   it.each<[string, CacheOptions]>([
     ['durations of 0', { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, invalidTtl: 0 }],
     ['undefined', { ttl: undefined, shared: undefined, secret: undefined }],
-    ['a shared cache of three methods', { shared: shared as never }],
-    ['a shared cache and a secret', { shared: new MemorySharedCache(), secret: LONG, scope: 'a' }],
+    ['a shared cache', { shared }],
+    ['a shared cache and a secret', { shared, secret: LONG, scope: 'a' }],
   ])('can be %s', (_name, cache) => {
     expect(() => new KeyApi({ ...good, cache })).not.toThrow();
   });

@@ -1,5 +1,5 @@
 import type { KeyApi } from 'marketgate';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
@@ -115,28 +115,6 @@ describe('the check of the key', () => {
     self.service.now += age;
     expect(await self.lookup()).toBe(end);
     expect(self.checks()).toBe(checks);
-  });
-
-  it.each([
-    ['an hour', 60 * MINUTE],
-    ['a year', 365 * 24 * 60 * MINUTE],
-  ])('is repeated when the clock was set back by %s: the age is unknown', async (_name, step) => {
-    for (const known of [[KEY], []]) {
-      const { service, lookup, checks } = shop(...known);
-      await lookup();
-      service.now += 5 * MINUTE - step;
-      await lookup();
-      expect(checks()).toBe(2);
-    }
-  });
-
-  it('counts no longer than 5 minutes by the timer of the process, whatever the clock says', async () => {
-    const { lookup, checks } = shop(KEY);
-    const real = vi.spyOn(performance, 'now').mockReturnValue(0);
-    await lookup();
-    real.mockReturnValue(5 * MINUTE);
-    await lookup('wrong-code-2');
-    expect(checks()).toBe(2);
   });
 
   it('that the service rejected counts no longer than a minute, also when the clock goes back while it is in flight', async () => {

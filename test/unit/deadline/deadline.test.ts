@@ -7,7 +7,7 @@ import {
   schedule,
   timeLimit,
   wait,
-  within,
+  withTimeout,
 } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 
@@ -139,7 +139,7 @@ it('an answer that arrived while the process was busy is not late', async () => 
   const { port1, port2 } = new MessageChannel();
   const message = deferred<string>();
   port1.once('message', message.resolve);
-  const answer = within(20, () => message.promise);
+  const answer = withTimeout(20, () => message.promise);
   port2.postMessage('answer');
   const end = performance.now() + 60;
   while (performance.now() < end);

@@ -8,7 +8,7 @@ import {
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { MemorySharedCache } from '../../support/memory-shared-cache.js';
 import { openShop, type Shop, VALIDATION } from '../../support/shop.js';
@@ -81,8 +81,7 @@ describe('failed attempts', () => {
     const other = new KeyApi({ baseUrl, apiKey, clock: shop.sandbox.clock, cache: { shared } });
     onTestFinished(() => other.close());
     for (const code of [guess(1), guess(2)]) await other.validatePurchase(code);
-    // The two answers and their generation.
-    await vi.waitFor(() => expect(shared.rows.size).toBe(3), { timeout: 40_000 });
+    expect(shared.rows.size).toBe(2);
     for (const n of [1, 2, 3]) await ask(guess(n)).expect(403);
     await ask(guess(4)).expect(429);
   });

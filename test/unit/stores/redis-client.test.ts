@@ -82,6 +82,14 @@ describe.each(Object.entries(MAKERS))('%s', (owner, make) => {
   });
 });
 
+it.each(WRONG.slice(1))('RedisCache refuses %s as subscriber', (_what, subscriber, said) => {
+  const attempt = () => new RedisCache({ client: createClient(), subscriber } as never);
+  expect(attempt).toThrow(TypeError);
+  expect(attempt).toThrow('RedisCache: option "subscriber" must be a client of redis 4.6 or later');
+  expect(attempt).toThrow(said);
+  expect(attempt).not.toThrow('SENTINEL');
+});
+
 describe('a client that was never connected', () => {
   it('of node-redis: calls fail at once, and say why', async () => {
     const client = createClient({ url: URL_WITH_SECRET });
@@ -90,7 +98,7 @@ describe('a client that was never connected', () => {
       message:
         'RedisTokenStore.get was not sent, because the client is not connected; look at the store and its connection (npx marketgate explain store_unavailable)',
     });
-    await expect(new RedisCache({ client }).get('key')).rejects.toThrow('is not connected');
+    await expect(new RedisCache({ client }).read('key')).rejects.toThrow('is not connected');
   });
 
   it('of ioredis: it is connected by the first call, and waited for within the time', async () => {

@@ -10,7 +10,7 @@ class FakeClient extends EventEmitter {
   eval = vi.fn(async (..._args: unknown[]): Promise<unknown> => 1);
   publish = vi.fn(async (..._args: unknown[]): Promise<unknown> => 1);
   subscribe = vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined);
-  ping = vi.fn(async (): Promise<unknown> => 'PONG');
+  unsubscribe = vi.fn(async (..._args: unknown[]): Promise<unknown> => undefined);
   connect = vi.fn(async (): Promise<unknown> => undefined);
   disconnect = vi.fn(async (): Promise<unknown> => undefined);
   duplicate = vi.fn((..._overrides: unknown[]) => this.double);
@@ -32,7 +32,6 @@ class FakeClient extends EventEmitter {
 export class FakeNodeRedis extends FakeClient {
   isOpen = true;
   isReady = true;
-  options: object | undefined = { socket: { host: 'redis.example' } };
   pTTL = vi.fn();
   withCommandOptions: ((options: object) => FakeNodeRedis) | undefined = vi.fn(() => this);
   destroy: (() => void) | undefined = vi.fn();

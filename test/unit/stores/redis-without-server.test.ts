@@ -19,8 +19,8 @@ describe('a failed call', () => {
   const storeOf = (client: FakeNodeRedis) =>
     new RedisTokenStore({ client: client.asClient, clock });
   it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
-    ['RedisCache.get', (client) => cacheOf(client).get('a')],
-    ['RedisCache.set', (client) => cacheOf(client).set('a', 'x', 5)],
+    ['RedisCache.read', (client) => cacheOf(client).read('a')],
+    ['RedisCache.write', (client) => cacheOf(client).write('a', 'x', 5, 1)],
     ['RedisCache.delete', (client) => cacheOf(client).delete('a')],
     ['RedisCache.publish', (client) => cacheOf(client).publish('a')],
     ['RedisCache.lock', (client) => cacheOf(client).lock('a', 5)],
@@ -30,7 +30,7 @@ describe('a failed call', () => {
     ['RedisTokenStore.claim', (client) => storeOf(client).claim('a', 5)],
   ])('%s says which it was, and what Redis said', async (name, call) => {
     const client = new FakeNodeRedis();
-    for (const method of ['get', 'set', 'del', 'publish'] as const) {
+    for (const method of ['get', 'set', 'del', 'eval', 'publish'] as const) {
       client[method].mockRejectedValue(new Error('OOM command not allowed'));
     }
     const error = await rejection(call(client));
@@ -68,12 +68,18 @@ describe('a wrong argument', () => {
   const cache = new RedisCache({ client: new FakeNodeRedis().asClient });
   const store = new RedisTokenStore({ client: new FakeNodeRedis().asClient });
   it.each<[string, () => Promise<unknown>]>([
-    ['RedisCache.set: "value" must be a string', () => cache.set('a', 5 as never, 5)],
-    ['RedisCache.set: "ttl" must be a finite number', () => cache.set('a', 'x', Number.NaN)],
-    ['RedisCache.set: "ttl" must be a finite number', () => cache.set('a', 'x', '5' as never)],
+    ['RedisCache.write: "value" must be a string', () => cache.write('a', 5 as never, 5, 1)],
+    ['RedisCache.write: "ttl" must be a finite number', () => cache.write('a', 'x', Number.NaN, 1)],
+    [
+      'RedisCache.write: "ttl" must be a finite number',
+      () => cache.write('a', 'x', '5' as never, 1),
+    ],
+    ['RedisCache.write: "order" must be a whole number', () => cache.write('a', 'x', 5, 1.5)],
+    ['RedisCache.write: "order" must be a whole number', () => cache.write('a', 'x', 5, -1)],
     ['RedisCache.lock: "ttl" must be a finite number', () => cache.lock('a', Infinity)],
     ['RedisCache.lock: "ttl" must be above 0', () => cache.lock('a', 0)],
-    ['RedisCache.subscribe: "onInvalidate" must be', () => cache.subscribe('x' as never)],
+    ['RedisCache.subscribe: "onMessage" must be', () => cache.subscribe('x' as never, () => {})],
+    ['RedisCache.subscribe: "onListening" must be', () => cache.subscribe(() => {}, true as never)],
     ['RedisTokenStore.set: "token" must be', () => store.set('a', { value: '' } as never)],
   ])('is a TypeError: %s', async (message, call) => {
     const called = call();
@@ -127,7 +133,7 @@ describe('the state of a client', () => {
   it.each([
     ['a client of node-redis', new FakeNodeRedis(), 'ready'],
     ['a cluster of node-redis', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 'connect'],
-    ['a sentinel of node-redis', Object.assign(new FakeNodeRedis(), { _execute() {} }), 'ready'],
+    ['a sentinel of node-redis', Object.assign(new FakeNodeRedis(), { acquire() {} }), 'ready'],
     ['a client of ioredis', new FakeIoRedis(), 'ready'],
   ])('%s says by an event when that may have changed', (_name, client, event) => {
     const listener = vi.fn();
@@ -156,7 +162,7 @@ describe('commands of node-redis', () => {
   it.each([
     ['a client has no timer of its own', new FakeNodeRedis(), 0],
     ['a cluster has', Object.assign(new FakeNodeRedis(), { nodeClient() {} }), 50],
-    ['a sentinel has', Object.assign(new FakeNodeRedis(), { _execute() {} }), 50],
+    ['a sentinel has', Object.assign(new FakeNodeRedis(), { acquire() {} }), 50],
   ])('%s', (_name, client, timeout) => {
     redisCommands('test', client, 50);
     expect(client.withCommandOptions).toHaveBeenCalledWith({ timeout, typeMapping: {} });
@@ -178,50 +184,87 @@ describe('commands of node-redis', () => {
   });
 });
 
-describe('a connection to listen with', () => {
-  const listenTo = async (client: FakeNodeRedis | FakeIoRedis) => {
+describe('a connection to subscribe with', () => {
+  const listenTo = async (client: FakeNodeRedis | FakeIoRedis, isGiven = false) => {
     const [onMessage, onLost] = [vi.fn(), vi.fn()];
-    const subscriber = await redisCommands('test', client, 5).subscriber(onMessage, onLost);
+    const listeners = new Map([['channel', onMessage]]);
+    const subscriber = await redisCommands('test', client, 5).subscriber(
+      listeners,
+      isGiven,
+      onLost,
+    );
     return { subscriber, onMessage, onLost };
   };
-
-  it.each([
+  const KINDS: [string, () => FakeNodeRedis | FakeIoRedis][] = [
     ['node-redis', () => new FakeNodeRedis()],
     ['ioredis', () => new FakeIoRedis()],
-  ])('of %s: an error or its end means that it is lost', async (_library, make) => {
-    for (const event of ['error', 'end']) {
+  ];
+  const LOST = ['error', 'close', 'end', 'topology-change'];
+
+  describe.each(KINDS)('of %s', (_library, make) => {
+    it.each(LOST)('is lost with the event "%s"', async (event) => {
       const client = make();
       const { onLost } = await listenTo(client);
       expect(onLost).not.toHaveBeenCalled();
       client.double.emit(event, new Error('away'));
       expect(onLost).toHaveBeenCalled();
-    }
+    });
+
+    it('is a duplicate of the client, connected when it is opened', async () => {
+      const client = make();
+      const { subscriber } = await listenTo(client);
+      expect(client.double.connect).not.toHaveBeenCalled();
+      await subscriber.open();
+      expect(client.double.connect).toHaveBeenCalledOnce();
+      expect(client.double.subscribe).toHaveBeenCalledOnce();
+      for (const method of ['connect', 'subscribe'] as const) {
+        expect(client[method]).not.toHaveBeenCalled();
+      }
+    });
+
+    it("can be the app's subscriber, which is neither connected nor closed", async () => {
+      const client = make();
+      const { subscriber, onLost } = await listenTo(client, true);
+      await subscriber.open();
+      subscriber.close(true);
+      client.emit('close');
+      expect(onLost).not.toHaveBeenCalled();
+      expect(client.subscribe).toHaveBeenCalledOnce();
+      for (const method of ['connect', 'duplicate', 'disconnect'] as const) {
+        expect(client[method]).not.toHaveBeenCalled();
+      }
+    });
   });
 
-  it('of node-redis does not reconnect by itself, also where the client has no options', async () => {
+  it('of node-redis has no cache of its own', async () => {
     const client = new FakeNodeRedis();
     await listenTo(client);
-    client.options = undefined;
-    await listenTo(client);
-    expect(client.duplicate.mock.calls).toEqual(
-      [{ host: 'redis.example' }, {}].map((socket) => [
-        { socket: { ...socket, reconnectStrategy: false }, clientSideCache: undefined },
-      ]),
-    );
+    expect(client.duplicate).toHaveBeenCalledWith({ clientSideCache: undefined });
   });
 
-  it('of ioredis does not reconnect by itself, and passes messages on', async () => {
+  it('of node-redis is closed within the event of its loss, or it would reconnect', async () => {
+    const client = new FakeNodeRedis();
+    await listenTo(client);
+    client.double.emit('error', new Error('away'));
+    expect(client.double.destroy).toHaveBeenCalledOnce();
+  });
+
+  it("the app's subscriber of node-redis is unsubscribed at the end, and not before", async () => {
+    const client = new FakeNodeRedis();
+    const { subscriber, onMessage } = await listenTo(client, true);
+    subscriber.close(false);
+    expect(client.unsubscribe).not.toHaveBeenCalled();
+    client.unsubscribe.mockRejectedValue(new Error('closed already'));
+    subscriber.close(true);
+    expect(client.unsubscribe).toHaveBeenCalledWith('channel', onMessage);
+  });
+
+  it('of ioredis passes on messages of its channels alone', async () => {
     const client = new FakeIoRedis();
-    const { onMessage } = await listenTo(client);
-    const [overrides] = client.duplicate.mock.calls[0] as [{ retryStrategy(): unknown }];
-    expect(overrides).toMatchObject({
-      lazyConnect: true,
-      reconnectOnError: null,
-      autoResubscribe: false,
-    });
-    expect(overrides.retryStrategy()).toBeNull();
-    client.double.emit('message', 'channel', 'said');
-    client.double.emit('message', 'channel');
+    const { onMessage } = await listenTo(client, true);
+    client.emit('message', 'channel', 'said');
+    client.emit('message', 'channel');
+    client.emit('message', 'another', 'of the app');
     expect(onMessage.mock.calls).toEqual([['said'], ['']]);
   });
 
@@ -239,42 +282,44 @@ describe('a connection to listen with', () => {
     const client = new FakeNodeRedis();
     const ended = prepare(client.double);
     const { subscriber } = await listenTo(client);
-    subscriber.close();
+    subscriber.close(false);
     await settle();
     expect(ended).toHaveBeenCalledOnce();
   });
 
-  it('is to one node of a cluster, any of them', async () => {
-    const nodes = [new FakeIoRedis(), new FakeIoRedis(), new FakeIoRedis()];
-    const cluster = Object.assign(new FakeIoRedis(), { nodes: () => nodes });
-    for (const [random, expected] of [
-      [0, 0],
-      [0.5, 1],
-      [0.999, 2],
-    ] as const) {
-      vi.spyOn(Math, 'random').mockReturnValue(random);
-      await listenTo(cluster);
-      expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
-    }
-    expect(cluster.duplicate).not.toHaveBeenCalled();
-  });
+  it.each([false, true])(
+    'is to one node of a cluster, any of them (given as subscriber: %s)',
+    async (isGiven) => {
+      const clusters = [new FakeNodeRedis(), new FakeIoRedis()].map((client) => {
+        const nodes = [0, 1, 2].map(() => new (client.constructor as new () => FakeIoRedis)());
+        const masters = client instanceof FakeNodeRedis ? nodes : undefined;
+        const nodeClient = masters && (async (node: unknown) => node);
+        const given = masters ? { masters, nodeClient } : { nodes: () => nodes };
+        return { client: Object.assign(client, given), nodes };
+      });
+      for (const { client, nodes } of clusters) {
+        for (const [random, expected] of [
+          [0, 0],
+          [0.5, 1],
+          [0.999, 2],
+        ] as const) {
+          vi.spyOn(Math, 'random').mockReturnValue(random);
+          await listenTo(client, isGiven);
+          expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
+        }
+        expect(client.duplicate).not.toHaveBeenCalled();
+      }
+    },
+  );
 
-  it('is to one node of a cluster of node-redis, and to the master of a sentinel', async () => {
-    const nodes = [new FakeNodeRedis(), new FakeNodeRedis(), new FakeNodeRedis()];
-    const cluster = Object.assign(new FakeNodeRedis(), {
-      masters: nodes,
-      nodeClient: async (node: FakeNodeRedis) => node,
-    });
-    const sentinel = Object.assign(new FakeNodeRedis(), {
-      _execute: async (isReadonly: boolean, run: (master: FakeNodeRedis) => Promise<unknown>) =>
-        run(nodes[isReadonly ? 0 : 1] as FakeNodeRedis),
-    });
-    vi.spyOn(Math, 'random').mockReturnValue(0.999);
-    for (const client of [cluster, sentinel]) {
-      await listenTo(client);
-      expect(client.duplicate).not.toHaveBeenCalled();
+  it('of a sentinel of node-redis is the one that it opens itself', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { acquire() {} });
+    const { subscriber, onMessage } = await listenTo(client);
+    await subscriber.open();
+    expect(client.subscribe).toHaveBeenCalledWith('channel', onMessage);
+    for (const method of ['connect', 'duplicate'] as const) {
+      expect(client[method]).not.toHaveBeenCalled();
     }
-    expect(nodes.map(({ duplicate }) => duplicate.mock.calls.length)).toEqual([0, 1, 1]);
   });
 
   it('cannot be made while no node of a cluster is known', async () => {
@@ -287,9 +332,9 @@ describe('a client that is away', () => {
   it('is not waited for by a cache, once it was there: nothing old is written later', async () => {
     const client = new FakeNodeRedis();
     const cache = new RedisCache({ client: client.asClient });
-    await cache.get('a');
+    await cache.read('a');
     client.isReady = false;
-    const error = await rejection(cache.get('a'));
+    const error = await rejection(cache.read('a'));
     expect(error.message).toContain('was not sent, because the connection is lost');
     const warnings = hearWarnings();
     const limit = new RedisGuessLimit({ client: client.asClient });
@@ -304,15 +349,16 @@ describe('a client that is away', () => {
 
   it('is waited for by a cache as long as it was never there, or apps would fail at start', async () => {
     const client = Object.assign(new FakeNodeRedis(), { isReady: false });
-    client.get.mockResolvedValue('there');
+    client.eval.mockResolvedValue(['7:there', '1800000000', '5']);
     const cache = new RedisCache({ client: client.asClient, timeout: 5000 });
-    const found = Promise.all([cache.get('a'), cache.get('b')]);
+    const found = Promise.all([cache.read('a'), cache.read('b')]);
     // All who wait share one listener.
     expect(client.listenerCount('ready')).toBe(1);
     client.comeBack();
-    expect(await found).toEqual(['there', 'there']);
+    const row = { value: 'there', order: 7, now: 1_800_000_000_000_005 };
+    expect(await found).toEqual([row, row]);
     client.isReady = false;
-    expect((await rejection(cache.get('a'))).message).toContain('the connection is lost');
+    expect((await rejection(cache.read('a'))).message).toContain('the connection is lost');
   });
 
   it('is waited for by a token store, within its time', async () => {

@@ -13,7 +13,7 @@ export async function stores(): Promise<TokenStore[]> {
   const nodeRedis = await createClient({ url }).connect();
   const ioRedis = new Redis(url);
   const shared: SharedCache = new RedisCache({ client: nodeRedis, prefix: 'shop:' });
-  const other: SharedCache = new RedisCache({ client: ioRedis, prefix: 'shop:' });
+  const other: SharedCache = new RedisCache({ client: ioRedis, subscriber: ioRedis.duplicate() });
   const guessLimit = new RedisGuessLimit({ client: ioRedis, limit: 10, windowMs: 60_000 });
   const keyApis = [shared, other].map(
     (cache) => new KeyApi({ baseUrl: 'https://a.example', apiKey: 'k', cache: { shared: cache } }),

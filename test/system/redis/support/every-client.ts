@@ -30,6 +30,13 @@ export class EveryClient {
     return new EveryClient([single, cluster], await Promise.all(opened));
   }
 
+  /** The client of one kind. */
+  of(kind: ClientKind): Opened {
+    const opened = this.opened.find((each) => each.kind === kind);
+    if (opened === undefined) throw new Error(`no client of kind ${kind}`);
+    return opened;
+  }
+
   /** Runs with all clients side by side; a failure names the kind of client. */
   async each<T>(run: (opened: Opened, kind: ClientKind) => Promise<T>): Promise<T[]> {
     const runs = this.opened.map(async (opened) => {

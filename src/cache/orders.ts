@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache';
+
+/** Negative answers and invalidations whose order is remembered. */
+const MAX_HEARD = 10_000;
+
+/** Far below every time by the clock of a shared cache, which is 0 or later. */
+const BEFORE_ANY_READING = -1e15;
+
+/** By how much the clock must be behind to be that of another server, in microseconds. */
+const STEP_BACK = 1_000_000;
+
+/** When a request was sent. */
+export interface RequestTime {
+  /** Its place in the order of requests. */
+  readonly order: number;
+  /** By `performance.now`. */
+  readonly at: number;
+}
+
+/**
+ * The order of requests: which answer is the later one. In a process that is alone, a count. In a fleet, the time of the
+ * request by the shared cache's clock, in microseconds.
+ *
+ * A request takes the time that was read just before it, which is never too late. A negative answer takes the last
+ * reading and all the time since that began, which is never too early. So it counts whenever it can have been requested
+ * later.
+ *
+ * Until the clock is read for the first time, orders are below 0. Those of negative answers are converted after that.
+ */
+export class Orders {
+  /** The last reading of the clock, in microseconds, and when it began. */
+  #reading: { readonly now: number; readonly sentAt: number } | undefined;
+  /** What converts an order from before the first reading. */
+  #shift = 0;
+  #last = Number.NEGATIVE_INFINITY;
+  readonly #heard = new LRUCache<string, number>({ max: MAX_HEARD });
+  #allHeard = Number.NEGATIVE_INFINITY;
+
+  /**
+   * The place of a request that is sent now: later than all that this process knows of.
+   * @param hasRead - whether the clock was read just before.
+   */
+  begin(hasRead = false): RequestTime {
+    const at = performance.now();
+    const now = hasRead && this.#reading ? this.#reading.now : this.#timeAt(at);
+    // In steps of two, so that the place of a negative answer is before that of the next request.
+    this.#last = Math.max(now, this.#last + 2);
+    return { order: this.#last, at };
+  }
+
+  /** The place of a negative answer, or of an invalidation: not before any request that can have been sent earlier. */
+  ofNegative({ order, at }: RequestTime): number {
+    return Math.max(this.#timeAt(at), order + 1);
+  }
+
+  /** Notes a reading of the shared cache's clock. @param sentAt - when it was requested, by `performance.now`. */
+  read(now: number, sentAt: number): void {
+    const expected = this.#timeAt(sentAt);
+    const isBehind = this.#reading !== undefined && expected - now > STEP_BACK;
+    if (this.#reading === undefined) this.#shift = now - expected;
+    // The server that has taken over is behind. All processes go on by the earlier clock.
+    this.#reading = { now: isBehind ? expected : now, sentAt };
+  }
+
+  /** Notes an order of another process. Its clock can be ahead, where the shared cache has failed over. */
+  saw(order: number): void {
+    this.#last = Math.max(order, this.#last);
+  }
+
+  /** An order of {@link ofNegative}, by the shared cache's clock once that is known. */
+  converted(order: number): number {
+    return order < 0 ? order + this.#shift : order;
+  }
+
+  /** Notes that the answers about a subject up to an order are invalid. @returns whether that is new. */
+  hear(subject: string, order: number): boolean {
+    this.saw(order);
+    const isNew = order > this.#upTo(subject);
+    if (isNew) this.#heard.set(subject, order);
+    return isNew;
+  }
+
+  /** Notes that all answers up to an order are invalid. @returns whether that is new. */
+  hearAll(order: number): boolean {
+    this.saw(order);
+    const isNew = order > this.allHeard;
+    if (isNew) this.#allHeard = order;
+    return isNew;
+  }
+
+  /** The order up to which all answers are invalid. */
+  get allHeard(): number {
+    return this.converted(this.#allHeard);
+  }
+
+  /** Whether an answer must not be served, because a later negative one or an invalidation is known. */
+  isOutdated(subject: string, order = Number.POSITIVE_INFINITY): boolean {
+    return order <= this.#upTo(subject);
+  }
+
+  #upTo(subject: string): number {
+    return Math.max(
+      this.converted(this.#heard.get(subject) ?? Number.NEGATIVE_INFINITY),
+      this.allHeard,
+    );
+  }
+
+  #timeAt(at: number): number {
+    const { now, sentAt } = this.#reading ?? { now: BEFORE_ANY_READING, sentAt: 0 };
+    return Math.round(now + (at - sentAt) * 1000);
+  }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { RedisCache } from 'marketgate/redis';
+import { describeSharedCache } from 'marketgate/testing';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { redisIsMissing, SOON } from '../../support/redis-server.js';
+import { startSentinel } from './support/sentinel.js';
+
+const LIBRARIES = ['node-redis', 'ioredis'] as const;
+type Sentinel = Awaited<ReturnType<typeof startSentinel>>;
+
+describe.skipIf(redisIsMissing()).each(LIBRARIES)('with a sentinel of %s', (library) => {
+  const prefix = `${randomUUID()}:`;
+  let sentinel: Sentinel;
+  let here: Awaited<ReturnType<Sentinel['clients'][typeof library]>>;
+  let there: typeof here;
+  beforeAll(async () => {
+    sentinel = await startSentinel();
+    [here, there] = await Promise.all([sentinel.clients[library](), sentinel.clients[library]()]);
+  });
+  afterAll(async () => {
+    here?.close();
+    there?.close();
+    await sentinel?.stop();
+  });
+
+  const cacheOf = ({ client }: typeof here, subscriber?: typeof here) =>
+    new RedisCache({ client, subscriber: subscriber?.client, prefix, timeout: 10_000 });
+  let passed = 0;
+  const time = {
+    clock: () => Date.now() + passed,
+    advance: async (milliseconds: number) => {
+      passed += milliseconds;
+      await sentinel.server.pass(milliseconds);
+    },
+  };
+
+  describeSharedCache(
+    'RedisCache',
+    () => ({ cache: cacheOf(here), peer: cacheOf(there), ...time }),
+    { describe, it },
+  );
+
+  it.each([
+    ['of its own', false],
+    ["of the app's subscriber", true],
+  ])(
+    'a subscription on a connection %s reports its loss, and receives again',
+    async (_what, isGiven) => {
+      const cache = cacheOf(here, isGiven ? there : undefined);
+      const events: (string | boolean)[] = [];
+      const end = await cache.subscribe(
+        (message) => events.push(message),
+        (isListening) => events.push(isListening),
+      );
+      const happens = (...expected: typeof events) =>
+        vi.waitFor(() => expect(events).toEqual(expected), SOON);
+      await happens(false, true);
+      await sentinel.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await happens(false, true, false, true);
+      await cache.publish('after');
+      await happens(false, true, false, true, 'after');
+      events.length = 0;
+      await sentinel.server.kill();
+      await happens(false);
+      await sentinel.server.restart();
+      await happens(false, true);
+      await end();
+    },
+  );
+});

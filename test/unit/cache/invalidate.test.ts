@@ -1,0 +1,207 @@
+import type { SharedCache } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { expectError } from '../../support/errors.js';
+import { begun, settle } from '../../support/key-api-service.js';
+import { CODE, purchase } from '../../support/wire.js';
+import { fleet, HOUR, KINDS, moveTimeByHand, OTHER, SECOND } from './support.js';
+
+// "`invalidate` settles when the shared cache knows; where it cannot be told it rejects with `store_unavailable`, has
+// forgotten the code here, and goes on telling. `invalidate()` of everything is one row and one message." (section 2)
+
+moveTimeByHand();
+
+const WHAT: [string, string | undefined][] = [
+  ['one code', CODE],
+  ['everything', undefined],
+];
+
+describe.each(WHAT)('invalidate: %s', (_name, code) => {
+  it('resolves when it is stored and published, and holds in all processes', async () => {
+    const { service, shared, joinTwo, join, expectRefused } = fleet();
+    const [one, two] = await joinTwo();
+    await one.validatePurchase(OTHER);
+    const rows = shared.rows.size;
+    await one.invalidate(code);
+    expect(shared.messages).toHaveLength(1);
+    expect(shared.rows.size).toBe(code === undefined ? rows + 1 : rows);
+    const others = one.peekPurchase(OTHER);
+    expect(others?.purchase_code).toBe(code === undefined ? undefined : OTHER);
+    for (const each of [one, two]) expect(each.peekPurchase(CODE)).toBeUndefined();
+    await expectRefused(two, one, join());
+    service.says = 'positive';
+    service.later(31 * SECOND);
+    expect(await join().validatePurchase(CODE)).toEqual(purchase);
+    const asked = service.asked();
+    await join().validatePurchase(CODE);
+    expect(service.asked()).toBe(asked);
+  });
+
+  it('is about negative answers too, in every process', async () => {
+    const { service, join } = fleet();
+    const [one, two] = [join(), join()];
+    service.says = 'negative';
+    for (const each of [one, two]) expect(await each.validatePurchase(CODE)).toBeNull();
+    service.says = 'positive';
+    await one.invalidate(code);
+    for (const each of [join(), two, one]) {
+      expect(await each.validatePurchase(CODE)).toEqual(purchase);
+    }
+    expect(service.asked()).toBe(2);
+  });
+
+  it('reaches a process that starts later, and one that was cut off', async () => {
+    const { shared, joinTwo, join, expectNone, pass } = fleet();
+    const [one, two] = await joinTwo();
+    const rows = [...shared.rows];
+    two.link.break('cut');
+    await one.invalidate(code);
+    // The row of the answer is evicted, or is back: the invalidation counts.
+    for (const [name, row] of rows) if (!shared.rows.has(name)) shared.rows.set(name, row);
+    await one.close();
+    two.link.mend();
+    await pass(SECOND);
+    await expectNone(two, join());
+  });
+
+  it.each<[keyof SharedCache]>([['read'], ['write'], ['publish']])(
+    'that cannot be sent rejects, holds here, and is sent later: no %s',
+    async (method) => {
+      const { service, shared, joinTwo, join, expectRefused, expectNone, pass, during } = fleet();
+      const [one, two] = await joinTwo();
+      shared.broken.add(method);
+      await expectError(during(one.invalidate(code)), 'store_unavailable');
+      expect(one.peekPurchase(CODE)).toBeUndefined();
+      await expectRefused(one);
+      shared.broken.clear();
+      await pass(SECOND);
+      await expectNone(two, join());
+      // No more than once.
+      const { length } = shared.messages;
+      await pass(60 * SECOND);
+      expect(shared.messages).toHaveLength(length);
+      service.says = 'positive';
+      expect(await two.validatePurchase(CODE, { fresh: true })).toEqual(purchase);
+    },
+  );
+
+  it('is sent again to a shared cache that has lost it', async () => {
+    const { shared, joinTwo, join, reconnect, expectNone, pass } = fleet();
+    const [one] = await joinTwo();
+    const rows = [...shared.rows];
+    await one.invalidate(code);
+    await one.validatePurchase(OTHER);
+    // A failover to a server that is behind.
+    shared.rows.clear();
+    for (const row of rows) shared.rows.set(...row);
+    reconnect();
+    await one.validatePurchase(OTHER, { fresh: true });
+    await pass(SECOND);
+    await expectNone(join());
+  });
+
+  it('counts from the time by the clock of a server that has taken over', async () => {
+    const { server, joinTwo, reconnect } = fleet();
+    const [one, two] = await joinTwo();
+    server.skew = HOUR;
+    reconnect();
+    await two.validatePurchase(CODE, { fresh: true });
+    await one.invalidate(code);
+    expect(two.peekPurchase(CODE)).toBeUndefined();
+  });
+
+  it('that cannot be sent costs the next lookup one request, also where the clock was read slowly', async () => {
+    const { service, shared, join, during, pass } = fleet();
+    const one = join();
+    vi.spyOn(shared, 'read').mockImplementation(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return { order: 0, now: service.now * 1000 };
+    });
+    await during(one.validatePurchase(OTHER));
+    one.link.break('cut');
+    const done = during(one.invalidate(code).catch(() => {}));
+    const found = during(one.validatePurchase(CODE));
+    await pass(200);
+    await done;
+    expect(await found).toEqual(purchase);
+    expect(service.asked()).toBe(2);
+  });
+
+  it('makes in-flight lookups ask again, in every process', async () => {
+    for (const by of [0, 1] as const) {
+      const { service, join } = fleet();
+      const both = [join(), join()] as const;
+      for (const each of both) await each.getItem(1);
+      service.hold();
+      const [call] = await begun(both[0].validatePurchase(CODE));
+      await both[by].invalidate(code);
+      service.says = 'negative';
+      await service.release();
+      expect(await call).toBeNull();
+      expect(await join().validatePurchase(CODE)).toBeNull();
+      expect(service.asked()).toBe(2);
+    }
+  });
+
+  it('holds against what is requested before the clock of a server that takes over comes by', async () => {
+    const { server, joinTwo, reconnect, service, pass, expectSold } = fleet();
+    const [one, two] = await joinTwo();
+    await one.invalidate(code);
+    server.skew = -HOUR;
+    reconnect();
+    await pass(SECOND);
+    expect(await two.validatePurchase(CODE)).toEqual(purchase);
+    service.says = 'outage';
+    await expectSold(two);
+  });
+});
+
+it('invalidate of everything is about answers of every kind', async () => {
+  const { service, join } = fleet();
+  const [one, two] = [join(), join()];
+  // Not the list first, which answers for its items.
+  const kinds = [...KINDS].reverse();
+  for (const each of [one, two]) for (const [, ask] of kinds) await ask(each);
+  await one.invalidate();
+  const before = service.asked('all');
+  for (const [, ask] of kinds) await ask(two);
+  expect(service.asked('all')).toBe(before + KINDS.length);
+});
+
+it('invalidate of everything, before the shared cache could be asked for the first time, counts from its time on', async () => {
+  const { service, joinTwo, join, pass, expectNone, during } = fleet();
+  const [one, two] = await joinTwo();
+  const late = join();
+  late.link.break('cut');
+  await expectError(during(late.invalidate()), 'store_unavailable');
+  await pass(SECOND);
+  await one.validatePurchase(OTHER);
+  late.link.mend();
+  await pass(5 * SECOND);
+  expect(two.peekPurchase(CODE)).toBeUndefined();
+  expect(one.peekPurchase(OTHER)?.purchase_code).toBe(OTHER);
+  service.later(SECOND);
+  await expectNone(one, two, late);
+});
+
+it('invalidate of one code is about all its spellings, and about no other code, however that reads', async () => {
+  const { joinTwo } = fleet();
+  const [one, two] = await joinTwo();
+  for (const code of ['99999999999999', 'all', `a ${CODE}`, 'purchase']) {
+    await two.validatePurchase(code);
+    await one.invalidate(code);
+    expect(two.peekPurchase(code)).toBeUndefined();
+  }
+  for (const each of [one, two]) expect(each.peekPurchase(CODE)).toEqual(purchase);
+  await one.invalidate(CODE.toUpperCase());
+  for (const each of [one, two]) expect(each.peekPurchase(CODE)).toBeUndefined();
+});
+
+it('an api_key that cannot be had leaves the shared cache alone', async () => {
+  const { shared, join } = fleet();
+  const apiKey = vi.fn<() => Promise<string>>().mockRejectedValue(new Error('vault'));
+  const one = join({}, { apiKey });
+  await expectError(one.validatePurchase(CODE), 'service_unavailable');
+  for (const [, code] of WHAT) await expectError(one.invalidate(code), 'store_unavailable');
+  await settle();
+  expect(shared.calls).toEqual([]);
+});

@@ -1,0 +1,296 @@
+import { type CacheOptions, checkPurchase } from 'marketgate';
+import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../support/deferred.js';
+import { rejection } from '../../support/errors.js';
+import { hear } from '../../support/hear.js';
+import { begun, ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
+import { json, text } from '../../support/service-in-memory.js';
+import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
+import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
+
+// "Processes share answers: a code asked in every process of a fleet costs one upstream call, also when their clocks are
+// hours apart." (contract, section 2)
+
+moveTimeByHand();
+
+const SECRET = 'ours alone, and long enough for a secret';
+
+describe('an answer of another process', () => {
+  it.each(KINDS)('%s: is served without a request, and reported as shared', async (what, ask) => {
+    const { service, join } = fleet();
+    const onCached = vi.fn();
+    const found = await ask(join(), { onCached });
+    expect(onCached).not.toHaveBeenCalled();
+    const lookups = hear('lookup');
+    expect(await ask(join(), { onCached })).toEqual(found);
+    expect(service.asked('all')).toBe(1);
+    expect(lookups).toEqual([{ what, source: 'shared', outcome: 'positive' }]);
+    expect(onCached).toHaveBeenCalledTimes(1);
+  });
+
+  // How old it is when another process looks, and what that process makes of it.
+  it.each<
+    [KeyApiService['says'], string, number, KeyApiService['says'], string | null, CacheOptions?]
+  >([
+    ['positive', 'fresh until ttl', 5 * MINUTE - 1, 'negative', '1'],
+    ['positive', 'no longer fresh from ttl on', 5 * MINUTE, 'positive', '2'],
+    ['positive', 'stale in an outage', 24 * HOUR - 1, 'outage', '1'],
+    ['positive', 'too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
+    [
+      'positive',
+      'fresh until a longer ttl',
+      HOUR - 1,
+      'outage',
+      '1',
+      { ttl: HOUR, staleIfError: 0 },
+    ],
+    ['negative', 'fresh until invalidTtl', 30 * SECOND - 1, 'positive', null],
+    ['negative', 'expired from invalidTtl on', 30 * SECOND, 'positive', '2'],
+    [
+      'negative',
+      'expired, and not served in an outage',
+      30 * SECOND,
+      'outage',
+      'service_unavailable',
+    ],
+  ])('a %s one: %s', async (first, _name, age, says, gets, cache = {}) => {
+    const { service, join, joinAndAsk } = fleet();
+    service.says = first;
+    service.item = { ...item, version: '1' };
+    await joinAndAsk(cache);
+    service.item = { ...item, version: '2' };
+    service.later(age, says);
+    const found = await join(cache)
+      .validatePurchase(CODE)
+      .then(
+        (value) => (value === null ? null : value.item.version),
+        (error) => error.code,
+      );
+    expect(found).toBe(gets);
+  });
+
+  it.each([0, -3, 3])(
+    'is as old here as it is there, also on a clock %d hours ahead',
+    async (hours) => {
+      const { service, clock, join, joinAndAsk } = fleet();
+      await joinAndAsk();
+      service.later(4 * MINUTE);
+      const two = join({}, { clock: () => clock() + hours * HOUR });
+      await two.validatePurchase(CODE);
+      service.later(MINUTE - 1);
+      await two.validatePurchase(CODE);
+      await settle();
+      expect(service.asked()).toBe(1);
+      service.later(1);
+      await two.validatePurchase(CODE);
+      await settle();
+      expect(service.asked()).toBe(2);
+    },
+  );
+
+  it('costs one read of the shared cache, after the first', async () => {
+    const { shared, join, joinAndAsk } = fleet();
+    const two = await joinAndAsk();
+    await join().validatePurchase(OTHER);
+    shared.calls.length = 0;
+    await two.validatePurchase(OTHER);
+    expect(shared.calls).toEqual(['read']);
+  });
+
+  it('counts as known: before a negative one withdraws it, the key is checked again', async () => {
+    const { service, join, joinAndAsk } = fleet();
+    const two = join();
+    service.says = 'negative';
+    await two.validatePurchase(OTHER);
+    service.says = 'positive';
+    await joinAndAsk();
+    service.keys = new Set();
+    service.later(10 * SECOND);
+    expect((await rejection(two.validatePurchase(CODE, { fresh: true }))).code).toBe(
+      'api_key_rejected',
+    );
+  });
+});
+
+describe('what is shared', () => {
+  it('is a purchase with fields that could not be read, and that they could not', async () => {
+    const { service, join, joinAndAsk } = fleet();
+    const sold = { ...purchase, supported_until: 'never' };
+    service.override = () => json(success({ data: { purchase: sold } }));
+    await joinAndAsk();
+    const found = await checkPurchase(join(), CODE, { supported: true, guessLimit: false });
+    expect(found).toMatchObject({ verdict: 'unknown', error: { code: 'unexpected_response' } });
+    expect(service.asked()).toBe(1);
+  });
+
+  it('is a list with broken items, which says nothing about an item that is not in it', async () => {
+    const { service, join } = fleet();
+    service.items = [item, { ...item, id: 'seven' }];
+    await join().listItems();
+    const two = join();
+    expect(await two.listItems()).toEqual([item]);
+    expect((await two.getItem(7))?.id).toBe(7);
+    expect([service.asked(ITEMS), service.asked(ITEM)]).toEqual([1, 1]);
+  });
+
+  it.each([
+    ['a list of more than 512 KiB', JSON.stringify('x'.repeat(600_000))],
+    ['an item that is nested too deeply for JSON', `${'['.repeat(1e5)}${']'.repeat(1e5)}`],
+  ])('is not %s', async (_name, odd) => {
+    const { service, shared, join } = fleet();
+    const body = JSON.stringify(success({ items: [{ ...item, odd: 0 }] }));
+    service.override = () => text(body.replace('"odd":0', `"odd":${odd}`));
+    for (const each of [join(), join()]) expect(await each.listItems()).toHaveLength(1);
+    expect(service.asked(ITEMS)).toBe(2);
+    expect(shared.rows.size).toBe(0);
+  });
+
+  it.each(KINDS.filter(([kind]) => kind !== 'purchase'))(
+    '%s: is shared by ttl alone: a negative answer withdraws nothing in another process',
+    async (_kind, ask, value) => {
+      const { service, shared, join } = fleet();
+      const [one, two] = [join(), join()];
+      for (const each of [one, two]) await ask(each);
+      service.says = 'negative';
+      await ask(one, { fresh: true });
+      expect(shared.messages).toEqual([]);
+      const before = service.asked('all');
+      expect(await ask(two)).toEqual(value);
+      expect(service.asked('all')).toBe(before);
+      for (const { expiresAt } of shared.rows.values()) {
+        expect(expiresAt - service.now).toBeLessThanOrEqual(5 * MINUTE);
+      }
+    },
+  );
+
+  it('is nothing between two api_keys, and everything with one secret; each process listens once', async () => {
+    const { service, shared, join } = fleet();
+    let key = KEY;
+    await join({}, { apiKey: () => key }).validatePurchase(CODE);
+    await join({}, { apiKey: OTHER_KEY }).validatePurchase(CODE);
+    expect(service.asked()).toBe(2);
+    const ours = { secret: SECRET, scope: 'shop' };
+    await join(ours).validatePurchase(CODE);
+    expect(service.asked()).toBe(3);
+    const last = join(ours, { apiKey: () => key });
+    await last.getAccount();
+    key = OTHER_KEY;
+    await last.validatePurchase(CODE);
+    expect(service.asked()).toBe(3);
+    expect(shared.listeners).toBe(4);
+  });
+});
+
+describe('one request for the whole fleet', () => {
+  it('is made when all ask at once', async () => {
+    const { service, shared, join, during } = fleet();
+    const processes = Array.from({ length: 8 }, () => join());
+    const asked = processes.flatMap((each) => [1, 2].map(() => each.validatePurchase(CODE)));
+    const found = await during(Promise.all(asked));
+    expect(found.map((each) => each?.purchase_code)).toEqual(Array(16).fill(CODE));
+    expect(service.asked()).toBe(1);
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it.each([
+    ['that is killed', 2000],
+    ['that gets no answer', 0],
+  ])('of a process %s delays the others by at most %d ms', async (how, milliseconds) => {
+    const { service, join, pass } = fleet();
+    const [one, two] = [join(), join()];
+    for (const each of [one, two]) await each.getAccount();
+    service.says = 'silence';
+    const leaving = new AbortController();
+    const asked = one.validatePurchase(CODE, { signal: leaving.signal }).catch(() => {});
+    await settle();
+    if (how === 'that is killed') one.link.break('cut');
+    leaving.abort();
+    await asked;
+    service.says = 'positive';
+    const found = two.validatePurchase(CODE);
+    await settle();
+    if (milliseconds > 0) {
+      await pass(milliseconds - 50);
+      expect(service.asked()).toBe(1);
+      await pass(100);
+    }
+    expect(await found).toEqual(purchase);
+    expect(service.asked()).toBe(2);
+  });
+
+  it.each([
+    ['half of the timeout', 400, 200],
+    ['2 seconds, however long the timeout is', 60_000, 2000],
+  ])('is waited for %s', async (_name, timeout, patience) => {
+    const { service, shared, join, pass } = fleet();
+    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
+    const one = join({}, { timeout });
+    const found = one.validatePurchase(CODE);
+    await pass(patience - 1);
+    expect(service.asked()).toBe(0);
+    // It looks again every 12.5 to 37.5 ms.
+    const looks = shared.calls.length;
+    expect(looks).toBeGreaterThanOrEqual(patience / 38);
+    expect(looks).toBeLessThanOrEqual(patience / 12 + 3);
+    await pass(40);
+    expect(await found).toEqual(purchase);
+    // Requested without the lock, and shared all the same.
+    expect(shared.rows.size).toBe(1);
+  });
+
+  it('is waited for by a caller that can leave: then it asks no more', async () => {
+    const { service, shared, join, pass } = fleet();
+    vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
+    const leaving = new AbortController();
+    const found = join().validatePurchase(CODE, { signal: leaving.signal });
+    await pass(100);
+    leaving.abort(new Error('left'));
+    await expect(found).rejects.toThrow('left');
+    await pass(100);
+    const { length } = shared.calls;
+    await pass(3000);
+    expect(shared.calls).toHaveLength(length);
+    expect(service.asked()).toBe(0);
+  });
+
+  it('ends when its answer is there for the others, and not before', async () => {
+    const { shared, join, joinAndAsk } = fleet();
+    const turn = deferred();
+    const write = shared.write.bind(shared);
+    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
+      await turn.promise;
+      return write(...given);
+    });
+    const [found] = await begun(joinAndAsk());
+    expect(shared.locks.size).toBe(1);
+    expect(await join().getAccount()).not.toBeNull();
+    turn.resolve();
+    await found;
+    expect(shared.locks.size).toBe(0);
+  });
+
+  it('is none when the answer came just before the lock was there', async () => {
+    const { service, shared, join } = fleet();
+    const [one, other] = [join(), join()];
+    const lock = shared.lock.bind(shared);
+    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
+      await other.validatePurchase(CODE, { fresh: true });
+      return lock(...given);
+    });
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    expect(shared.locks.size).toBe(0);
+  });
+});
+
+it('an api_key that comes slowly is known from the last time: what is shared costs no wait for it', async () => {
+  const { service, join, joinAndAsk, during, pass } = fleet();
+  const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 150));
+  const slow = join({}, { apiKey });
+  await during(slow.getAccount());
+  await joinAndAsk();
+  const found = slow.validatePurchase(CODE);
+  await pass(20);
+  expect(await found).toEqual(purchase);
+  expect(service.asked()).toBe(1);
+});
