@@ -315,7 +315,8 @@ export class Cache<T extends object> {
     }
     const subject = this.#subject(key);
     const known = this.#positive.peek(key);
-    // A later request has got a positive answer. Without a reading of the shared cache, "later" is a guess.
+    // A later request has got a positive answer. It is not served, and the lookup asks again, where "later" is a guess
+    // because the shared cache could not be asked, and where messages about it were missed.
     const laterAnswer = (later: Positive<T>) =>
       shared && (!shared.found || this.#mustAsk(later)) ? undefined : later;
     if (value === null) {
@@ -346,7 +347,7 @@ export class Cache<T extends object> {
     const { sharedTier, found } = shared;
     const given = { subject, time, isRevocable, spelling };
     const isLost = found !== undefined && (await sharedTier.share(given, value, found));
-    // Since the request was sent, messages were missed, and arrive again.
+    // The connection was lost and is back since the request was sent: what was published in between is not known.
     const hasMissed = !Object.is(sharedTier.epoch, shared.epoch) && this.#mustAsk(positive);
     if (isLost || hasMissed) await this.#readAgain(spelling, sharedTier);
     // A later answer hides whether it was invalidated before that, which the missed messages would tell.

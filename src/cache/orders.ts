@@ -1,6 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** Negative answers and invalidations whose order is remembered. */
+/**
+ * Negative answers and invalidations whose order is remembered, wrong codes among them. One that is forgotten can matter
+ * only where the shared cache has not stored it either.
+ */
 const MAX_HEARD = 10_000;
 
 /** Far below every time by the clock of a shared cache, which is 0 or later. */
@@ -18,8 +21,8 @@ export interface RequestTime {
 }
 
 /**
- * The order of requests: which answer is the later one. In a process that is alone, a count. In a fleet, the time of the
- * request by the shared cache's clock, in microseconds.
+ * The order of requests: which answer is the later one. In a fleet, it is the time of the request by the shared cache's
+ * clock, in microseconds. In a process that is alone, it is that of its own timer.
  *
  * A request takes the time that was read just before it, which is never too late. A negative answer takes the last
  * reading and all the time since that began, which is never too early. So it counts whenever it can have been requested
@@ -58,7 +61,7 @@ export class Orders {
     const expected = this.#timeAt(sentAt);
     const isBehind = this.#reading !== undefined && expected - now > STEP_BACK;
     if (this.#reading === undefined) this.#shift = now - expected;
-    // The server that has taken over is behind. All processes go on by the earlier clock.
+    // The server that has taken over is behind. The processes that know the clock of before go on by that.
     this.#reading = { now: isBehind ? expected : now, sentAt };
   }
 

@@ -33,7 +33,7 @@ import { Unsent } from './unsent.js';
  * from a row that could not be replaced. Every negative answer about a code is published, because the row with a positive
  * one can have been evicted. Items, lists and accounts open no door: they have no tombstones and no messages.
  *
- * **Epoch.** A lost connection and a message that does not open begin a new epoch. What was cached
+ * **Epoch.** A connection that was lost and is back, a message that does not open, and a new secret begin a new epoch. What was cached
  * before is still there, but the shared cache is asked before it is served; if it has no row, the service is asked; if
  * that does not answer either, the cached answer serves until `staleIfError`. While no connection is there, there is no
  * epoch: every lookup asks the shared cache.
@@ -99,8 +99,6 @@ export interface SharedAnswer {
 /** What the shared tier has about a subject. Absent, if it cannot be asked. */
 export interface Found<A = never> {
   readonly adopted?: A | undefined;
-  /** The order of the row; 0 when there is none. */
-  readonly order: number;
   /** The time by the shared cache's clock, in microseconds. */
   readonly now: number;
   /** The epoch in which it was read: messages that are missed from then on can be about what is requested next. */
@@ -223,10 +221,10 @@ export class SharedTier {
     if (row.value !== undefined && opened === undefined) {
       // Nobody can replace it by a lower order.
       await this.#store.delete(name);
-      return { order: 0, now: row.now, epoch, hadPositive: false, seal };
+      return { now: row.now, epoch, hadPositive: false, seal };
     }
     orders.saw(row.order);
-    const found = { order: row.order, now: row.now, epoch, hadPositive: false, seal };
+    const found = { now: row.now, epoch, hadPositive: false, seal };
     if (opened === undefined || row.order <= orders.allHeard) return found;
     const { value = null, at, spelling, unreadable, isTombstone = false } = opened;
     const hadPositive = value !== null || isTombstone;
@@ -333,12 +331,17 @@ export class SharedTier {
       // One that is known is used until the current one comes.
       await withTimeout(this.#seal ? 1 : this.#deadline, () => known).catch(() => {});
     }
-    if (this.#seal !== undefined && this.#subscription === undefined) await this.#subscribe();
+    // It can have been closed meanwhile.
+    if (this.#seal === undefined || this.#isClosed) return undefined;
+    if (this.#subscription === undefined) await this.#subscribe();
     return this.#seal;
   }
 
   #use(secret: string): void {
-    if (this.#seal?.secret !== secret) this.#seal = new Seal(secret, this.#options.context);
+    if (this.#seal?.secret === secret) return;
+    // What the others published under the new secret was not received.
+    if (this.#seal !== undefined && !Number.isNaN(this.epoch)) this.epoch = ++this.#epochs;
+    this.#seal = new Seal(secret, this.#options.context);
   }
 
   /** Subscribes, and waits for that a little, because answers that are cached before messages arrive must be asked again. */

@@ -40,8 +40,7 @@ export class Unsent {
 
   /** Sends an invalidation later. */
   add(subject: string, order: number): void {
-    const waiting = this.#waiting.get(subject);
-    if (waiting === undefined || waiting < order) this.#waiting.set(subject, order);
+    this.#wait(subject, order);
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
       this.#parts.onOverflow();
@@ -57,12 +56,12 @@ export class Unsent {
 
   /** Remembers an invalidation that is stored. */
   stored(subject: string, order: number): void {
-    this.#stored.set(subject, order);
+    this.#stored.set(subject, Math.max(order, this.#stored.get(subject) ?? order));
   }
 
   /** Sends all now, because the connection is back. */
   sendAgain(): void {
-    for (const [subject, order] of this.#stored.entries()) this.add(subject, order);
+    for (const [subject, order] of this.#stored.entries()) this.#wait(subject, order);
     this.#delay = FIRST_DELAY;
     void this.#sendWaiting();
   }
@@ -70,6 +69,10 @@ export class Unsent {
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
+  }
+
+  #wait(subject: string, order: number): void {
+    this.#waiting.set(subject, Math.max(order, this.#waiting.get(subject) ?? order));
   }
 
   #schedule(): void {
