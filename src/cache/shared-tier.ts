@@ -50,8 +50,7 @@ import { Unsent } from './unsent.js';
  * | it is full or read-only | the message, and the orders that were heard; the unsent queue |
  * | it restarts empty, or evicts a row | the epoch; messages and the orders that were heard |
  * | another server takes over, with an older row or an earlier clock | orders that were heard; tombstones are sent again; an order is never below one that was seen |
- * | a connection is lost | the epoch |
- * | a process is killed while others wait for its answer | the lock expires |
+ * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
  */
 
 /** The limit of one call to a shared cache, in milliseconds. */
@@ -62,7 +61,7 @@ const LOCK_TTL = 2000;
 const POLL = 25;
 /** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
 const MAX_LENGTH = 512 * 1024;
-/** The subject of the row that invalidates everything, and the name that messages are sealed for. */
+/** The subject of the row that invalidates everything. */
 const ALL = 'all';
 const MESSAGE = 'message';
 
@@ -133,7 +132,7 @@ interface Row {
 
 type Message = { readonly subject: string; readonly order: number } | { readonly all: number };
 
-/** What became of a row; `lost`: another process has stored a later one. */
+/** `lost`: another process has stored a later row. */
 type Written = 'stored' | 'not stored' | 'lost';
 
 /** Shares answers with the other processes of a fleet, and invalidates theirs. */
@@ -213,8 +212,9 @@ export class SharedTier {
     const name = seal.name(subject);
     const { epoch } = this;
     const sentAt = performance.now();
-    const [row, isAllRead] = await Promise.all([this.#store.read(name), this.#readAll(seal)]);
-    if (row === UNAVAILABLE || !isAllRead) return undefined;
+    const isAllKnown = this.#allReadIn === epoch || this.#readAll(seal);
+    const row = await this.#store.read(name);
+    if (row === UNAVAILABLE || !(await isAllKnown)) return undefined;
     const { orders } = this.#options;
     orders.read(row.now, sentAt);
     const opened = this.#open(seal, name, row);
@@ -225,13 +225,13 @@ export class SharedTier {
     }
     orders.saw(row.order);
     const found = { now: row.now, epoch, hadPositive: false, seal };
-    if (opened === undefined || row.order <= orders.allHeard) return found;
+    const { order } = row;
+    if (opened === undefined || order <= orders.allHeard) return found;
     const { value = null, at, spelling, unreadable, isTombstone = false } = opened;
     const hadPositive = value !== null || isTombstone;
     const age = (row.now - at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
-    const isUsable = value === null || (age >= 0 && !orders.isOutdated(subject, row.order));
-    const order = row.order;
+    const isUsable = value === null || (age >= 0 && !orders.isOutdated(subject, order));
     const answer = { value, spelling, unreadable, age: Math.max(age, 0), order, epoch };
     return { ...found, hadPositive, adopted: isUsable ? adopt(answer) : undefined };
   }
@@ -473,7 +473,6 @@ export class SharedTier {
   }
 }
 
-/** The error of an invalidation that could not be sent. */
 const notSent = (): MarketgateError =>
   new MarketgateError(
     'store_unavailable',
