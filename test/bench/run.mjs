@@ -1,11 +1,11 @@
-// npm run bench [NAME …] [-- --built --long]: measures all rows, or those that are named. `--built` does not build
-// again; `--long` takes as long as fleet (10 minutes) and soak (an hour) should.
+// npm run bench [NAME …] [-- --built --long]: measures the rows of a release, or those that are named. `--built` does
+// not build again; `--long` measures all rows, and takes as long as fleet (10 minutes) and soak (an hour) should.
 
 import { buildPackage, installPeers } from './harness/prepare.mjs';
 import { circumstances, writeSection } from './harness/results.mjs';
 import { measureRounds } from './harness/rounds.mjs';
 import { goalOf, tableOf } from './harness/table.mjs';
-import { ROWS } from './rows/index.mjs';
+import { RELEASE, ROWS } from './rows/index.mjs';
 
 const args = process.argv.slice(2);
 const wanted = args.filter((arg) => !arg.startsWith('--'));
@@ -19,7 +19,8 @@ installPeers();
 // What is built already can be measured again.
 if (!args.includes('--built')) buildPackage();
 
-for (const name of wanted.length > 0 ? wanted : ROWS) {
+const all = args.includes('--long') ? ROWS : RELEASE;
+for (const name of wanted.length > 0 ? wanted : all) {
   const begun = performance.now();
   const { default: row } = await import(`./rows/${name}.mjs`);
   process.stdout.write(`\n${row.title} (${name}) `);

@@ -72,10 +72,6 @@ many. One round.`,
     P99,
     { name: 'failed', title: 'requests that failed' },
   ],
-  notes: `The slow guards are those of the first seconds: nothing is cached, all processes load what they need on two
-cores, and with Redis a miss has four round trips behind each other (read, lock, read again, write) where the other
-has none. In a run of 40 s, of the requests after the third second 16 of 3,400 took more than 100 ms with Redis and 4
-without.`,
   goals: [
     { metric: CALLS, variant: SHARED, most: 1.02, isAbsolute: true, what: CALLS.title },
     { metric: P99, variant: SHARED, most: 2, what: 'p99 of a guard, to one without Redis' },

@@ -62,15 +62,4 @@ its declarations need them.`,
     { ...ADDED, metric: MEGABYTES, most: 13, what: 'MB that marketgate adds' },
     { ...ADDED, metric: PACKAGES, most: 20, what: 'packages that marketgate adds' },
   ],
-  notes: `Why 13 MB are not reached: zod is 6.1 (half of it sources; a process loads 0.8), lru-cache 3.4
-(eight builds with their maps; a process loads 0.02), \`@types/node\` 2.6, undici 1.7, marketgate itself 0.6, commander 0.2,
-all others together 0.5. With lru-cache copied into marketgate's own files it would be 11.8, but its corrections would
-then need a release of marketgate.
-
-Why 20 packages are not reached: 14 of the 25 are types. \`@types/express\`, \`@types/passport\` and
-\`@types/passport-oauth2\` bring the other eleven, and without them no TypeScript app could be compiled against the
-declarations. passport-oauth2 is four with its own three. That is 18; marketgate, undici, zod and lru-cache make 22. The last three
-are commander, cookie and ipaddr.js, 0.3 MB together, which would have to be written again: Node.js has no parser of
-cookies or IPv6 networks, and \`util.parseArgs\` knows neither commands nor help. (cookie and ipaddr.js are there already
-in an app with Express, but in older versions.) In a bundle types weigh nothing.`,
 };

@@ -1,4 +1,4 @@
-// A subject: what loading some modules costs, in a process that has loaded Express already.
+// A subject: what loading some modules costs a new process.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
@@ -6,7 +6,6 @@ const require = createRequire(import.meta.url);
 /** @param {{ modules: string[], isRequired?: boolean }} options */
 export default async function makeImport({ modules, isRequired }) {
   const load = isRequired ? require : (name) => import(name);
-  await load('express');
   return {
     async load() {
       globalThis.gc();
