@@ -9,7 +9,7 @@ const blocks = PAGES.flatMap((page) =>
 );
 
 /** Output and data, which are not run. */
-const SHOWN: ReadonlySet<string> = new Set(['text', 'json', 'dockerfile', 'yaml']);
+const SHOWN: ReadonlySet<string> = new Set(['text', 'json', 'dockerfile', 'yaml', 'python', 'php']);
 
 describe('the code blocks of the documentation', () => {
   it('are programs, commands, data or output', () => {

@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { decodeJwt } from 'jose';
 import { createClient } from 'redis';
 import { expect } from 'vitest';
 import { Browser } from '../../../support/browser.js';
@@ -9,7 +11,7 @@ import { anyRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
-import { type Check, type Checks, expectGuard, WRONG } from './check.js';
+import { type Check, type Checks, expectGuard, postJson, WRONG } from './check.js';
 
 const JEST_GLOBALS = join(ROOT, 'test/system/docs/support/jest-globals.cjs');
 const EMPTY_CONFIG = join(ROOT, 'test/system/docs/support/vitest.config.cjs');
@@ -120,6 +122,30 @@ export const GUIDE_CHECKS: Checks = {
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
     },
   },
+  'examples/guides/receipts.md: make-keys.js': async (running) =>
+    expect(await running.printed()).toMatch(
+      /^RECEIPT_KEY='\{.*"d":.*\}'\n-----BEGIN PUBLIC KEY-----/,
+    ),
+  'examples/guides/receipts.md: server.js': {
+    prepare: async () => ({
+      env: {
+        RECEIPT_KEY: JSON.stringify(
+          generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }),
+        ),
+      },
+    }),
+    async check(running) {
+      const ask = async (body: object) => postJson(`${await running.origin()}/receipt`, body);
+      const code = running.code('supported');
+      expect((await ask({ code })).status).toBe(400);
+      expect((await ask({ code: WRONG, machine: 'm1' })).status).toBe(403);
+      const { receipt } = (await ask({ code, machine: 'm1' })).body;
+      expect(decodeJwt(String(receipt))).toMatchObject({ item: 1042, machine: 'm1' });
+      expect(String(receipt)).not.toContain(code);
+    },
+  },
+  // It checks itself; see the hidden block.
+  'examples/guides/receipts.md: verify.js': prints(''),
   'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
   'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(20, PGLITE),
   'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
