@@ -122,6 +122,14 @@ export const GUIDE_CHECKS: Checks = {
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
     },
   },
+  'examples/guides/health.md: main.js': async (running) => {
+    await expectGuard(running, '/downloads', 200);
+    const statuses = async () =>
+      Promise.all(['/live', '/ready', '/marketplace'].map((path) => statusOf(running.get(path))));
+    expect(await statuses()).toEqual([200, 200, 200]);
+    running.sandbox.faults.errorRate = 1;
+    expect(await statuses()).toEqual([200, 200, 503]);
+  },
   'examples/guides/receipts.md: make-keys.js': async (running) =>
     expect(await running.printed()).toMatch(
       /^RECEIPT_KEY='\{.*"d":.*\}'\n-----BEGIN PUBLIC KEY-----/,
