@@ -47,11 +47,12 @@ const bodyOf = (
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** What is written in the examples. */
+/** What the examples have. */
 const EXAMPLE = {
   key: 'a1'.repeat(32),
   code: '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10',
-  appId: 'my-app',
+  // Of an app of the sandbox.
+  appId: '18230471',
   appSecret: 'the-secret-of-the-app',
   authKey: 'from-the-redirect-url',
 };
@@ -70,14 +71,13 @@ function keyOperation(
   return {
     operationId,
     summary,
+    description:
+      'HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.',
     tags: ['Key API'],
     security: [{ apiKey: [] }],
     ...more,
     responses: {
-      200: json(
-        `${summary}. HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
-        { oneOf: [success, error] },
-      ),
+      200: json(`${summary}.`, { oneOf: [success, error] }),
       default: json(`An error, documented as "${msg}".`, error, { documented }),
     },
   };
@@ -223,6 +223,7 @@ const loginApiPaths = {
     get: loginOperation({
       operationId: 'getUserInfo',
       summary: 'Read the user who logged in',
+      description: 'With the access_token of the user.',
       security: [{ accessToken: [] }],
       responses: loginApiAnswers('The user; an empty list for one who is gone.', {
         anyOf: [
@@ -250,6 +251,7 @@ export const openApiDocument = (version: string) => ({
     title: 'Marketplace key API and login with app',
     version,
     description: DESCRIPTION,
+    contact: { name: 'marketgate', url: 'https://www.npmjs.com/package/marketgate' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: servers('base_url', 'The key API.', 'https://market.example'),
