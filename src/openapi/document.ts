@@ -251,7 +251,7 @@ export const openApiDocument = (version: string) => ({
     title: 'Marketplace key API and login with app',
     version,
     description: DESCRIPTION,
-    contact: { name: 'marketgate', url: 'https://www.npmjs.com/package/marketgate' },
+    contact: { name: 'marketgate' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: servers('base_url', 'The key API.', 'https://market.example'),
