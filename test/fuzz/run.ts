@@ -13,6 +13,9 @@ has another one. Also read from FUZZ_CASES, FUZZ_MINUTES and FUZZ_SEED.`;
 const FIRST_BATCH = 100;
 const BATCH_SECONDS = 2;
 
+// Reasons of failed logins are printed in development only.
+process.env.NODE_ENV ??= 'test';
+
 const { values } = parseArgs({
   options: {
     cases: { type: 'string', default: process.env.FUZZ_CASES ?? '1000000' },
