@@ -8,7 +8,7 @@ export type Schema<T> = z.ZodMiniType<T>;
 interface Kind {
   /** What is expected there, as in `marketgate:drift` and in errors. */
   readonly expected: string;
-  /** Returns the value that was meant, `undefined` for an absent one; anything else as it was sent. */
+  /** Returns a value of this kind, or `undefined` for an absent one; anything else as it was sent. */
   coerce(sent: unknown): unknown;
   /** Whether an answer is unusable without the field. Any other field is left out when it cannot be read. */
   readonly isEssential?: boolean;
@@ -18,12 +18,15 @@ interface Kind {
 
 const asText = (sent: unknown) => (Number.isFinite(sent) ? String(sent) : sent);
 const asNumber = (sent: unknown) =>
-  typeof sent === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
+  typeof sent === 'string' && /^\s*-?\d{1,300}(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
 /** PHP writes an empty map as `[]`. */
 const orEmpty = (sent: unknown) => (isEmptyArray(sent) ? {} : sent);
 const orNoDate = (sent: unknown) =>
   typeof sent === 'string' && /^$|^\s*0000-00-00/.test(sent) ? undefined : sent;
-const BOOLEANS: Readonly<Record<string, boolean>> = { 0: false, 1: true, false: false, true: true };
+const BOOLEANS = new Map<unknown, boolean>([
+  ...[0, '0', 'false'].map((sent) => [sent, false] as const),
+  ...[1, '1', 'true'].map((sent) => [sent, true] as const),
+]);
 
 /**
  * The kinds of fields: how each accepts the harmless drift of real deployments. `null` is always absent. The schema of
@@ -52,7 +55,10 @@ const KINDS = {
     coerce: (sent) => (typeof sent === 'boolean' ? String(Number(sent)) : asText(sent)),
   },
   number: { expected: 'number', coerce: asNumber },
-  boolean: { expected: 'boolean', coerce: (sent) => BOOLEANS[String(sent).toLowerCase()] ?? sent },
+  boolean: {
+    expected: 'boolean',
+    coerce: (sent) => BOOLEANS.get(typeof sent === 'string' ? sent.toLowerCase() : sent) ?? sent,
+  },
   timestamp: { expected: 'timestamp', coerce: orNoDate },
   date: { expected: 'date', coerce: orNoDate },
   list: {
@@ -173,9 +179,9 @@ type Container = Record<PropertyKey, unknown>;
  * Parses `sent`, which comes from JSON and becomes the value: what differs from the schema is coerced or left out in
  * place, and reported.
  *
- * Each round of the loop coerces the places that the schema complains about. What was coerced can have inner places
- * that differ, so it ends with a round in which nothing was left to coerce: then only fields that are absent differ,
- * and no caller relies on them.
+ * A round of the loop coerces each place that the schema complains about. Objects and lists that were coerced can
+ * have inner places that differ, so another round follows. What differs in the end is only fields that are absent, and no
+ * caller relies on them.
  * @param at the path of `sent` in the answer, as in `data.purchase`.
  */
 export function parse<T>(
@@ -186,9 +192,9 @@ export function parse<T>(
 ): Parsed<T> {
   const drifts: Drift[] = [];
   const unreadable: string[] = [];
-  for (;;) {
+  for (let isAgain = true; isAgain; ) {
+    isAgain = false;
     const { error } = schema.safeParse(sent);
-    const before = drifts.length;
     const lists = new Set<unknown[]>();
     for (const { path, message } of error?.issues ?? []) {
       const { expected, coerce, isEssential, fallback }: Kind = KINDS[message as KindName];
@@ -199,7 +205,7 @@ export function parse<T>(
       const found = key === undefined ? sent : parent[key];
       const meant = coerce(found ?? undefined);
       const isCoerced = meant !== found;
-      if (key === undefined || (isEssential && !isCoerced)) {
+      if (key === undefined || (isEssential && (!isCoerced || meant === undefined))) {
         return { ok: false, path: place, expected };
       }
       const value = isCoerced ? meant : fallback?.();
@@ -207,16 +213,19 @@ export function parse<T>(
       if (found === undefined && value === undefined) continue;
       drifts.push({ kind: isCoerced ? 'coerced' : 'dropped', path: place, expected });
       if (!isCoerced && path.length === 1) unreadable.push(String(key));
-      if (value !== undefined) parent[key] = value;
-      else if (Array.isArray(parent)) lists.add(parent);
-      if (value === undefined) delete parent[key];
+      isAgain ||= typeof value === 'object';
+      if (value !== undefined) {
+        parent[key] = value;
+        continue;
+      }
+      delete parent[key];
+      if (Array.isArray(parent)) lists.add(parent);
     }
     for (const list of lists) closeHoles(list);
-    if (drifts.length > before) continue;
-    drifts.forEach(onDrift);
-    if (unreadable.length > 0) noteUnreadable(sent as object, unreadable);
-    return { ok: true, value: sent as T };
   }
+  drifts.forEach(onDrift);
+  if (unreadable.length > 0) noteUnreadable(sent as object, unreadable);
+  return { ok: true, value: sent as T };
 }
 
 /** A path as in `items[3].price.regular`. A key that is not like a documented name becomes `*`. */
