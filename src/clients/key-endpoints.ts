@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Deadline } from '../deadline.js';
 import type { LookupMessage } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
@@ -20,6 +19,7 @@ import {
   type OnDrift,
   type Parsed,
   parse,
+  type Schema,
 } from '../model/fields.js';
 import { type Item, itemSchema } from '../model/item.js';
 import { type Purchase, purchaseSchema } from '../model/purchase.js';
@@ -43,8 +43,6 @@ export interface Endpoint<T> {
   readonly path: string;
   /** Its parameter besides the api_key. */
   readonly parameter?: 'item_id' | 'purchase_code';
-  /** The documented shape of its answers. */
-  readonly schema: z.ZodType<T>;
   /** The documented `msg` of its negative answer. */
   readonly negativeMsg: string;
   /** Parses the payload; `undefined` when the body has none. */
@@ -63,7 +61,6 @@ export const accountDetails: Endpoint<Account> = {
   what: 'account',
   method: 'GET',
   path: '/api/account/details',
-  schema: accountSchema,
   negativeMsg: 'Invalid request',
   payload: payloadAt(accountSchema, 'data'),
 };
@@ -72,7 +69,6 @@ export const itemsAll: Endpoint<Item[]> = {
   what: 'items',
   method: 'GET',
   path: '/api/items/all',
-  schema: z.array(itemSchema),
   negativeMsg: 'No items found',
   payload: ({ items }, options) => parseItems(items, options),
 };
@@ -82,7 +78,6 @@ export const itemsItem: Endpoint<Item> = {
   method: 'GET',
   path: '/api/items/item',
   parameter: 'item_id',
-  schema: itemSchema,
   negativeMsg: 'Item Not Found',
   payload: payloadAt(itemSchema, 'item'),
   isAbout: ({ id }, requested) => String(id) === requested,
@@ -93,7 +88,6 @@ export const purchasesValidation: Endpoint<Purchase> = {
   method: 'POST',
   path: '/api/purchases/validation',
   parameter: 'purchase_code',
-  schema: purchaseSchema,
   negativeMsg: 'Invalid purchase code',
   // Some deployments answer with the purchase under `item`.
   payload: payloadAt(purchaseSchema, 'data.purchase', 'item'),
@@ -103,7 +97,7 @@ export const purchasesValidation: Endpoint<Purchase> = {
 };
 
 /** Parses the first of these places in a body that holds an object. */
-function payloadAt<T>(schema: z.ZodType<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
+function payloadAt<T>(schema: Schema<T>, ...places: readonly string[]): Endpoint<T>['payload'] {
   return (body, { onDrift }) => {
     for (const place of places) {
       let sent: unknown = body;

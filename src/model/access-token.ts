@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 
 /** An access_token and its lifetime (specification: "Limits", 1 hour). */
 export interface AccessToken {
@@ -10,8 +10,8 @@ export interface AccessToken {
   expiresAt: number;
 }
 
-const schema: z.ZodType<AccessToken> = z.object({
-  value: z.string().min(1),
+const schema: z.ZodMiniType<AccessToken> = z.object({
+  value: z.string().check(z.minLength(1)),
   issuedAt: z.number(),
   expiresAt: z.number(),
 });

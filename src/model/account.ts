@@ -1,4 +1,15 @@
-import { number, objectOrEmpty, record, text, textId, textMap, timestamp, url } from './fields.js';
+import {
+  about,
+  number,
+  optional,
+  record,
+  section,
+  text,
+  textId,
+  textMap,
+  timestamp,
+  url,
+} from './fields.js';
 
 /**
  * The account that an api_key belongs to (specification: "Account"). Field names are as on the wire. Only
@@ -51,27 +62,30 @@ export interface AccountProfile {
   };
 }
 
-/** Only `username` is required: no route depends on more. */
+/** Only `username` is essential: no route depends on more. */
 export const accountSchema = record<Account>({
-  name: objectOrEmpty<Account['name']>({
-    firstname: text.meta({ examples: ['Ida'] }),
-    lastname: text.meta({ examples: ['Northlight'] }),
-    full_name: text.meta({ examples: ['Ida Northlight'] }),
+  name: section<Account['name']>({
+    firstname: about(text, { examples: ['Ida'] }),
+    lastname: about(text, { examples: ['Northlight'] }),
+    full_name: about(text, { examples: ['Ida Northlight'] }),
   }),
-  username: textId.meta({ examples: ['northlight'] }),
-  email: text.meta({ examples: ['ida@shop.example'] }),
-  balance: number.meta({ examples: [1289.5] }),
-  currency: text.meta({ examples: ['USD'] }),
-  profile: objectOrEmpty<AccountProfile>({
-    heading: text,
-    description: text,
-    contact: objectOrEmpty<AccountProfile['contact']>({
-      email: text.meta({ examples: ['hello@shop.example'] }),
+  username: about(textId, { examples: ['northlight'] }),
+  email: about(text, { examples: ['ida@shop.example'], description: 'Personal data.' }),
+  balance: about(number, { examples: [1289.5], description: 'In units of `currency`.' }),
+  currency: about(text, { examples: ['USD'], description: 'A currency code.' }),
+  profile: section<AccountProfile>({
+    heading: optional(text),
+    description: optional(about(text, { description: 'Can be HTML.' })),
+    contact: section<AccountProfile['contact']>({
+      email: optional(about(text, { examples: ['hello@shop.example'] })),
     }),
-    social_links: textMap.meta({
-      examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
-    }),
-    media: objectOrEmpty<AccountProfile['media']>({ avatar: url, cover: url }),
+    social_links: optional(
+      about(textMap, {
+        examples: [{ facebook: 'https://facebook.example/shop', x: 'https://x.example/shop' }],
+        description: 'From the name of a network to a link: an open list.',
+      }),
+    ),
+    media: section<AccountProfile['media']>({ avatar: url, cover: url }),
   }),
-  registered_at: timestamp.meta({ examples: ['2016-05-11T08:00:00Z'] }),
+  registered_at: about(timestamp, { examples: ['2016-05-11T08:00:00Z'] }),
 });

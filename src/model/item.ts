@@ -1,15 +1,18 @@
 import { MarketgateError } from '../errors.js';
 import {
+  about,
+  integerId,
   number,
-  numberId,
-  objectOrEmpty,
+  optional,
   optionalObject,
   record,
   requiredText,
+  section,
   text,
   texts,
   timestamp,
   url,
+  urls,
 } from './fields.js';
 
 /**
@@ -68,41 +71,46 @@ export interface ItemPrice {
 }
 
 const fields = {
-  id: numberId.meta({ examples: [1042] }),
-  name: text.meta({ examples: ['Fjord Light'] }),
-  description: text,
-  category: text.meta({ examples: ['Photos'] }),
-  sub_category: text,
-  options: texts.meta({ examples: [['JPG']] }),
-  version: text.meta({ examples: ['2.3.1'] }),
-  demo_link: url,
-  tags: texts.meta({ examples: [['light', 'winter']] }),
-  media: objectOrEmpty<ItemMedia>({
+  id: about(integerId, { examples: [1042] }),
+  name: about(requiredText, { examples: ['Fjord Light'] }),
+  description: optional(about(text, { description: 'HTML on many deployments.' })),
+  category: optional(about(text, { examples: ['Photos'] })),
+  sub_category: optional(text),
+  options: optional(about(texts, { examples: [['JPG']] })),
+  version: optional(
+    about(text, {
+      examples: ['2.3.1'],
+      pattern: '^\\d+\\.\\d+\\.\\d+$',
+      description: 'The version of the item: three numbers with dots.',
+    }),
+  ),
+  demo_link: optional(url),
+  tags: optional(about(texts, { examples: [['light', 'winter']] })),
+  media: section<ItemMedia>({
     thumbnail: url,
-    preview_image: url,
-    preview_video: url,
-    preview_audio: url,
-    screenshots: texts,
+    preview_image: optional(about(url, { description: 'Absent for audio items.' })),
+    preview_video: optional(about(url, { description: 'Only for video items.' })),
+    preview_audio: optional(about(url, { description: 'Only for audio items.' })),
+    screenshots: optional(about(urls, { description: 'Only if the item has screenshots.' })),
   }),
-  price: optionalObject<ItemPrice>({
-    regular: number.meta({ examples: [24] }),
-    extended: number.meta({ examples: [180] }),
-  }),
-  currency: text.meta({ examples: ['USD'] }),
-  published_at: timestamp,
+  price: optional(
+    optionalObject<ItemPrice>({
+      regular: optional(about(number, { examples: [24] })),
+      extended: optional(about(number, { examples: [180] })),
+    }),
+  ),
+  currency: optional(about(text, { examples: ['USD'], description: 'A currency code.' })),
+  published_at: optional(timestamp),
 };
 
+/** An item of the catalogue. Its `name` is essential too, because an item without one cannot be shown. */
+export const itemSchema = record<Item>(fields);
+
 /**
- * An item inside a purchase. Only its `id` is required, because guards compare it; a missing name must not
+ * An item inside a purchase. Only its `id` is essential, because guards compare it; a missing name must not
  * cost a customer the download.
  */
-export const purchasedItemSchema = record<Item>(fields);
-
-/** An item of the catalogue. Its `name` is required too, because an item without one cannot be shown. */
-export const itemSchema = record<Item>({
-  ...fields,
-  name: requiredText.meta({ examples: ['Fjord Light'] }),
-});
+export const purchasedItemSchema = record<Item>({ ...fields, name: text });
 
 /**
  * Parses an item's id: a whole number, or its digits as in a route parameter.

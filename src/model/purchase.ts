@@ -1,4 +1,4 @@
-import { boolean, number, record, text, textId, timestamp } from './fields.js';
+import { about, boolean, number, optional, record, text, textId, timestamp } from './fields.js';
 import { type Item, purchasedItemSchema } from './item.js';
 
 /**
@@ -31,16 +31,24 @@ export interface Purchase {
   date: string;
 }
 
-/** Only the code and the item's `id` are required, because guards need no more. */
+/** Only the code and the item's `id` are essential, because guards need no more. */
 export const purchaseSchema = record<Purchase>({
-  purchase_code: textId.meta({ examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
-  license_type: text.meta({ examples: ['Regular', 'Extended'] }),
-  price: number.meta({ examples: [24] }),
-  currency: text.meta({ examples: ['USD'] }),
+  purchase_code: about(textId, { examples: ['6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10'] }),
+  license_type: about(text, {
+    examples: ['Regular', 'Extended'],
+    description: 'A label. Its allowed values are not shown.',
+  }),
+  price: about(number, { examples: [24], description: 'In units of `currency`.' }),
+  currency: about(text, { examples: ['USD'], description: 'A currency code.' }),
   item: purchasedItemSchema,
-  supported_until: timestamp,
+  supported_until: optional(
+    about(timestamp, {
+      description:
+        'Absent when support is disabled or was not bought. It can be in the past: compare it with the current time.',
+    }),
+  ),
   downloaded: boolean,
-  date: timestamp.meta({ examples: ['2026-01-14T10:22:05Z'] }),
+  date: about(timestamp, { examples: ['2026-01-14T10:22:05Z'] }),
 });
 
 /** Zero-width characters, soft hyphens, joiners, direction marks, byte order marks. */

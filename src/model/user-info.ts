@@ -1,4 +1,4 @@
-import { dateOrEmpty, flagText, record, text, textId } from './fields.js';
+import { about, dateOrEmpty, flag, optional, record, text, textId, urlOrEmpty } from './fields.js';
 
 /**
  * The user who logged in (specification: "User info"). All fields are strings, with names as on the wire. Only
@@ -36,20 +36,23 @@ export interface UserInfo {
   user_website?: string;
 }
 
-/** Only `user_id` is required, because a login needs no more. */
+/** Only `user_id` is essential, because a login needs no more. */
 export const userInfoSchema = record<UserInfo>({
-  user_id: textId.meta({ examples: ['3001'] }),
-  user_name: text.meta({ examples: ['mira.solheim'] }),
-  user_email: text.meta({ examples: ['mira@solheim.example'] }),
-  user_firstname: text.meta({ examples: ['Mira'] }),
-  user_lastname: text.meta({ examples: ['Solheim'] }),
-  user_gender: text,
-  user_birthdate: dateOrEmpty.meta({ examples: ['1991-03-14'] }),
-  user_picture: text,
-  user_cover: text,
-  user_registered: dateOrEmpty.meta({ examples: ['2019-04-02'] }),
-  user_verified: flagText.meta({ examples: ['1'] }),
-  user_relationship: text,
-  user_biography: text,
-  user_website: text,
+  user_id: about(textId, { examples: ['3001'] }),
+  user_name: about(text, { examples: ['mira.solheim'] }),
+  user_email: about(text, {
+    examples: ['mira@solheim.example'],
+    description: 'Not verified by the service.',
+  }),
+  user_firstname: optional(about(text, { examples: ['Mira'] })),
+  user_lastname: optional(about(text, { examples: ['Solheim'] })),
+  user_gender: optional(about(text, { description: 'Its allowed values are not shown.' })),
+  user_birthdate: optional(about(dateOrEmpty, { examples: ['1991-03-14'] })),
+  user_picture: optional(urlOrEmpty),
+  user_cover: optional(urlOrEmpty),
+  user_registered: optional(about(dateOrEmpty, { examples: ['2019-04-02'] })),
+  user_verified: optional(about(flag, { examples: ['1'], description: '"1" means verified.' })),
+  user_relationship: optional(about(text, { description: 'Its allowed values are not shown.' })),
+  user_biography: optional(text),
+  user_website: optional(urlOrEmpty),
 });

@@ -6,28 +6,27 @@ import {
   purchasesValidation,
 } from '../clients/key-endpoints.js';
 import { AUTHORIZE, GET_USER_INFO, OAUTH } from '../clients/login-api.js';
-import { type JsonSchema, schemaRef, schemas, textOf } from './schemas.js';
+import { type JsonSchema, objectOf, schemaRef, schemas, textOf } from './schemas.js';
 
-const server = (name: string, description: string, example: string) => ({
-  url: `{${name}}`,
-  description,
-  variables: { [name]: { default: example, description: 'Yours.' } },
-});
-
-/** An object that requires these fields and allows others. */
-const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-});
+/** Where an API is served. A literal address comes first, because some tools take no variables. */
+const servers = (variable: string, description: string, example: string) => [
+  { url: 'http://127.0.0.1:4000', description: 'The sandbox: `npx marketgate sandbox`.' },
+  { url: `{${variable}}`, description, variables: { [variable]: { default: example } } },
+];
 
 /** A parameter in the query. */
-const inQuery = (name: string, description: string, type: string) => ({
+const inQuery = (
+  name: string,
+  description: string,
+  example: string | number,
+  { required = true } = {},
+) => ({
   name,
   in: 'query',
-  required: true,
+  required,
   description,
-  schema: { type },
+  schema: { type: typeof example === 'number' ? 'integer' : 'string' },
+  example,
 });
 
 /** A response in JSON. */
@@ -37,12 +36,26 @@ const json = (description: string, schema: JsonSchema, examples?: object) => ({
 });
 
 /** A body with these fields, in any of these content types. */
-const bodyOf = (properties: Readonly<Record<string, JsonSchema>>, ...types: string[]) => ({
-  required: true,
+const bodyOf = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  types: readonly string[],
+  { required = true } = {},
+) => ({
+  required,
   content: Object.fromEntries(types.map((type) => [type, { schema: objectOf(properties) }])),
 });
 
 const FORM = 'application/x-www-form-urlencoded';
+
+/** What the examples have. */
+const EXAMPLE = {
+  key: 'a1'.repeat(32),
+  code: '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10',
+  // Of an app of the sandbox.
+  appId: '18230471',
+  appSecret: 'the-secret-of-the-app',
+  authKey: 'from-the-redirect-url',
+};
 
 /** An operation of the key API. `payload` are the fields next to `status` in a positive answer. */
 function keyOperation(
@@ -58,15 +71,14 @@ function keyOperation(
   return {
     operationId,
     summary,
+    description:
+      'HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.',
     tags: ['Key API'],
     security: [{ apiKey: [] }],
     ...more,
     responses: {
-      200: json(
-        `${summary}. HTTP statuses are not shown in the specification: some deployments send errors with 200 as well.`,
-        { oneOf: [success, error] },
-      ),
-      '4XX': json(`An error, documented as "${msg}".`, error, { documented }),
+      200: json(`${summary}.`, { oneOf: [success, error] }),
+      default: json(`An error, documented as "${msg}".`, error, { documented }),
     },
   };
 }
@@ -89,7 +101,7 @@ const keyApiPaths = {
       'getItem',
       'Read one item',
       { item: schemaRef('Item') },
-      { parameters: [{ ...inQuery('item_id', 'The id of the item.', 'integer'), example: 1042 }] },
+      { parameters: [inQuery('item_id', 'The id of the item.', 1042)] },
     ),
   },
   [purchasesValidation.path]: {
@@ -100,25 +112,38 @@ const keyApiPaths = {
       { data: objectOf({ purchase: schemaRef('Purchase') }) },
       {
         description:
-          'The api_key is a field of the body here, which OpenAPI has no security scheme for. How the parameters are encoded is not shown: form, JSON and query have been seen.',
-        security: [],
+          'How the parameters are encoded is not shown: a form, JSON, multipart and the query have been seen. They go into the body or into the query.',
+        // OpenAPI has no security scheme for a field of the body.
+        security: [{}, { apiKey: [] }],
+        parameters: [
+          inQuery('purchase_code', 'The code, unless it is in the body.', EXAMPLE.code, {
+            required: false,
+          }),
+        ],
         requestBody: bodyOf(
           {
-            api_key: textOf('The key of the workspace. A secret.'),
-            purchase_code: textOf('The code to validate.'),
+            api_key: textOf('The key of the workspace. A secret.', EXAMPLE.key),
+            purchase_code: textOf('The code to validate.', EXAMPLE.code),
           },
-          FORM,
-          'application/json',
+          [FORM, 'application/json', 'multipart/form-data'],
+          { required: false },
         ),
       },
     ),
   },
 };
 
-/** An operation of the login API, which has a separate server. */
-const loginOperation = (method: 'get' | 'post', operationId: string, operation: object) => ({
-  servers: [server('auth_url', 'The login API.', 'https://login.market.example')],
-  [method]: { operationId, tags: ['Login with app'], security: [], ...operation },
+/** An operation of the login API. */
+const loginOperation = (operation: object) => ({
+  tags: ['Login with app'],
+  security: [],
+  ...operation,
+});
+
+/** An endpoint of the login API, which has a separate server. */
+const loginEndpoint = (operations: object) => ({
+  servers: servers('auth_url', 'The login API.', 'https://login.market.example'),
+  ...operations,
 });
 
 /** The responses in JSON of an endpoint of the login API. */
@@ -128,52 +153,84 @@ function loginApiAnswers(description: string, payload: JsonSchema) {
     200: json(`${description} Deployments send errors with 200 as well.`, {
       anyOf: [payload, error],
     }),
-    '4XX': json('An error, as some deployments send it.', error),
+    default: json('An error, as some deployments send it.', error),
   };
 }
 
 const page = { 'text/html': { schema: { type: 'string' } } };
 
+const CREDENTIALS = {
+  app_id: ['The app’s id.', EXAMPLE.appId],
+  app_secret: ['The app’s secret.', EXAMPLE.appSecret],
+  auth_key: ['What came to the redirect URL.', EXAMPLE.authKey],
+} as const;
+
+const exchange = {
+  summary: 'Exchange an auth_key for an access_token',
+  description:
+    'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
+  responses: loginApiAnswers('The token.', schemaRef('AccessToken')),
+};
+
 /** The login API, version 1.1. */
 const loginApiPaths = {
-  [OAUTH]: loginOperation('get', 'openLogin', {
-    summary: 'Log in and consent',
-    description:
-      'Opened in the user’s browser, not called by the app. When the user accepts, the browser goes to the app’s redirect URL with the query parameter `auth_key`, which works once. How the redirect URL is registered is not shown; no `state` is passed on.',
-    parameters: [inQuery('app_id', 'The app’s id.', 'string')],
-    responses: {
-      200: { description: 'The login or consent page.', content: page },
-      302: {
-        description: 'The user has accepted: to the app’s redirect URL with `auth_key`.',
-        headers: {
-          Location: {
-            description: 'The redirect URL with `?auth_key=…`.',
-            schema: { type: 'string', format: 'uri' },
+  [OAUTH]: loginEndpoint({
+    get: loginOperation({
+      operationId: 'openLogin',
+      summary: 'Log in and consent',
+      description:
+        'Opened in the user’s browser, not called by the app. When the user accepts, the browser goes to the app’s redirect URL with the query parameter `auth_key`, which works once. How the redirect URL is registered is not shown; no `state` is passed on.',
+      parameters: [inQuery('app_id', ...CREDENTIALS.app_id)],
+      responses: {
+        200: { description: 'The login or consent page.', content: page },
+        302: {
+          description: 'The user has accepted: to the app’s redirect URL with `auth_key`.',
+          headers: {
+            Location: {
+              description: 'The redirect URL with `?auth_key=…`.',
+              schema: { type: 'string', format: 'uri' },
+            },
           },
         },
+        default: { description: 'A page: there is no such app.', content: page },
       },
-      '4XX': { description: 'A page: there is no such app.', content: page },
-    },
+    }),
   }),
-  [AUTHORIZE]: loginOperation('post', 'exchangeAuthKey', {
-    summary: 'Exchange an auth_key for an access_token',
-    description:
-      'An auth_key works once. The access_token lives for one hour; after that the user must go through the login again.',
-    requestBody: bodyOf(
-      {
-        app_id: textOf('The app’s id.'),
-        app_secret: textOf('The app’s secret.'),
-        auth_key: textOf('What came to the redirect URL.'),
-      },
-      FORM,
-    ),
-    responses: loginApiAnswers('The token.', schemaRef('AccessToken')),
+  [AUTHORIZE]: loginEndpoint({
+    post: loginOperation({
+      operationId: 'exchangeAuthKey',
+      ...exchange,
+      requestBody: bodyOf(
+        Object.fromEntries(
+          Object.entries<readonly [string, string]>(CREDENTIALS).map(([name, about]) => [
+            name,
+            textOf(...about),
+          ]),
+        ),
+        [FORM],
+      ),
+    }),
+    get: loginOperation({
+      operationId: 'exchangeAuthKeyByQuery',
+      ...exchange,
+      summary: 'Exchange an auth_key on older deployments',
+      parameters: Object.entries<readonly [string, string]>(CREDENTIALS).map(([name, about]) =>
+        inQuery(name, ...about),
+      ),
+    }),
   }),
-  [GET_USER_INFO]: loginOperation('get', 'getUserInfo', {
-    summary: 'Read the user who logged in',
-    security: [{ accessToken: [] }],
-    responses: loginApiAnswers('The user; an empty list for one who is gone.', {
-      anyOf: [objectOf({ user_info: schemaRef('UserInfo') }), { type: 'array', maxItems: 0 }],
+  [GET_USER_INFO]: loginEndpoint({
+    get: loginOperation({
+      operationId: 'getUserInfo',
+      summary: 'Read the user who logged in',
+      description: 'With the access_token of the user.',
+      security: [{ accessToken: [] }],
+      responses: loginApiAnswers('The user; an empty list for one who is gone.', {
+        anyOf: [
+          objectOf({ user_info: schemaRef('UserInfo') }),
+          { type: 'array', items: {}, maxItems: 0 },
+        ],
+      }),
     }),
   }),
 };
@@ -194,9 +251,10 @@ export const openApiDocument = (version: string) => ({
     title: 'Marketplace key API and login with app',
     version,
     description: DESCRIPTION,
+    contact: { name: 'marketgate' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [server('base_url', 'The key API.', 'https://market.example')],
+  servers: servers('base_url', 'The key API.', 'https://market.example'),
   tags: [
     { name: 'Key API', description: 'With a workspace’s api_key.' },
     { name: 'Login with app', description: 'Version 1.1: log users in by redirect.' },

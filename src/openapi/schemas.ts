@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import ts from 'typescript';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { accountSchema } from '../model/account.js';
-import { documentedType } from '../model/fields.js';
+import { fieldInfo, type Schema } from '../model/fields.js';
 import { itemSchema } from '../model/item.js';
 import { purchaseSchema } from '../model/purchase.js';
 import { userInfoSchema } from '../model/user-info.js';
@@ -10,99 +8,75 @@ import { userInfoSchema } from '../model/user-info.js';
 /** A schema of OpenAPI 3.1, which is JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-export const textOf = (description: string): JsonSchema => ({ type: 'string', description });
+export const textOf = (description: string, example?: string): JsonSchema => ({
+  type: 'string',
+  description,
+  ...(example && { examples: [example] }),
+});
 
-/** An answer that requires these fields, or only some of them, and allows others. */
-const answer = (
-  description: string,
+/** Refers to a schema of the document. */
+export const schemaRef = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+/** An object that requires these fields, or only some of them, and allows others. */
+export const objectOf = (
   properties: Readonly<Record<string, JsonSchema>>,
   required = Object.keys(properties),
-): JsonSchema => ({ type: 'object', properties, required, additionalProperties: {}, description });
+): JsonSchema => ({ type: 'object', properties, required, additionalProperties: {} });
+
+/** The JSON Schema of what the clients parse answers with. */
+function jsonSchema(schema: Schema<unknown>, description: string): JsonSchema {
+  const { $schema, properties, ...json } = z.toJSONSchema(schema, {
+    metadata: fieldInfo,
+    override: ({ jsonSchema }) => {
+      // zod's limits for safe integers are no part of the documented type.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      const { canBeBlank, type, format } = jsonSchema;
+      if (canBeBlank === undefined) return;
+      for (const name of ['canBeBlank', 'type', 'format']) delete jsonSchema[name];
+      jsonSchema.anyOf = [
+        { type, format },
+        { type, maxLength: 0 },
+      ];
+    },
+  });
+  // The item inside a purchase, without the doubt whether it has a name.
+  const item = properties?.item && { item: schemaRef('Item') };
+  return { ...json, properties: { ...properties, ...item }, description };
+}
 
 /** All schemas of the document, by name. */
 export const schemas = {
-  Account: documented('account.ts', 'Account', accountSchema),
-  Item: documented('item.ts', 'Item', itemSchema),
-  Purchase: documented('purchase.ts', 'Purchase', purchaseSchema),
-  UserInfo: documented('user-info.ts', 'UserInfo', userInfoSchema),
-  AccessToken: answer('The answer to a successful exchange.', {
-    access_token: { ...textOf('A secret. It lives for one hour.'), minLength: 1 },
-  }),
-  KeyApiError: answer('An error of the key API.', {
-    status: { ...textOf('Always "error".'), const: 'error' },
-    msg: textOf('For people to read; the documented ones are examples.'),
-  }),
-  LoginApiError: answer(
-    'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
-    {
-      error: {
-        type: ['boolean', 'string'],
-        description: 'Not shown in the specification; deployments send `true`.',
-      },
-      message: { ...textOf('For people to read.'), examples: ['Bad Request, invalid auth_key'] },
-    },
-    ['error'],
+  Account: jsonSchema(accountSchema, 'The account that an api_key belongs to.'),
+  Item: jsonSchema(
+    itemSchema,
+    'An item of the catalogue. The specification does not show which fields are required.',
   ),
+  Purchase: jsonSchema(purchaseSchema, 'A purchase.'),
+  UserInfo: jsonSchema(userInfoSchema, 'A user who logged in. All fields are strings.'),
+  AccessToken: {
+    ...objectOf({ access_token: { ...textOf('A secret. It lives for one hour.'), minLength: 1 } }),
+    description: 'The answer to a successful exchange.',
+  },
+  KeyApiError: {
+    ...objectOf({
+      status: { ...textOf('Always "error".'), const: 'error' },
+      msg: textOf('For people to read; the documented ones are examples.'),
+    }),
+    description: 'An error of the key API.',
+  },
+  LoginApiError: {
+    ...objectOf(
+      {
+        error: {
+          type: ['boolean', 'string'],
+          description: 'Not shown in the specification; deployments send `true`.',
+        },
+        message: textOf('For people to read.', 'Bad Request, invalid auth_key'),
+      },
+      ['error'],
+    ),
+    description:
+      'An error of the login API. The specification shows none; this is what deployments answer, mostly with HTTP 200.',
+  },
 };
-
-/** Refers to a schema of the document. */
-export function schemaRef(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` };
-}
-
-function jsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema, ...json } = z.toJSONSchema(documentedType(schema), {
-    override: ({ jsonSchema: json }) => {
-      // zod's limits for safe integers are no part of the documented type.
-      if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-      if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
-    },
-  });
-  return json;
-}
-
-type Members = ts.InterfaceDeclaration | ts.TypeLiteralNode;
-
-/**
- * The JSON Schema of a type in `src/model`: the schema that parses answers, with the TSDoc of the type's
- * fields, and with the fields required that are not optional in the type. The parser requires fewer.
- */
-function documented(file: string, name: string, schema: z.ZodType): JsonSchema {
-  const code = readFileSync(new URL(`../model/${file}`, import.meta.url), 'utf8');
-  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true);
-  const interfaces = new Map(
-    source.statements.filter(ts.isInterfaceDeclaration).map((each) => [each.name.text, each]),
-  );
-
-  const withFields = (json: JsonSchema, { members }: Members): JsonSchema => {
-    const { properties: known } = json as { properties: Record<string, JsonSchema> };
-    const fields = members.filter(ts.isPropertySignature);
-    const properties = fields.map((field) => {
-      const key = field.name.getText();
-      const description = descriptionOf(field);
-      return [key, { ...typeOf(known[key] ?? {}, field.type), description }];
-    });
-    const required = fields.filter(({ questionToken }) => questionToken === undefined);
-    return {
-      ...json,
-      properties: Object.fromEntries(properties),
-      required: required.map((field) => field.name.getText()),
-    };
-  };
-  const typeOf = (json: JsonSchema, type: ts.TypeNode | undefined): JsonSchema => {
-    if (type === undefined) return json;
-    if (ts.isTypeLiteralNode(type)) return withFields(json, type);
-    const inner = interfaces.get(type.getText());
-    if (inner !== undefined) return withFields(json, inner);
-    return type.getText() === 'Item' ? schemaRef('Item') : json;
-  };
-
-  const found = interfaces.get(name);
-  if (found === undefined) throw new TypeError(`there is no interface ${name} in ${file}`);
-  return { ...withFields(jsonSchema(schema), found), description: descriptionOf(found) };
-}
-
-function descriptionOf(node: ts.Node): string {
-  const [comment] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
-  return (ts.getTextOfJSDocComment(comment?.comment) ?? '').replace(/\s+/g, ' ');
-}

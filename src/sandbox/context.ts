@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { createClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
 import { LiveEvents } from './console/live-events.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * One switch of a sandbox. Everything that handles switches reads this: the checks of options, the

@@ -99,17 +99,6 @@ export function describeSharedCache(
       assert.deepEqual([row.value, row.order], ['50', 50]);
     });
 
-    add('handles many keys at once', async (cache) => {
-      const keys = Array.from({ length: 50 }, () => randomUUID());
-      await Promise.all(keys.map((key) => cache.write(key, `of ${key}`, HOUR, 1)));
-      const rows = await Promise.all(keys.map((key) => cache.read(key)));
-      const expected = keys.map((key) => `of ${key}`);
-      assert.deepEqual(
-        rows.map(({ value }) => value),
-        expected,
-      );
-    });
-
     add('deletes a row with its order, and nothing without an error', async (cache, peer, key) => {
       const other = randomUUID();
       for (const each of [key, other]) await cache.write(each, 'value', HOUR, 7);

@@ -23,6 +23,7 @@ import {
   UNDICIS,
 } from './axes.js';
 import { failoverTable } from './failover.js';
+import { openapiTable } from './openapi.js';
 import {
   type Matrix,
   makeProject,
@@ -211,6 +212,7 @@ try {
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     failover: () => failoverTable(matrix),
+    openapi: () => openapiTable(matrix),
     bare: () => bareTable(matrix),
     dispatcher: () => dispatcherTable(matrix),
     servers: () => serversTable(matrix),

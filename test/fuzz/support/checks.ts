@@ -62,21 +62,6 @@ export function checkError(error: unknown, secrets: SecretIndex): MarketgateErro
   return error;
 }
 
-/** After an answer that asks for a pause, the next call fails without a request. */
-export async function checkPause(
-  service: { readonly requests: readonly unknown[] },
-  secrets: SecretIndex,
-  call: () => Promise<unknown>,
-): Promise<void> {
-  const sent = service.requests.length;
-  const again = await settled(call());
-  assert.equal(service.requests.length, sent, 'it did not leave the service alone');
-  assert.ok('error' in again);
-  const error = checkError(again.error, secrets);
-  assert.equal(error.code, 'service_unavailable');
-  assert.ok((error.retryAfter ?? 0) > 0, 'it does not say for how long');
-}
-
 export function checkClean(text: string, secrets: SecretIndex): void {
   assert.deepEqual(secrets.secretsIn(text), [], `a secret got out: ${text.slice(0, 600)}`);
 }

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { KeyApi, LoginApi } from 'marketgate';
-import { type End, MAX_BYTES, mustPause } from '../../oracle/answers.js';
-import { judgeKeyApi } from '../../oracle/key-api.js';
-import { KEY_ENDPOINTS, type KeyEndpoint } from '../../oracle/key-api-rows.js';
-import { judgeLoginApi } from '../../oracle/login-api.js';
-import { type Reading, readsAsTimestamp } from '../../oracle/shapes.js';
 import { json, type WireAnswer } from '../../support/service-in-memory.js';
 import {
   checkError,
   checkHarmless,
-  checkPause,
   checkPrototypes,
   ECHOES,
   SECRET,
@@ -23,192 +17,104 @@ import { mutated } from '../support/mutations.js';
 import type { RealAnswers } from '../support/real-answers.js';
 import { wireAnswer } from '../support/wire-answer.js';
 
-const ASK: Readonly<Record<KeyEndpoint, (keyApi: KeyApi) => Promise<unknown>>> = {
-  account: (keyApi) => keyApi.getAccount(),
-  items: (keyApi) => keyApi.listItems(),
-  item: (keyApi) => keyApi.getItem(1042),
-  purchase: (keyApi) => keyApi.validatePurchase(SECRET.code),
-};
-
-const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
-  item: 1042,
-  purchase: SECRET.code,
-};
-
-const CACHES = [false, { max: 4, maxInvalid: 4 }] as const;
-const ENCODINGS = ['form', 'json', 'query'] as const;
 const KEY_SECRETS = secretsOf('apiKey', 'code');
+const LOGIN_SECRETS = secretsOf('appSecret', 'authKey', 'accessToken');
 const NOW = 1_800_000_000_000;
+const HOUR = 3_600_000;
+const MAX_BYTES = 50_000;
+
+const ENDPOINTS = {
+  account: { path: '/api/account/details', ask: (api: KeyApi) => api.getAccount() },
+  items: { path: '/api/items/all', ask: (api: KeyApi) => api.listItems() },
+  item: { path: '/api/items/item', ask: (api: KeyApi) => api.getItem(1042) },
+  purchase: {
+    path: '/api/purchases/validation',
+    ask: (api: KeyApi) => api.validatePurchase(SECRET.code),
+  },
+} as const;
+
+/** What the client said. @throws when an error is not of the contract's kind, or shows a secret. */
+async function answerOf<T>(call: Promise<T>, secrets: typeof KEY_SECRETS) {
+  const result = await settled(call);
+  if (!('value' in result)) return { code: checkError(result.error, secrets).code };
+  checkHarmless(result.value);
+  checkPrototypes();
+  return { value: result.value };
+}
+
+const textIn = ({ bytes }: WireAnswer): string => bytes.toString();
 
 export const keyApiAnswers = (real: RealAnswers): Target[] =>
-  (Object.keys(KEY_ENDPOINTS) as KeyEndpoint[]).map((endpoint) =>
-    target(`key-api:${endpoint}`, `answers to ${KEY_ENDPOINTS[endpoint].path}`, () =>
+  Object.entries(ENDPOINTS).map(([name, { path, ask }]) =>
+    target(`key-api:${name}`, `answers to ${path}`, () =>
       fc.asyncProperty(
-        wireAnswer(mutated(real[endpoint], ECHOES)),
-        fc.constantFrom(...CACHES),
-        fc.constantFrom(...ENCODINGS),
+        wireAnswer(mutated(real[name as keyof typeof ENDPOINTS], ECHOES)),
+        fc.constantFrom(false as const, { max: 4, maxInvalid: 4 }),
+        fc.constantFrom('form' as const, 'json' as const, 'query' as const),
         async (answer, cache, validationEncoding) => {
-          await judged(endpoint, answer, { cache, validationEncoding }, real);
+          const service = serviceOf((request) =>
+            request.path === path ? answer : json(real.account[0]),
+          );
+          const keyApi = new KeyApi({
+            ...{ baseUrl: 'https://market.example', apiKey: SECRET.apiKey, dispatcher: service },
+            ...{ retries: 0, maxResponseBytes: MAX_BYTES, clock: () => NOW },
+            ...{ cache, validationEncoding },
+          });
+          const { value, code } = await answerOf<unknown>(ask(keyApi), KEY_SECRETS);
+          await keyApi.close();
+          if (code !== undefined) return;
+          const { status } = answer;
+          const text = textIn(answer);
+          if (value === null) {
+            assert.match(text, /"msg"/, 'the service did not say no');
+            assert.ok(status < 500 && ![408, 425, 429].includes(status), `a no by ${status}`);
+          } else if (name === 'purchase') {
+            const { purchase_code: code, item } = value as Record<string, unknown>;
+            assert.ok(
+              /[*\u2026]/.test(String(code)) ||
+                String(code).trim().toLowerCase() === SECRET.code.toLowerCase(),
+            );
+            assert.ok(Number.isSafeInteger((item as { id: unknown }).id), 'an id that is none');
+          } else if (name === 'item') {
+            assert.equal((value as { id: unknown }).id, 1042, 'another item');
+          }
+          // What is frozen cannot be changed under another request's hands.
+          if (cache && value !== null) assert.ok(name === 'items' || Object.isFrozen(value));
         },
       ),
     ),
   );
 
-async function judged(
-  endpoint: KeyEndpoint,
-  answer: WireAnswer,
-  options: Pick<ConstructorParameters<typeof KeyApi>[0], 'cache' | 'validationEncoding'>,
-  real: RealAnswers,
-): Promise<void> {
-  const service = serviceOf(({ path }) =>
-    path === KEY_ENDPOINTS[endpoint].path ? answer : json(real.account[0]),
-  );
-  const keyApi = new KeyApi({
-    baseUrl: 'https://market.example',
-    apiKey: SECRET.apiKey,
-    dispatcher: service,
-    retries: 0,
-    maxResponseBytes: MAX_BYTES,
-    clock: () => NOW,
-    ...options,
-  });
-  const { ends, value } = judgeKeyApi(endpoint, answer, ASKED[endpoint]);
-  const result = await settled(ASK[endpoint](keyApi));
-  const got = endOf(endpoint, result);
-  assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, it was ${got}`);
-  if ('value' in result && got === 'positive') {
-    checkHarmless(result.value);
-    if (value !== undefined) checkAnswer(endpoint, result.value, value);
-    // What is frozen cannot be changed under another request's hands.
-    if (options.cache && endpoint !== 'items') assert.ok(Object.isFrozen(result.value));
-  }
-  checkPrototypes();
-
-  const pause = mustPause(answer, NOW);
-  if (pause === undefined || got === 'positive' || got === 'negative') return;
-  const askAgain = () => keyApi.getItem(7, { fresh: true });
-  if (pause) await checkPause(service, KEY_SECRETS, askAgain);
-  else {
-    const sent = service.requests.length;
-    await settled(askAgain());
-    assert.ok(service.requests.length > sent, 'nobody asked for a pause');
-  }
-  await keyApi.close();
-}
-
-function endOf(endpoint: KeyEndpoint, result: { value: unknown } | { error: unknown }): End {
-  if (!('value' in result)) return checkError(result.error, KEY_SECRETS).code;
-  const isNegative = endpoint === 'items' ? isEmptyList(result.value) : result.value === null;
-  return isNegative ? 'negative' : 'positive';
-}
-
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
-
-/** What was documented comes as it was sent, and of the rest what guards compare. */
-function checkAnswer(endpoint: KeyEndpoint, got: unknown, sent: unknown): void {
-  if (endpoint === 'items') {
-    assert.equal((got as unknown[]).length, (sent as unknown[]).length, 'an item got lost');
-    return;
-  }
-  const before = sent as Record<string, unknown>;
-  const after = got as Record<string, unknown>;
-  for (const name of ['id', 'username', 'purchase_code']) {
-    if (name in after) assert.equal(String(after[name]), String(before[name]), name);
-  }
-  // What is of the documented kind comes as it was sent, and nothing else does.
-  for (const [name, kind] of Object.entries(OPTIONAL)) {
-    const isAsDocumented = kind(before[name]);
-    if (isAsDocumented === 'yes') assert.equal(after[name], before[name], name);
-    if (isAsDocumented === 'no') assert.ok(after[name] !== before[name] || !(name in after), name);
-    if (name in after) assert.notEqual(kind(after[name]), 'no', name);
-  }
-  const item = before.item as { id?: unknown } | undefined;
-  if (endpoint === 'purchase') {
-    assert.equal((after.item as { id: unknown }).id, Number(item?.id), 'another item');
-  }
-}
-
-const ofType =
-  (type: string) =>
-  (value: unknown): Reading =>
-    typeof value === type && Number.isFinite(value ?? Number.NaN) === (type === 'number')
-      ? 'yes'
-      : 'no';
-
-/** Fields that may be absent, and what is of their kind. */
-const OPTIONAL: Readonly<Record<string, (value: unknown) => Reading>> = {
-  license_type: ofType('string'),
-  description: ofType('string'),
-  email: ofType('string'),
-  currency: ofType('string'),
-  balance: ofType('number'),
-  downloaded: ofType('boolean'),
-  ...Object.fromEntries(
-    ['supported_until', 'date', 'published_at', 'registered_at'].map((name) => [
-      name,
-      (value: unknown) => (typeof value === 'string' ? readsAsTimestamp(value) : 'no'),
-    ]),
-  ),
-};
-
-const LOGIN_SECRETS = secretsOf('appSecret', 'authKey', 'accessToken');
-const HOUR = 3_600_000;
-const METHODS = ['post', 'get'] as const;
-
-function clientOf(answer: WireAnswer, authorizeMethod: 'post' | 'get') {
+const clientOf = (answer: WireAnswer, authorizeMethod: 'post' | 'get' = 'post') => {
   const service = serviceOf(() => answer);
   const loginApi = new LoginApi({
-    authUrl: 'https://market.example',
-    appId: 'app-7',
-    appSecret: SECRET.appSecret,
-    authorizeMethod,
-    dispatcher: service,
-    maxResponseBytes: MAX_BYTES,
-    clock: () => NOW,
-    retries: 0,
+    ...{ authUrl: 'https://market.example', appId: 'app-7', appSecret: SECRET.appSecret },
+    ...{ authorizeMethod, dispatcher: service, maxResponseBytes: MAX_BYTES },
+    ...{ clock: () => NOW, retries: 0 },
   });
   return { loginApi, service };
-}
+};
 
 export const loginApiAnswers = (real: RealAnswers): Target[] => [
   target('login-api:exchange', 'answers to /api/authorize', () =>
     fc.asyncProperty(
       wireAnswer(mutated(real.authorize, ECHOES)),
-      fc.constantFrom(...METHODS),
+      fc.constantFrom('post' as const, 'get' as const),
       async (answer, method) => {
         const { loginApi, service } = clientOf(answer, method);
-        const { ends, value } = judgeLoginApi('authorize', answer);
-        const result = await settled(loginApi.exchange(SECRET.authKey));
-        const got = 'value' in result ? 'positive' : checkError(result.error, LOGIN_SECRETS).code;
-        assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
+        const { value } = await answerOf(loginApi.exchange(SECRET.authKey), LOGIN_SECRETS);
         assert.equal(service.requests.length, 1, 'an auth_key is sent once');
-        if ('value' in result) {
-          const { value: token, issuedAt, expiresAt } = result.value;
-          if (value !== undefined) assert.equal(token, value);
-          assert.deepEqual([issuedAt, expiresAt], [NOW, NOW + HOUR]);
-        } else if (mustPause(answer, NOW) === true) {
-          await checkPause(service, LOGIN_SECRETS, () => loginApi.getUser(SECRET.accessToken));
-        }
-        checkPrototypes();
+        if (value === undefined) return;
+        assert.ok(textIn(answer).includes('access_token'), 'a token that was not sent');
+        assert.deepEqual([value.issuedAt, value.expiresAt], [NOW, NOW + HOUR]);
       },
     ),
   ),
   target('login-api:user', 'answers to /api/get_user_info', () =>
     fc.asyncProperty(wireAnswer(mutated(real.user, ECHOES)), async (answer) => {
-      const { loginApi, service } = clientOf(answer, 'post');
-      const { ends, value } = judgeLoginApi('user', answer);
-      const result = await settled(loginApi.getUser(SECRET.accessToken));
-      const got = 'value' in result ? 'positive' : checkError(result.error, LOGIN_SECRETS).code;
-      assert.ok(ends.includes(got), `the contract says ${ends.join(' or ')}, not ${got}`);
-      if ('value' in result) {
-        checkHarmless(result.value);
-        assert.ok(typeof result.value.user_id === 'string' && result.value.user_id !== '');
-        const sent = (value as { user_id?: unknown } | undefined)?.user_id;
-        if (sent !== undefined) assert.equal(result.value.user_id, String(sent));
-      } else if (mustPause(answer, NOW) === true) {
-        await checkPause(service, LOGIN_SECRETS, () => loginApi.getUser(SECRET.accessToken));
-      }
-      checkPrototypes();
+      const { loginApi } = clientOf(answer);
+      const { value } = await answerOf(loginApi.getUser(SECRET.accessToken), LOGIN_SECRETS);
+      if (value !== undefined) assert.match(value.user_id, /[^\s\p{C}]/u, 'nobody');
     }),
   ),
 ];

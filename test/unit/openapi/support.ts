@@ -48,10 +48,7 @@ export function complaintsAbout(
   const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
   const operation = paths[path]?.[method];
   if (operation === undefined) return [`${method} ${path} is not documented`];
-  const key = [String(status), `${String(status)[0]}XX`].find(
-    (each) => each in operation.responses,
-  );
-  if (key === undefined) return [`${method} ${path} has no answer ${status}`];
+  const key = String(status) in operation.responses ? String(status) : 'default';
   const [type = ''] = contentType.split(';');
   const media = operation.responses[key]?.content?.[type];
   if (media === undefined) return [`${method} ${path} ${key} has no ${type}`];

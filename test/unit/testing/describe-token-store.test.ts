@@ -84,27 +84,16 @@ const BROKEN: Record<string, Record<string, Break>> = {
     'keeps rows in a plain object': () => ({ get: async (id) => ({})[id] }),
   },
   'gives back exactly what was set': {
-    'keeps seconds only': (inner) => ({
-      set: (id, token) =>
-        inner.set(id, { ...token, issuedAt: Math.floor(token.issuedAt / 1000) * 1000 }),
-    }),
     'keeps 255 characters only': (inner) => ({
       set: (id, token) => inner.set(id, { ...token, value: token.value.slice(0, 255) }),
     }),
     'drops on get': (inner) => ({ get: (id) => inner.get(id).finally(() => inner.delete(id)) }),
   },
-  'replaces the old token by a new one': {
+  'replaces, deletes and keeps a token again': {
     'keeps the first token for ever': (inner) => ({
       set: async (id, token) => void (inner.rows.has(id) || (await inner.set(id, token))),
     }),
-  },
-  'deletes a token, and can keep one again': {
     'deletes nothing': () => ({ delete: async () => {} }),
-    'fails when there is nothing to delete': (inner) => ({
-      async delete(id) {
-        if (!inner.rows.delete(id)) throw new Error('nothing there');
-      },
-    }),
   },
   'keeps users apart': {
     "gives another user's token": () => ({ key: () => 'everybody' }),
@@ -133,13 +122,6 @@ const BROKEN: Record<string, Record<string, Break>> = {
   },
   'forgets a token when it expires': {
     'never expires a token': ({ rows }) => ({ get: async (id) => copyOf(rows.get(id)) }),
-    'expires every token with the first one': (inner) => ({
-      async set(id, token) {
-        if (!inner.claims.has(id)) inner.claims.set(id, token.expiresAt);
-        await inner.set(id, token);
-      },
-      get: async (id) => ((inner.claims.get(id) ?? 0) > inner.clock() ? inner.get(id) : undefined),
-    }),
     'expires tokens a minute early': (inner) => ({
       async get(id) {
         const token = await inner.get(id);
@@ -148,19 +130,13 @@ const BROKEN: Record<string, Record<string, Break>> = {
     }),
   },
   'drops a token for one that has expired': {
-    'keeps an expired token': ({ rows, clock }) => ({
-      async get(id) {
-        const token = copyOf(rows.get(id));
-        return token && token.issuedAt + 3 * 3_600_000 > clock() ? token : undefined;
-      },
-    }),
     'keeps the old token when the new one has expired': (inner) => ({
       set: async (id, token) => {
         if (token.expiresAt > inner.clock()) await inner.set(id, token);
       },
     }),
   },
-  'accepts a user id with blanks': {
+  'accepts any user id': {
     'refuses some user ids': () => ({
       key(id) {
         if (/[^\w]/.test(id)) throw new Error('bad key');
@@ -168,20 +144,17 @@ const BROKEN: Record<string, Record<string, Break>> = {
       },
     }),
   },
-  ...differOnly({
-    'by a blank at the end': (id) => id.trim(),
-    'by capitals': (id) => id.toLowerCase(),
-    'after 5,000 characters': (id) => id.slice(0, 255),
-    'in how é is written': (id) => id.normalize(),
-    'by dashes': (id) => id.replaceAll('--', ''),
-    'by escaping': (id) => id.replaceAll('%2F', '/'),
-  }),
+  'keeps similar user ids apart': {
+    'trims ids': () => ({ key: (id) => id.trim() }),
+    'does not see capitals': () => ({ key: (id) => id.toLowerCase() }),
+    'cuts ids to 5,000 characters': () => ({ key: (id) => id.slice(0, 5000) }),
+    'normalises ids': () => ({ key: (id) => id.normalize() }),
+    'drops dashes': () => ({ key: (id) => id.replaceAll('--', '') }),
+    'decodes ids': () => ({ key: (id) => id.replaceAll('%2F', '/') }),
+  },
   'grants the first claim of each name, and no other': {
     'grants each claim': () => ({ claim: async () => true }),
     'grants no claim': () => ({ claim: async () => false }),
-    'does not see capitals': (inner) => ({
-      claim: (name, ttl) => inner.claim(name.toLowerCase(), ttl),
-    }),
     'has one claim for all names': (inner) => ({ claim: (_name, ttl) => inner.claim('all', ttl) }),
   },
   'grants one of 50 claims made at once': {
@@ -205,7 +178,6 @@ const BROKEN: Record<string, Record<string, Break>> = {
   },
   'frees a claimed name after its ttl, and not before': {
     'claims for ever': (inner) => ({ claim: (name) => inner.claim(name, Infinity) }),
-    'frees too soon': (inner) => ({ claim: (name, ttl) => inner.claim(name, Math.min(ttl, 100)) }),
     'frees in the middle': (inner) => ({ claim: (name, ttl) => inner.claim(name, ttl / 2) }),
     'prolongs a claim with each further one': (inner) => ({
       async claim(name, ttl) {
@@ -218,16 +190,6 @@ const BROKEN: Record<string, Record<string, Break>> = {
 };
 
 const copyOf = (token: AccessToken | undefined) => token && { ...token };
-
-/** Stores that take different ids for one. */
-function differOnly(keys: Record<string, (id: string) => string>) {
-  return Object.fromEntries(
-    Object.entries(keys).map(([how, key]): [string, Record<string, Break>] => [
-      `keeps user ids apart that differ only ${how}`,
-      { [`does not see a difference ${how}`]: () => ({ key }) },
-    ]),
-  );
-}
 
 it.each(brokenRows(BROKEN))('the suite fails a store that %s', async (_what, test, breakIt) => {
   expect(await failuresOf(breakIt)).toContain(test);
@@ -258,20 +220,6 @@ describe('a store whose clock cannot be moved', () => {
     const store = new MemoryTokenStore({ clock: () => 0 });
     expect(await expiryOf(store)).toBe('get gives one after it');
   });
-
-  it('fails when something ends early: a token a minute before, a claim in the middle', async () => {
-    const store = new Reference(Date.now);
-    store.get = async (userId) => {
-      const token = store.rows.get(userId);
-      return token && token.expiresAt > Date.now() + 60_000 ? token : undefined;
-    };
-    expect(await expiryOf(store)).toBe('get gives no token before its expiresAt');
-    const { claim } = store;
-    store.claim = (name, ttl) => claim.call(store, name, ttl / 2);
-    expect(await expiryOf(store, 'frees a claimed name after its ttl, and not before')).toBe(
-      'a claim must give false within the ttl, and true again after it',
-    );
-  });
 });
 
 describe('describeTokenStore', () => {
@@ -288,16 +236,6 @@ describe('describeTokenStore', () => {
     expect((await failures()).length).toBeGreaterThan(0);
     expect(make).toHaveBeenCalledTimes(tests.length);
     expect(close).toHaveBeenCalledTimes(tests.length);
-  });
-
-  it("accepts the functions of jest, by its types' shape", () => {
-    const jest = {
-      describe: (_name: number | string | (() => void), _fn: () => void) => {},
-      it: (_name: string, _fn?: (() => Promise<unknown>) | ((done: () => void) => void)) => {},
-      expect: (_actual: unknown) => ({}),
-    };
-    const make = () => ({ store: new MemoryTokenStore() });
-    expect(() => describeTokenStore('a store', make, jest)).not.toThrow();
   });
 
   it.each<[string, unknown, unknown, string]>([
