@@ -52,11 +52,7 @@ export function isSubresource(req: Request): boolean {
 }
 
 /** Whether a callback asks the visitor. @param state of the browser, before the callback. */
-export function mustAsk(
-  when: ConfirmWhen,
-  req: Request,
-  { attempts, mark }: LoginState,
-): boolean {
+export function mustAsk(when: ConfirmWhen, req: Request, { attempts, mark }: LoginState): boolean {
   if (mark !== undefined) return true;
   if (when !== 'auto') return when;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a

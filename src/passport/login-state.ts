@@ -161,8 +161,25 @@ function encode({ attempts, mark, pending }: LoginState): string {
   ]);
 }
 
-const encodePending = ({ id, startedAt, token, userId, name, username, returnTo }: PendingLogin) =>
-  [id, startedAt, token.value, token.issuedAt, token.expiresAt, userId, name, username, returnTo];
+const encodePending = ({
+  id,
+  startedAt,
+  token,
+  userId,
+  name,
+  username,
+  returnTo,
+}: PendingLogin) => [
+  id,
+  startedAt,
+  token.value,
+  token.issuedAt,
+  token.expiresAt,
+  userId,
+  name,
+  username,
+  returnTo,
+];
 
 /** A session store can give back anything. What is not readable counts as nothing. */
 function decode(text: unknown): LoginState {
@@ -283,7 +300,7 @@ function shortened(state: LoginState, fits: (text: string) => boolean): string {
     else if (pending?.returnTo !== undefined) pending = { ...pending, returnTo: undefined };
     else {
       throw new Error(
-        "MarketplaceStrategy: this login waits for \"Continue\", and its access_token is too long for a cookie; use loginAttempts: 'session'",
+        'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
       );
     }
   }

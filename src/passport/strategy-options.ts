@@ -20,12 +20,7 @@ import {
 } from '../stores/token-store.js';
 import { claimsIn } from './claims.js';
 import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
-import {
-  loginStates,
-  type StateStorage,
-  statesInCookie,
-  statesInSession,
-} from './login-state.js';
+import { loginStates, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
 import { verifyRunner } from './verify.js';
 
 /** The option `confirm` with your own page. */

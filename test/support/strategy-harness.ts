@@ -16,8 +16,8 @@ const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
 
 /** What a strategy with {@link fakeLoginApi} and the default name keeps its attempts under. */
 export const SCOPE: string = scopeFor('marketplace', LOGIN_URL);
-export const ATTEMPTS_KEY = `marketgate:attempts:${SCOPE}`;
-export const ATTEMPTS_COOKIE = `marketgate.login.${SCOPE}`;
+export const STATE_KEY = `marketgate:login:${SCOPE}`;
+export const STATE_COOKIE = `marketgate.login.${SCOPE}`;
 
 export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
 

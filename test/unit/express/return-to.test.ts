@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { parseSetCookie } from 'cookie';
 import { describe, expect, it, vi } from 'vitest';
 import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
-import { ATTEMPTS_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
+import { STATE_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until a login is completed.
 
@@ -178,7 +178,7 @@ describe('the page that a visitor was stopped on, in a cookie', () => {
     const { browser, start, comeBack } = openLogin({ where: 'cookie' });
     await start();
     await comeBack();
-    expect(Object.keys(browser.cookies)).toEqual([ATTEMPTS_COOKIE]);
+    expect(Object.keys(browser.cookies)).toEqual([STATE_COOKIE]);
   });
 
   it('and a request without a session and a response: the error names express-session', async () => {

@@ -1,7 +1,7 @@
 import { type AccessToken, MarketgateError, MemoryTokenStore } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
-import { ATTEMPTS_KEY, logIn, openLogin, type Recorded } from '../../support/strategy-harness.js';
+import { STATE_KEY, logIn, openLogin, type Recorded } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
 const user = { id: '77' };
@@ -420,7 +420,7 @@ describe('"confirm" in the query', () => {
   it('with the id of a login that is not that far leaves that login alone', async () => {
     const { start, visit, comeBack, session, exchanged } = openLogin({ confirm: true });
     await start();
-    const [{ id } = { id: '' }] = session[ATTEMPTS_KEY] as { id: string }[];
+    const [{ id } = { id: '' }] = session[STATE_KEY] as { id: string }[];
     for (const query of [{ confirm: id }, { confirm: id, answer: 'continue' }]) {
       expect((await visit(query)).outcome).toEqual(refused);
     }

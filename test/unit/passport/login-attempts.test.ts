@@ -2,8 +2,8 @@ import { loadUser, MemoryTokenStore, requireAccessToken } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { fakeResponse } from '../../support/fake-response.js';
 import {
-  ATTEMPTS_COOKIE,
-  ATTEMPTS_KEY,
+  STATE_COOKIE,
+  STATE_KEY,
   longSecret,
   type OpenLogin,
   openLogin,
@@ -20,15 +20,15 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     const { start, comeBack, browser, session } = open();
     await start({ returnTo: '/api/me' });
     expect(await comeBack()).toMatchObject({ recorded: [success], to: '/api/me' });
-    expect([session, browser.cookies[ATTEMPTS_COOKIE]]).toEqual([{}, undefined]);
+    expect([session, browser.cookies[STATE_COOKIE]]).toEqual([{}, undefined]);
   });
 
   it('say no more than they must, and old ones make room', async () => {
     let now = 0;
     const { start, browser, session } = open({ clock: () => now });
     for (now of [0, 600_000]) await start();
-    const [payload = ''] = (browser.cookies[ATTEMPTS_COOKIE] ?? '').split('.');
-    const held = where === 'session' ? session[ATTEMPTS_KEY] : JSON.parse(atob(payload));
+    const [payload = ''] = (browser.cookies[STATE_COOKIE] ?? '').split('.');
+    const held = where === 'session' ? session[STATE_KEY] : JSON.parse(atob(payload));
     expect(held).toStrictEqual([{ id: expect.stringMatching(/^[\w-]{22}$/), startedAt: 600_000 }]);
   });
 
@@ -184,14 +184,14 @@ describe('in a session', () => {
   ])('%s is no attempt for a callback, and nothing is saved', async (_name, held) => {
     const { comeBack, session, exchanged } = openLogin();
     const save = vi.fn((done: () => void) => done());
-    Object.assign(session, { [ATTEMPTS_KEY]: [held], save });
+    Object.assign(session, { [STATE_KEY]: [held], save });
     expect((await comeBack()).outcome?.[2]).toBe(403);
     expect([exchanged, save.mock.calls.length]).toEqual([[], 0]);
   });
 
   it('one that is in order among rubbish is used', async () => {
     const { comeBack, session } = openLogin();
-    session[ATTEMPTS_KEY] = [null, { id: 'a', startedAt: 0 }, 7];
+    session[STATE_KEY] = [null, { id: 'a', startedAt: 0 }, 7];
     expect((await comeBack()).outcome).toEqual(success);
   });
 
@@ -208,8 +208,8 @@ describe('in a session', () => {
 
 describe('in a cookie', () => {
   it.each([
-    ['http', false, ATTEMPTS_COOKIE],
-    ['https, under a name that no other host can set', true, `__Host-${ATTEMPTS_COOKIE}`],
+    ['http', false, STATE_COOKIE],
+    ['https, under a name that no other host can set', true, `__Host-${STATE_COOKIE}`],
   ])('are HttpOnly and SameSite=Lax over %s', async (_name, secure, name) => {
     const { start, comeBack } = openLogin({ where: 'cookie', secure });
     expect((await start()).res.attributes[name]).toEqual({
@@ -262,7 +262,7 @@ describe('in a cookie', () => {
   ])('with %s are none', async (_name, change) => {
     const { start, comeBack, browser, exchanged } = openLogin({ where: 'cookie' });
     await start();
-    browser.cookies[ATTEMPTS_COOKIE] = change(browser.cookies[ATTEMPTS_COOKIE] ?? '');
+    browser.cookies[STATE_COOKIE] = change(browser.cookies[STATE_COOKIE] ?? '');
     expect((await comeBack()).outcome?.[2]).toBe(403);
     expect(exchanged).toEqual([]);
   });
@@ -295,7 +295,7 @@ describe('in a cookie', () => {
   ])('%s fit, and the newest keeps what it can', async (_name, paths, kept) => {
     const { start, comeBack, browser } = openLogin({ where: 'cookie' });
     for (const returnTo of paths) await start({ returnTo });
-    expect(browser.cookies[ATTEMPTS_COOKIE]?.length).toBeLessThan(4000);
+    expect(browser.cookies[STATE_COOKIE]?.length).toBeLessThan(4000);
     const { outcome, to } = await comeBack();
     expect([outcome?.[0], to]).toEqual(['success', kept === undefined ? undefined : paths[kept]]);
   });
@@ -356,10 +356,10 @@ it.each(['', 7])('the middleware refuse %j for a strategy', (strategy) => {
 it('a response sets the cookie of the attempts once, and keeps the cookies of the app', async () => {
   const { start, visit, browser } = openLogin({ where: 'cookie' });
   await start();
-  const cookie = `${ATTEMPTS_COOKIE}=${browser.cookies[ATTEMPTS_COOKIE]}`;
+  const cookie = `${STATE_COOKIE}=${browser.cookies[STATE_COOKIE]}`;
   const res = fakeResponse();
   res.setHeader('Set-Cookie', 'mine=1');
   await visit({ auth_key: 'k1' }, { res, headers: { cookie } });
   const lines = [res.getHeader('Set-Cookie')].flat().map(String);
-  expect(lines).toEqual(['mine=1', expect.stringContaining(`${ATTEMPTS_COOKIE}=; Max-Age=0`)]);
+  expect(lines).toEqual(['mine=1', expect.stringContaining(`${STATE_COOKIE}=; Max-Age=0`)]);
 });

@@ -4,7 +4,7 @@ import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  ATTEMPTS_KEY,
+  STATE_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
@@ -54,7 +54,7 @@ describe('the start', () => {
   });
 
   it.each([
-    ['POST, as of a form', 'POST', 'redirect', [ATTEMPTS_KEY]],
+    ['POST, as of a form', 'POST', 'redirect', [STATE_KEY]],
     ['OPTIONS', 'OPTIONS', 'error', []],
   ])('by %s ends in the right way', async (_name, method, expected, held) => {
     const { start, session } = openLogin();
@@ -224,7 +224,7 @@ describe('a used auth_key', () => {
     ['one that waits for a "Continue"', [{ id: 'a', startedAt: 0, isConfirmation: true }]],
   ])('is not called used in a browser whose attempts are: %s', async (_name, attempts) => {
     const { comeBack, session } = await used();
-    session[ATTEMPTS_KEY] = attempts;
+    session[STATE_KEY] = attempts;
     expect((await comeBack('k1')).recorded).toEqual([NOT_STARTED]);
   });
 });
