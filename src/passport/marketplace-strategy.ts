@@ -315,13 +315,14 @@ async function callback(request: StrategyRequest, authKey: string): Promise<Outc
   if (used !== undefined) return endUsed(request, state, used);
   const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
   const isOpen = ({ id }: LoginAttempt): boolean => claims.find(id) === undefined;
-  const hasAttempt = attemptsOf(request).some(isOpen) && !isEarly(state, authKey);
-  const exchanged = hasAttempt ? await exchange(request, authKey, record) : undefined;
-  if (exchanged === 'used') return endUsed(request, state, record);
-  if (exchanged === undefined) {
+  if (!state.attempts.some(isOpen)) {
     await states.mark(req, authKey);
     return endWithoutLogin(request, record.returnTo);
   }
+  const canExchange = attemptsOf(request).some(isOpen) && !isEarly(state, authKey);
+  const exchanged = canExchange ? await exchange(request, authKey, record) : undefined;
+  if (exchanged === 'used') return endUsed(request, state, record);
+  if (exchanged === undefined) return endWithoutLogin(request, record.returnTo);
   const { token, returnTo } = exchanged;
   const profile = await profileOfToken(request, token);
   if (!mustAsk(setup.askWhen, req, state)) return complete(request, token, profile, returnTo);

@@ -71,6 +71,8 @@ export function cookieBrowser(secure = false) {
       const res = {
         cookies,
         attributes: {} as Record<string, object>,
+        /** Of Set-Cookie. */
+        lines: [] as string[],
         headers: {} as Record<string, string>,
         body: undefined as string | undefined,
         statusCode: 0,
@@ -79,6 +81,7 @@ export function cookieBrowser(secure = false) {
           if (name !== 'Set-Cookie') res.headers[name.toLowerCase()] = String(value);
           for (const line of name === 'Set-Cookie' ? [value].flat() : []) {
             const cookie = parseSetCookie(line);
+            res.lines.push(line);
             cookies[cookie.name] = cookie.maxAge === 0 ? undefined : cookie.value;
             res.attributes[cookie.name] = cookie;
           }

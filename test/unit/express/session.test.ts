@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  adaptLogIn,
+  patchLogIn,
   canRegenerate,
   type Session,
   sessionOf,
@@ -54,7 +54,7 @@ describe('req.logIn', () => {
   ])('empties a session like iron-session, %s, and gives it back', async (_name, options) => {
     const session = sessionWith({ save }, { old: 1 });
     const req = requestWith(session);
-    adaptLogIn(req);
+    patchLogIn(req, () => {});
     expect(await logIn(req, ...options)).toBeUndefined();
     expect(sessionOf(req)).toBe(session);
     expect({ ...session }).toEqual({ passport: { user } });
@@ -62,11 +62,11 @@ describe('req.logIn', () => {
 
   it('without a session fails as passport does, and without a callback keeps no login', async () => {
     const req = requestWith(undefined);
-    adaptLogIn(req);
+    patchLogIn(req, () => {});
     expect(String(await logIn(req))).toContain('Login sessions require session support');
     const session = sessionWith({ save });
     const other = requestWith(session);
-    adaptLogIn(other);
+    patchLogIn(other, () => {});
     Reflect.apply(other.logIn, other, [user, { session: false }]);
     await new Promise(setImmediate);
     expect([other.user, { ...session }]).toEqual([user, {}]);
@@ -76,7 +76,7 @@ describe('req.logIn', () => {
     'is none when regenerate rejects with %j',
     async (nothing) => {
       const req = requestWith(sessionWith({ save, regenerate: () => Promise.reject(nothing) }));
-      adaptLogIn(req);
+      patchLogIn(req, () => {});
       expect(await logIn(req)).toBeInstanceOf(Error);
       expect(req.session).not.toHaveProperty('passport');
     },
@@ -89,16 +89,19 @@ describe('req.logIn', () => {
       throw thrown;
     });
     const req = Object.assign(requestWith(sessionWith({ save })), { next });
-    adaptLogIn(req);
+    patchLogIn(req, () => {});
     Reflect.apply(req.logIn, req, [user, passportsCallback]);
     await vi.waitFor(() => expect(next).toHaveBeenCalledExactlyOnceWith(thrown));
     expect(passportsCallback).toHaveBeenCalledOnce();
   });
 
-  it('of Koa is left as it is', () => {
-    const req = requestWith(sessionWith({ regenerate }), true);
-    const { logIn: before } = req;
-    adaptLogIn(req);
-    expect(req.logIn).toBe(before);
+  it('of Koa gets the session as it is', async () => {
+    const session = sessionWith({ regenerate, save: regenerate });
+    const req = requestWith(session, true);
+    const onEnd = vi.fn();
+    const isCalled = patchLogIn(req, onEnd);
+    expect([isCalled(), await logIn(req), isCalled()]).toEqual([false, undefined, true]);
+    expect(onEnd).toHaveBeenCalledExactlyOnceWith(undefined);
+    expect({ ...session }).toEqual({ passport: { user } });
   });
 });
