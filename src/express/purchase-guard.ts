@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import {
-  andThen,
   CHECK_OPTION_NAMES,
   type CheckResult,
   type Denial,
   type HolderId,
   isAbsent,
-  isThenable,
   makePurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
@@ -40,9 +38,10 @@ export interface LoadPurchaseOptions
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
-   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error goes
-   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase; with
-   * `holder` only if somebody is logged in. A failure of the holder store or of your own functions (`code`,
+   * What happens with a well-formed code while the service is down: it cannot be reached, times out or answers 5xx, also
+   * about the account. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
+   * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other answer
+   * that is neither yes nor no goes to `next` in any case, and counts as a failed attempt (`guessLimit`). A failure of the holder store or of your own functions (`code`,
    * `item`, `accept`, `holder.id`) goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
@@ -115,17 +114,9 @@ export function requirePurchase(
         (error: unknown) => nextOnce(asError(error)),
       );
     };
-    const onError = (error: unknown): void => next(asError(error));
-    let result: CheckResult | Promise<CheckResult>;
-    try {
-      result = checkRequest(req as Request, res);
-    } catch (error) {
-      onError(error);
-      return;
-    }
-    // A cached answer is handled synchronously, because a promise would double the cost of the guard.
-    if (!isThenable(result)) onResult(result);
-    else result.then(onResult, onError).catch((error: unknown) => handleThrown(req, res, error));
+    checkRequest(req as Request, res)
+      .then(onResult, (error: unknown) => next(asError(error)))
+      .catch((error: unknown) => handleThrown(req, res, error));
   };
 }
 
@@ -188,11 +179,11 @@ function makeRequestCheck(
   if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
-  const checkRequest = (req: Request, res: ServerResponse) =>
-    andThen(source(req), (code) => {
-      hideCode(req, code);
-      return check(code, req, (request) => abortOnLeave(res, request));
-    });
+  const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
+    const code = await source(req);
+    hideCode(req, code);
+    return check(code, req, (request) => abortOnLeave(res, request));
+  };
   // Who holds the code is usually known by a session.
   const read = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
   // Two sources can read the same header.
@@ -306,9 +297,12 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
       'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
     );
   }
-  const pick = (req: Request, i = 0): unknown => {
-    const source = sources[i];
-    return source && andThen(source(req), (code) => (isAbsent(code) ? pick(req, i + 1) : code));
+  const pick = async (req: Request): Promise<unknown> => {
+    for (const source of sources) {
+      const code = await source(req);
+      if (!isAbsent(code)) return code;
+    }
+    return undefined;
   };
   return readsHeaders(
     pick,
