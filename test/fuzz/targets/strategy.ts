@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
-  STATE_COOKIE,
-  STATE_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
   longSecret,
   type Recorded,
   requestOf,
+  STATE_COOKIE,
+  STATE_KEY,
 } from '../../support/strategy-harness.js';
 import { checkClean, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
 import { type Target, target } from '../support/fuzz.js';

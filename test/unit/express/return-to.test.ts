@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { parseSetCookie } from 'cookie';
 import { describe, expect, it, vi } from 'vitest';
 import { returnTo, safeReturnTo, saveReturnTo } from '../../../src/express/return-to.js';
-import { STATE_COOKIE, drive, openLogin } from '../../support/strategy-harness.js';
+import { drive, openLogin, STATE_COOKIE } from '../../support/strategy-harness.js';
 
 // Where requireLogin stopped a visitor: kept in the session or in a cookie until a login is completed.
 

@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { Passport } from 'passport';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  patchLogIn,
   canRegenerate,
+  patchLogIn,
   type Session,
   sessionOf,
 } from '../../../src/express/session.js';

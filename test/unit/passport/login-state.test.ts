@@ -3,11 +3,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { saveReturnTo } from '../../../src/express/return-to.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import {
-  STATE_COOKIE,
-  STATE_KEY,
   longSecret,
   type OpenLogin,
   openLogin,
+  STATE_COOKIE,
+  STATE_KEY,
 } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
@@ -37,17 +37,20 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     expect((await comeBack()).outcome?.[0]).toBe(expected);
   });
 
-  it.each([1, 3])('all end with a login, of %s, also when the browser still holds a copy', async (n) => {
-    const { start, comeBack, browser, session, exchanged } = open();
-    for (let i = 0; i < n; i++) await start();
-    const copies = [{ ...session }, { ...browser.cookies }];
-    await comeBack('mine');
-    expect((await comeBack('strangers', { user })).recorded).toEqual([['pass']]);
-    Object.assign(session, copies[0]);
-    Object.assign(browser.cookies, copies[1]);
-    expect((await comeBack('strangers')).outcome?.[2]).toBe(403);
-    expect(exchanged).toEqual(['mine']);
-  });
+  it.each([1, 3])(
+    'all end with a login, of %s, also when the browser still holds a copy',
+    async (n) => {
+      const { start, comeBack, browser, session, exchanged } = open();
+      for (let i = 0; i < n; i++) await start();
+      const copies = [{ ...session }, { ...browser.cookies }];
+      await comeBack('mine');
+      expect((await comeBack('strangers', { user })).recorded).toEqual([['pass']]);
+      Object.assign(session, copies[0]);
+      Object.assign(browser.cookies, copies[1]);
+      expect((await comeBack('strangers')).outcome?.[2]).toBe(403);
+      expect(exchanged).toEqual(['mine']);
+    },
+  );
 
   it('are five at most, the newest first: a login that fails takes its own alone', async () => {
     let isIn = false;
@@ -281,7 +284,8 @@ describe('in a cookie', () => {
         most = Math.max(most, ...lines.map(({ length }) => length));
       }
       const lengths: number[] = [];
-      const lengthOf = (res: { lines: string[] }) => lengths.push(...res.lines.map((it) => it.length));
+      const lengthOf = (res: { lines: string[] }) =>
+        lengths.push(...res.lines.map((it) => it.length));
       for (let i = 0; i < 5; i++) lengthOf((await comeBack(`early${i}`)).res);
       for (const n of [5, 60, 99, 100, 30, 900, 0]) {
         lengthOf((await start({ returnTo: long(n) })).res);

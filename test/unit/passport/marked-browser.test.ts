@@ -34,21 +34,24 @@ describe.each(['session', 'cookie'] as const)('with attempts in a %s', (where) =
   it.each([
     ['auto', 'auto'],
     ['false', false],
-  ] as const)('after a callback without an attempt every login asks for ten minutes: confirm %s', async (...row) => {
-    let now = 0;
-    for (const [at, asks] of [
-      [0, true],
-      [599_999, true],
-      [600_000, false],
-    ] as const) {
-      now = 0;
-      const { start, comeBack } = open({ confirm: row[1], clock: () => now });
-      await comeBack('strangers');
-      now = at;
-      await start();
-      expect(isAsked((await comeBack('own')).outcome)).toBe(asks);
-    }
-  });
+  ] as const)(
+    'after a callback without an attempt every login asks for ten minutes: confirm %s',
+    async (...row) => {
+      let now = 0;
+      for (const [at, asks] of [
+        [0, true],
+        [599_999, true],
+        [600_000, false],
+      ] as const) {
+        now = 0;
+        const { start, comeBack } = open({ confirm: row[1], clock: () => now });
+        await comeBack('strangers');
+        now = at;
+        await start();
+        expect(isAsked((await comeBack('own')).outcome)).toBe(asks);
+      }
+    },
+  );
 
   it('a callback in a logged-in browser marks it too, unless its auth_key was used', async () => {
     for (const [key, asks] of [

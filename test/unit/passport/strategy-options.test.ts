@@ -28,6 +28,7 @@ describe('a complaint about an option', () => {
     ['confirm', 'unknown option', [{ ask: true, page: '' }], 'page'],
     ['name', 'string', [7, '']],
     ['passReqToCallback', 'true or false', ['yes']],
+    ['guessLimit', 'false', [true, 7]],
     ['clock', 'a function', [7]],
     ['callbackURL', 'unknown option', ['/callback']],
     ['loginAttempts', 'cookieSecret', ['cookie', null]],

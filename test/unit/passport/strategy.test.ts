@@ -4,7 +4,6 @@ import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  STATE_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
@@ -12,6 +11,7 @@ import {
   longSecret,
   openLogin,
   requestOf,
+  STATE_KEY,
 } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
@@ -269,12 +269,80 @@ it('an auth_key that the service rejects is a failed login in a logged-in browse
 
 it('isFreshLogin is true for the callback that logs in, and for no other request', async () => {
   const { start, comeBack } = openLogin();
-  expect((await comeBack('k0')).isFresh).toBe(false);
   expect((await start()).isFresh).toBe(false);
   const { isFresh, req } = await comeBack('k1');
   expect(isFresh).toBe(true);
   expect(Object.keys(req)).not.toContain('freshLogin');
   for (const key of ['k1', 'made-up']) expect((await comeBack(key, { user })).isFresh).toBe(false);
+  expect((await openLogin().comeBack('k0')).isFresh).toBe(false);
+});
+
+describe('failed logins count for the guess limit of their client', () => {
+  const rejects = (code: 'auth_key_rejected' | 'service_unavailable') =>
+    vi.fn(async (key: string) => {
+      if (key === 'good') return { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
+      throw new MarketgateError(code, 'because');
+    });
+  const tooMany = [
+    'error',
+    expect.objectContaining({ code: 'too_many_attempts', status: 429, retryAfter: 60 }),
+  ];
+  /** Logs in once as the client of this address. */
+  async function visit(login: ReturnType<typeof openLogin>, key: string, ip = '192.0.2.1') {
+    await login.start({}, { ip });
+    const { outcome, res } = await login.comeBack(key, { ip });
+    return { outcome, res };
+  }
+
+  it.each(['session', 'cookie'] as const)(
+    'over it there is no call and nothing is used up, with attempts in a %s',
+    async (where) => {
+      const exchange = rejects('auth_key_rejected');
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const login = openLogin({ where, tokenStore, clock: () => 0, api: { exchange } });
+      for (let i = 0; i < 10; i++) expect((await visit(login, `k${i}`)).outcome?.[0]).toBe('fail');
+      const claim = vi.spyOn(tokenStore, 'claim');
+      const { outcome, res } = await visit(login, 'good');
+      expect(outcome).toEqual(tooMany);
+      expect(res.headers).toMatchObject({ 'retry-after': '60' });
+      expect([exchange.mock.calls.length, claim.mock.calls]).toEqual([10, []]);
+      // The same login goes on at another address.
+      expect((await login.comeBack('good', { ip: '192.0.2.2' })).outcome).toEqual(success);
+    },
+  );
+
+  it('two strategies of one LoginApi count together, and of two separately', async () => {
+    const exchange = rejects('auth_key_rejected');
+    const { loginApi } = fakeLoginApi({ exchange });
+    const one = openLogin({ loginApi, name: 'one' });
+    for (let i = 0; i < 10; i++) await visit(one, `k${i}`);
+    expect((await visit(openLogin({ loginApi, name: 'two' }), 'good')).outcome).toEqual(tooMany);
+    expect((await visit(openLogin({ api: { exchange } }), 'good')).outcome).toEqual(success);
+  });
+
+  it.each([
+    ['an outage', rejects('service_unavailable'), {}],
+    ['guessLimit: false', rejects('auth_key_rejected'), { guessLimit: false as const }],
+    ['a key that was used', undefined, {}],
+  ])('%s does not count', async (_name, exchange, options) => {
+    const login = openLogin({ ...options, api: exchange && { exchange } });
+    for (let i = 0; i < 15; i++) await visit(login, exchange ? `k${i}` : 'k');
+    expect((await visit(login, 'good')).outcome).toEqual(success);
+  });
+
+  it('the client and the limit are the app’s to choose', async () => {
+    const keyGenerator = (req: { headers: Record<string, unknown> }) => String(req.headers.host);
+    const guessLimit = { limit: 1, keyGenerator: keyGenerator as never };
+    const exchange = rejects('auth_key_rejected');
+    const login = openLogin({ guessLimit, api: { exchange } });
+    const at = async (host: string, key: string) => {
+      await login.start();
+      return (await login.comeBack(key, { headers: { host } })).outcome;
+    };
+    expect((await at('a', 'k1'))?.[0]).toBe('fail');
+    expect(await at('a', 'good')).toEqual(tooMany);
+    expect(await at('b', 'good')).toEqual(success);
+  });
 });
 
 describe('what the service says decides between fail and error', () => {
