@@ -84,15 +84,25 @@ export function canRegenerate(req: Request, session: Session): boolean {
 }
 
 /**
- * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline, and reports how
- * it ends.
+ * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline, and reports once
+ * how the login ends.
  *
- * @param onEnd gets what `req.logIn` gives to its callback.
- * @returns whether `req.logIn` was called.
+ * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later. Then its own
+ * end counts.
+ * @param onEnd gets the error, if there is one.
  */
-export function patchLogIn(req: Request, onEnd: (error?: unknown) => void): () => boolean {
+export function withLogIn(
+  req: Request,
+  succeed: () => void,
+  onEnd: (error?: unknown) => void,
+): void {
   const original = req.logIn as (...args: unknown[]) => unknown;
   let isCalled = false;
+  let hasEnded = false;
+  const endOnce = (error?: unknown): void => {
+    if (!hasEnded) onEnd(error);
+    hasEnded = true;
+  };
   const logIn = (...args: unknown[]): unknown => {
     const done = args.at(-1);
     // Without a callback, passport keeps no login in a session.
@@ -101,12 +111,13 @@ export function patchLogIn(req: Request, onEnd: (error?: unknown) => void): () =
     const restore = replaceSession(req);
     return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
       restore();
-      onEnd(error);
+      endOnce(error);
       done(error);
     });
   };
   Object.assign(req, { logIn, login: logIn });
-  return () => isCalled;
+  succeed();
+  if (!isCalled) endOnce();
 }
 
 /**

@@ -57,7 +57,7 @@ export function mustAsk(when: ConfirmWhen, req: Request, { attempts, mark }: Log
   if (when !== 'auto') return when;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
   // callback belongs to, so one foreign attempt is enough.
-  return isFrame(destinationOf(req)) || attempts.some(({ isForeign }) => isForeign === true);
+  return isFrame(destinationOf(req)) || attempts.some(({ foreign }) => foreign);
 }
 
 /** Whether a page of another site sent the browser here. Old browsers do not say. */
@@ -82,25 +82,25 @@ export function confirmationPath(req: Request, id: string): string {
 }
 
 /** The most bytes of a name that are kept. An account can have a name of any length. */
-const MAX_NAME = 96;
+const MAX_NAME = 64;
 
 export function pendingLogin(
   token: AccessToken,
   { id, displayName = id, username = id }: MarketplaceProfile,
-  startedAt: number,
-  returnTo: string | undefined,
+  at: number,
+  to: string | undefined,
 ): PendingLogin {
   // `read` counts whole letters.
   const shown = (name: string): string =>
     name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MAX_NAME)).read);
   return {
     id: randomId(),
-    startedAt,
+    at,
     token,
-    userId: id,
+    user: id,
     name: shown(displayName),
     username: shown(username),
-    returnTo,
+    to,
   };
 }
 

@@ -32,35 +32,38 @@ import type { AccessToken } from '../model/access-token.js';
  * All of it is one text, in the session or sealed in one cookie. Nobody else can write there.
  */
 
+// The names are short, because a cookie is.
+
 /** A login that has begun in a browser and has not ended. */
 export interface LoginAttempt {
   /** Random; a deployment that echoes `state` sends it back. */
   readonly id: string;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
+  /** When it began, in epoch milliseconds. */
+  readonly at: number;
   /** Where the visitor wants to go after the login: a path on this site. */
-  readonly returnTo?: string | undefined;
+  readonly to?: string | undefined;
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
-  readonly isForeign?: boolean;
+  readonly foreign?: true | undefined;
 }
 
 /** A login that waits for the visitor's "Continue". */
 export interface PendingLogin {
   /** Random; known only to this browser and its page. */
   readonly id: string;
-  readonly startedAt: number;
+  readonly at: number;
   readonly token: AccessToken;
-  /** The only account that the answer can log in to. */
-  readonly userId: string;
+  /** The `user_id` of the only account that the answer can log in to. */
+  readonly user: string;
   /** What the page shows: the display name, and the unique user name. */
   readonly name: string;
   readonly username: string;
-  readonly returnTo?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 export interface LoginState {
   /** The newest last. */
   readonly attempts: readonly LoginAttempt[];
+  /** `keys`: hashes of the auth_keys that came without an attempt. */
   readonly mark?: { readonly at: number; readonly keys: readonly string[] } | undefined;
   readonly pending?: PendingLogin | undefined;
 }
@@ -101,10 +104,9 @@ export function loginStates(storage: StateStorage, clock: () => number) {
     const isLive = (since: number): boolean =>
       since <= now + CLOCK_SKEW && now - since < LOGIN_LIFETIME;
     const { attempts, mark, pending } = decode(storage.read(req));
-    const isWaiting =
-      pending !== undefined && isLive(pending.startedAt) && now < pending.token.expiresAt;
+    const isWaiting = pending !== undefined && isLive(pending.at) && now < pending.token.expiresAt;
     return {
-      attempts: attempts.filter(({ startedAt }) => isLive(startedAt)),
+      attempts: attempts.filter(({ at }) => isLive(at)),
       mark: mark !== undefined && isLive(mark.at) ? mark : undefined,
       pending: isWaiting ? pending : undefined,
     };
@@ -117,8 +119,8 @@ export function loginStates(storage: StateStorage, clock: () => number) {
     read,
     write,
 
-    async begin(req: Request, about: Pick<LoginAttempt, 'returnTo' | 'isForeign'>) {
-      const attempt: LoginAttempt = { id: randomId(), startedAt: clock(), ...about };
+    async begin(req: Request, about: Pick<LoginAttempt, 'to' | 'foreign'>) {
+      const attempt: LoginAttempt = { id: randomId(), at: clock(), ...about };
       await write(req, { attempts: [...read(req).attempts, attempt].slice(-MAX_ATTEMPTS) });
       return attempt;
     },
@@ -147,67 +149,15 @@ export const isEarly = ({ mark }: LoginState, authKey: string): boolean =>
 const isEmpty = ({ attempts, mark, pending }: LoginState): boolean =>
   attempts.length === 0 && mark === undefined && pending === undefined;
 
-/** Lists instead of objects, because a cookie is short. */
-function encode({ attempts, mark, pending }: LoginState): string {
-  return JSON.stringify([
-    attempts.map(({ id, startedAt, returnTo, isForeign }) => [
-      id,
-      startedAt,
-      isForeign ? 1 : 0,
-      ...(returnTo === undefined ? [] : [returnTo]),
-    ]),
-    mark === undefined ? 0 : [mark.at, ...mark.keys],
-    ...(pending === undefined ? [] : [encodePending(pending)]),
-  ]);
-}
-
-const encodePending = ({
-  id,
-  startedAt,
-  token,
-  userId,
-  name,
-  username,
-  returnTo,
-}: PendingLogin) => [
-  id,
-  startedAt,
-  token.value,
-  token.issuedAt,
-  token.expiresAt,
-  userId,
-  name,
-  username,
-  returnTo,
-];
-
 /** A session store can give back anything. What is not readable counts as nothing. */
 function decode(text: unknown): LoginState {
-  if (typeof text !== 'string') return { attempts: [] };
   try {
-    const [attempts, mark, pending] = JSON.parse(text);
-    return {
-      attempts: attempts.map(([id, startedAt, isForeign, returnTo]: unknown[]) => ({
-        id,
-        startedAt,
-        isForeign: isForeign === 1,
-        returnTo,
-      })),
-      mark: mark ? { at: mark[0], keys: mark.slice(1) } : undefined,
-      pending: pending && decodePending(pending),
-    };
+    const state = JSON.parse(String(text)) as LoginState;
+    if (Array.isArray(state.attempts)) return state;
   } catch {
     // Not thrown, because the message of a SyntaxError quotes the text, and with it the token.
-    return { attempts: [] };
   }
-}
-
-function decodePending(list: unknown[]): PendingLogin {
-  const [id, startedAt, value, issuedAt, expiresAt, userId, name, username, returnTo] = list;
-  const token = { value, issuedAt, expiresAt } as AccessToken;
-  // JSON has `null` for an absent path.
-  const path = returnTo ?? undefined;
-  return { id, startedAt, token, userId, name, username, returnTo: path } as PendingLogin;
+  return { attempts: [] };
 }
 
 /** Stores the state in the session. @param scope keeps the strategies of one app apart. */
@@ -217,7 +167,7 @@ export function statesInSession(scope: string): StateStorage {
     read: (req) => requiredSession(req)[key],
     async write(req, state) {
       const session = requiredSession(req);
-      if (!isEmpty(state)) session[key] = encode(state);
+      if (!isEmpty(state)) session[key] = JSON.stringify(state);
       else if (session[key] === undefined) return;
       else delete session[key];
       await callSession(session, 'save');
@@ -283,21 +233,23 @@ export function statesInCookie(secrets: readonly string[], scope: string): State
 }
 
 /**
- * Encodes what fits. Drops paths first, from the oldest attempt on, then the oldest attempts.
+ * Makes the text that fits. Drops paths first, from the oldest attempt on, then the oldest attempts, and last what the
+ * mark remembers: what is left of it still asks.
  * @throws Error when the access_token is too long.
  */
 function shortened(state: LoginState, fits: (text: string) => boolean): string {
-  let { attempts, pending } = state;
-  attempts = attempts.map((attempt) => withoutLongPath(attempt));
+  const isLong = ({ to = '' }: LoginAttempt): boolean => Buffer.byteLength(to) > MAX_PATH;
+  let { attempts, mark, pending } = state;
+  attempts = attempts.map((it) => (isLong(it) ? { ...it, to: undefined } : it));
   for (;;) {
-    const text = encode({ ...state, attempts, pending });
+    const text = JSON.stringify({ attempts, mark, pending });
     if (fits(text)) return text;
-    const withPath = attempts.find(({ returnTo }) => returnTo !== undefined);
+    const withPath = attempts.find(({ to }) => to !== undefined);
     if (withPath !== undefined) {
-      const { returnTo: _, ...rest } = withPath;
-      attempts = attempts.map((attempt) => (attempt === withPath ? rest : attempt));
+      attempts = attempts.map((it) => (it === withPath ? { ...it, to: undefined } : it));
     } else if (attempts.length > 0) attempts = attempts.slice(1);
-    else if (pending?.returnTo !== undefined) pending = { ...pending, returnTo: undefined };
+    else if (mark?.keys.length) mark = { ...mark, keys: [] };
+    else if (pending?.to !== undefined) pending = { ...pending, to: undefined };
     else {
       throw new Error(
         'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
@@ -305,9 +257,6 @@ function shortened(state: LoginState, fits: (text: string) => boolean): string {
     }
   }
 }
-
-const withoutLongPath = <T extends { readonly returnTo?: string | undefined }>(it: T): T =>
-  Buffer.byteLength(it.returnTo ?? '') > MAX_PATH ? { ...it, returnTo: undefined } : it;
 
 const ALGORITHM = 'aes-256-gcm';
 const IV_LENGTH = 12;

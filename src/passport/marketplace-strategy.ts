@@ -13,7 +13,7 @@ import {
   trackResponses,
 } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
-import { canRegenerate, isLoggedIn, patchLogIn, sessionOf } from '../express/session.js';
+import { canRegenerate, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { ClaimRecord } from './claims.js';
 import {
@@ -151,7 +151,9 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     handle(own, req, options)
       .then(([type, ...args]) => {
         const end = (): void => (own[type as 'success'] as (...args: unknown[]) => void)(...args);
-        if (type === 'success') return endSuccess(req, end);
+        if (type === 'success') {
+          return withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
+        }
         report(type);
         if (type !== 'ask') end();
       })
@@ -285,7 +287,8 @@ async function start(request: StrategyRequest): Promise<Outcome> {
   const { setup, req, options } = request;
   checkSession(request);
   const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
-  const { id } = await setup.states.begin(req, { returnTo, isForeign: isStartedElsewhere(req) });
+  const foreign = isStartedElsewhere(req) || undefined;
+  const { id } = await setup.states.begin(req, { to: returnTo, foreign });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
   const url = setup.loginApi.loginUrl();
@@ -353,7 +356,7 @@ async function exchange(request: StrategyRequest, authKey: string, record: Claim
     if (!(await claims.claim(authKey, record))) return 'used';
     const attempt = await takeAttempt(request);
     if (attempt === undefined) return undefined;
-    const { returnTo = record.returnTo } = attempt;
+    const { to: returnTo = record.returnTo } = attempt;
     // A reload of the callback goes there too.
     claims.remember(authKey, { returnTo });
     return { returnTo, token: await loginApi.exchange(authKey) };
@@ -416,17 +419,17 @@ async function answerConfirmation(
 /** Completes a login that the visitor has confirmed. Until then it stays, so that a retry after an outage finds it. */
 async function completePending(
   request: StrategyRequest,
-  { id, token, userId, returnTo }: PendingLogin,
+  { id, token, user, to }: PendingLogin,
 ): Promise<Outcome> {
   checkSession(request);
   const profile = await profileOfToken(request, token);
   // The visitor has agreed to this account only.
-  if (profile.id !== userId) {
+  if (profile.id !== user) {
     const detail = 'The account is another one than you have confirmed. Please log in again.';
     throw new Failure('login_failed', detail, { status: 403, detail });
   }
   if (!(await request.setup.claims.claim(id))) return endWithoutLogin(request);
-  return complete(request, token, profile, returnTo);
+  return complete(request, token, profile, to);
 }
 
 /** Stores the token, runs verify and logs the user in. */
@@ -449,21 +452,6 @@ async function complete(
   attachReturnTo(req, returnTo);
   Object.defineProperty(req, FRESH, { value: true });
   return ['success', user, info ?? {}];
-}
-
-/**
- * Reports a login when `req.logIn` ends, because that can still fail. Passport's `success` calls it, or calls the app
- * back, which can log in later: then the end of `succeed` counts.
- */
-function endSuccess(req: Request, succeed: () => void): void {
-  let isReported = false;
-  const reportOnce = (error?: unknown): void => {
-    if (!isReported) report(error ? 'error' : 'success', error);
-    isReported = true;
-  };
-  const isCalled = patchLogIn(req, reportOnce);
-  succeed();
-  if (!isCalled()) reportOnce();
 }
 
 const profileOfToken = (

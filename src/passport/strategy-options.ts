@@ -41,7 +41,7 @@ export interface MarketplaceStrategyOptions {
    * Where the login attempts of a browser are stored, and the login that waits for "Continue": in its session (the
    * default; express-session and whatever behaves like it), or in an encrypted cookie of at most 740 bytes, for apps
    * without sessions. The first secret encrypts and all decrypt, so that a secret can be rotated. A cookie has no room
-   * for paths of more than 200 bytes, and not for access_tokens of more than some 250 characters where a login waits.
+   * for paths of more than 200 bytes, and none for an access_token of more than about 110 characters where a login waits.
    */
   loginAttempts?:
     | 'session'

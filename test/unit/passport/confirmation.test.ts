@@ -324,8 +324,8 @@ describe('the page', () => {
     [
       'with a long name, of which no letter is cut in two',
       { ...nameless, user_name: `x${'\u{1f980}'.repeat(120)}` },
-      `x${'\u{1f980}'.repeat(23)}`,
-      `x${'\u{1f980}'.repeat(23)}`,
+      `x${'\u{1f980}'.repeat(15)}`,
+      `x${'\u{1f980}'.repeat(15)}`,
     ],
   ])('of a user %s shows what there is', async (_name, given, name, username) => {
     const body = await pageOf(given);

@@ -253,18 +253,20 @@ describe('in a cookie', () => {
   });
 
   describe('are short', () => {
+    /** With as many digits as the time has. */
+    const NOW = 1e12;
     const long = (n: number) => `/${'\u00fc'.repeat(n)}`;
     const token = (length: number) => ({
       value: 'x'.repeat(length),
-      issuedAt: Date.now(),
-      expiresAt: Date.now() + 3_600_000,
+      issuedAt: NOW,
+      expiresAt: NOW + 3_600_000,
     });
     const open = (exchange = async () => token(100)) =>
       openLogin({
         where: 'cookie',
         secure: true,
         confirm: true,
-        clock: Date.now,
+        clock: () => NOW,
         api: {
           exchange,
           getUser: async () => ({ ...userInfo, user_firstname: long(60), user_name: long(60) }),
