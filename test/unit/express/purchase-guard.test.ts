@@ -50,8 +50,11 @@ const holderOf = (id: () => Promise<string | undefined>) => ({
 const denied = (code: string) => expect.objectContaining({ code });
 
 const NONE_LEFT: GuessLimit = {
-  ...{ limit: 1, windowMs: 1, keyGenerator: () => 'x' },
-  reserve: async () => ({ isAllowed: false, retryAfter: 1 }),
+  limiter: {
+    consume: () => Promise.reject({ consumedPoints: 2, msBeforeNext: 1000 }),
+    reward: async () => {},
+  },
+  keyGenerator: () => 'x',
 };
 
 describe.each(expressVersions)('requirePurchase on %s', (_version, express) => {
