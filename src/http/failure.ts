@@ -85,7 +85,7 @@ const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', a
 /** What stands for an escape that cannot be read, as in text that is no UTF-8. */
 const UNREADABLE = '\uFFFD';
 
-const unescape = (text: string): string =>
+const unescaped = (text: string): string =>
   text.replace(ESCAPES, (_all, percents, unit, sign, decimal, hex, name) => {
     if (percents) return Buffer.from(percents.replaceAll('%', ''), 'hex').toString();
     if (unit) return String.fromCharCode(Number(`0x${unit}`));
@@ -123,8 +123,8 @@ export function redact(text: string, secrets: readonly string[]): string {
     part.replace(pattern, REDACTED).replace(TOKEN_LIKE, REDACTED);
   const pattern = patternOf(sent);
   const shown = clean(text);
-  const read = unescape(shown);
-  const isReadable = clean(read) === read && unescape(read) === read && !read.includes(UNREADABLE);
+  const read = unescaped(shown);
+  const isReadable = clean(read) === read && unescaped(read) === read && !read.includes(UNREADABLE);
   if (read !== shown && !isReadable) return REDACTED;
   const plain = shown.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
