@@ -242,7 +242,7 @@ function makeValidation<Req>(
           // A cached answer was counted when it was requested.
           (outcome) =>
             'error' in outcome ? isBadCode(outcome.error) : !outcome.value && !isCached,
-          inFlight.signal.toAbortSignal(),
+          inFlight.signal,
         ),
       () => {
         if (attempts.get(key) === inFlight) attempts.delete(key);
