@@ -26,6 +26,8 @@ describe("onUnknown: 'allow'", () => {
     ['answers 400 in another shape', () => json({ error: 'x' }, 400), 'unexpected_response'],
     ['answers with a page of HTTP 200', () => page(200), 'unexpected_response'],
     ['answers with a page of HTTP 403', () => page(403), 'unexpected_response'],
+    ['answers 500 for that code alone', () => page(500), 'service_unavailable'],
+    ['hangs up at that code alone', () => reset(), 'service_unavailable'],
     ['limits requests', () => page(429), 'service_unavailable'],
   ])('lets no made-up code in where the service %s', async (_what, reply, code) => {
     const keyApi = serviceThat(reply);
@@ -75,6 +77,7 @@ it('a failed attempt is an answer about the code that is neither yes nor no, not
     return decision.verdict === 'unknown' && decision.error.code;
   };
   expect(await second(serviceThat(() => json(refusal('Geçersiz kod'))))).toBe('too_many_attempts');
+  expect(await second(serviceThat(() => page(500)))).toBe('too_many_attempts');
   expect(await second(new KeyApiService({ says: 'outage' }).client())).toBe('service_unavailable');
   expect(await second(serviceThat(() => page(429)))).toBe('service_unavailable');
 });
