@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
 import type { KeyApi } from '../clients/key-api.js';
-import { isMarketgateError, MarketgateError } from '../errors.js';
+import { MarketgateError } from '../errors.js';
 import type { Item } from '../model/item.js';
 import { itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
