@@ -171,7 +171,12 @@ const BODY_HEADERS = [
   'Last-Modified',
 ];
 
-const LOGIN_ERRORS = ['login_required', 'access_token_expired', 'login_failed', 'auth_key_rejected'];
+const LOGIN_ERRORS = [
+  'login_required',
+  'access_token_expired',
+  'login_failed',
+  'auth_key_rejected',
+];
 /** Another code can help. */
 const CODE_ERRORS = [
   'purchase_required',
