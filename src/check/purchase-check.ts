@@ -12,7 +12,7 @@ import {
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
 import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
-import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
+import { type GuessGate, type GuessLimitOption, guessGate } from './guess-gate.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
@@ -240,15 +240,26 @@ export function makePurchaseCheck<Req>(
       signal?.throwIfAborted();
       // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
       const client = gate && clientOf(req, gate);
-      const validate: Validate = async (callOptions) =>
-        keyApi.validatePurchase(code, isFresh ? { ...callOptions, fresh: true } : callOptions);
+      let isCached = false;
+      const validate = async (by?: AbortSignal) =>
+        keyApi.validatePurchase(code, {
+          signal: by,
+          ...(isFresh && { fresh: true }),
+          onCached: () => {
+            isCached = true;
+          },
+        });
       let purchase: Purchase | null;
       try {
-        // A fresh request does not join one that the cache may answer.
-        const name = isFresh ? `${code} fresh` : code;
         purchase = await (gate
-          ? gate.attempt(client as string, name, validate, signal)
-          : validate({ signal }));
+          ? gate.attempt(
+              client as string,
+              validate,
+              // A cached answer was counted when it was requested.
+              (outcome) => 'value' in outcome && outcome.value === null && !isCached,
+              signal,
+            )
+          : validate(signal));
       } catch (error) {
         // `onUnknown` is for a service that is down, not for a visitor who has left.
         if (!isMarketgateError(error) || signal?.aborted) throw error;
