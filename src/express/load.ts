@@ -2,8 +2,7 @@ import type { Request } from 'express';
 import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
-import type { Item } from '../model/item.js';
-import { itemId } from '../model/item.js';
+import { type Item, itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import type { MarketplaceContext, Middleware } from './context.js';
 import { abortOnLeave, middleware } from './middleware.js';
@@ -72,6 +71,7 @@ export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'peekIte
 export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
   const owner = 'loadItem';
   const given = knownOptions(owner, options, ['id', 'guessLimit']);
+  shapedOption<ItemSource>(owner, 'keyApi', keyApi, ['getItem'], 'a KeyApi');
   const idOf = functionOption(owner, 'id', given.id) ?? ((req: Request) => req.params?.id);
   const gate = guessGate(owner, given.guessLimit, keyApi);
 
