@@ -120,6 +120,10 @@ export {
   type GuessLimitOptions,
   MemoryGuessLimit,
 } from './stores/guess-limit.js';
-export { type HolderStore, MemoryHolderStore } from './stores/holder-store.js';
+export {
+  type HolderStore,
+  type HolderStoreOptions,
+  MemoryHolderStore,
+} from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';

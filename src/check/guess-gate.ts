@@ -57,6 +57,8 @@ const LIMITER_TIMEOUT = 2000;
 /** What one client has in progress. A waiting attempt is not active: the one that ends hands it its place. */
 interface ClientState {
   active: number;
+  /** How many have ended. */
+  ended: number;
   readonly waiting: { go(): void; fail(refusal: MarketgateError): void }[];
 }
 
@@ -102,13 +104,16 @@ class Attempts {
 
   /** Counts an attempt, or waits until it can be counted. @returns what gives it back. */
   async #enter(limits: Limits, client: string): Promise<() => Promise<void>> {
-    const state = this.#clients.get(client) ?? { active: 0, waiting: [] };
+    const state = this.#clients.get(client) ?? { active: 0, ended: 0, waiting: [] };
     this.#clients.set(client, state);
     state.active++;
     for (;;) {
+      const { ended } = state;
       const { over, giveBack } = await this.#count(limits, client);
       if (over === undefined) return giveBack;
       await giveBack();
+      // One that ended meanwhile can have been given back.
+      if (state.ended > ended) continue;
       if (state.active === 1) {
         // Nothing is in flight that could be given back. So the waiting ones would be refused, too.
         const refusal = tooManyAttempts(over, limits);
@@ -123,6 +128,7 @@ class Attempts {
 
   #leave(client: string): void {
     const state = this.#clients.get(client) as ClientState;
+    state.ended++;
     const next = state.waiting.shift();
     if (next !== undefined) next.go();
     else if (--state.active === 0) this.#clients.delete(client);

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
+import { isBadCode } from '../check/purchase-check.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { type Item, itemId } from '../model/item.js';
@@ -85,7 +86,8 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
     return gate.attempt(
       gate.keyGenerator(req),
       (shared) => keyApi.getItem(id, { signal: shared, onCached }),
-      (outcome) => 'value' in outcome && outcome.value === null && !isCached,
+      (outcome) =>
+        'error' in outcome ? isBadCode(outcome.error) : outcome.value === null && !isCached,
       signal,
     );
   };

@@ -31,10 +31,12 @@ export interface LoadPurchaseOptions
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
-   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error goes
-   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase; with
-   * `holder` only if somebody is logged in. A failure of the holder store or of your own functions (`code`,
-   * `item`, `accept`, `holder.id`) goes to `next` in any case.
+   * What happens with a well-formed code while the service is down: it cannot be reached, times out or answers 5xx, also
+   * about the account. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
+   * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other answer
+   * that is neither positive nor negative goes to `next` in any case, and counts as a failed attempt (`guessLimit`). So
+   * does a failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`), which does not
+   * count.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
