@@ -22,6 +22,7 @@ import request from 'supertest';
 import { describe, expect, it } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { unhandledRejections } from '../../support/hear.js';
+import { openShop } from '../../support/shop.js';
 import { CODE, purchase } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
@@ -117,12 +118,18 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
   });
 
   it.each<[string, Middleware, string | undefined, string | undefined]>([
-    ['an outage with "allow"', requirePurchase(down, { onUnknown: 'allow' }), CODE, 'private'],
     ['loadPurchase, a wrong code', loadPurchase(keyApi), WRONG, 'private'],
     ['loadPurchase, an outage', loadPurchase(down), CODE, 'private'],
     ['loadPurchase, no code: the page of everybody', loadPurchase(keyApi), undefined, undefined],
   ])('%s', async (_name, guard, code, control) => {
     expect(await visit(guard, code)).toEqual([200, control, 'X-Purchase-Code']);
+  });
+
+  it('what an outage with "allow" lets through is private', async () => {
+    const { keyApi, sandbox, code } = await openShop();
+    sandbox.faults.errorRate = 1;
+    const told = await visit(requirePurchase(keyApi, { onUnknown: 'allow' }), code('supported'));
+    expect(told).toEqual([200, 'private', 'X-Purchase-Code']);
   });
 
   it.each([
