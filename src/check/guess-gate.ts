@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { MAX_TIMER_DELAY, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { shapedOption } from '../options.js';
+import { knownOptions, shapedOption } from '../options.js';
 import {
   type AttemptCount,
   type AttemptLimiter,
@@ -232,7 +232,13 @@ export function guessGate(
   api: object,
 ): GuessGate | undefined {
   if (option === false) return undefined;
-  const given = shapedOption<GuessLimit>(owner, 'guessLimit', option ?? {}, [], WHAT);
+  const given = shapedOption<GuessLimit>(
+    owner,
+    'guessLimit',
+    option === undefined ? {} : option,
+    [],
+    WHAT,
+  );
   const limits = 'limiter' in given ? sharedLimits(owner, given) : settingsOf(owner, given);
   const attempts = attemptsOf.get(api) ?? new Attempts();
   attemptsOf.set(api, attempts);
@@ -266,14 +272,17 @@ function sharedLimits(
     const { limit, windowMs, total, keyGenerator } = given;
     return { limit, windowMs, total, keyGenerator, limiter, totalLimiter };
   }
-  // The process counts by the limiter's own settings; some combine others and have none.
+  const names = ['limiter', 'totalLimiter', 'total', 'keyGenerator'] as const;
+  const { total, keyGenerator } = knownOptions(`${owner}: guessLimit`, given, names);
+  // The process counts by the limiter's own settings; some limiters combine others and have none.
   const { points, duration } = limiter as { points?: unknown; duration?: unknown };
-  const whole = Math.floor(Number(points));
-  const { limiter: _, totalLimiter: __, ...rest } = given;
+  const limit = Math.floor(Number(points));
+  const windowMs = Math.min(Number(duration) * 1000, MAX_TIMER_DELAY);
   const settings = settingsOf(owner, {
-    ...rest,
-    ...(whole > 0 && { limit: whole }),
-    ...(Number(duration) > 0 && { windowMs: Math.min(Number(duration) * 1000, MAX_TIMER_DELAY) }),
+    total,
+    keyGenerator,
+    ...(limit > 0 && { limit }),
+    ...(windowMs > 0 && { windowMs }),
   });
   return { ...settings, limiter, totalLimiter };
 }
