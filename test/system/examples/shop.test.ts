@@ -210,17 +210,20 @@ describe('examples/shop', () => {
   it.each([
     ['supported', true],
     ['unsupported', false],
-  ] as const)('who bought an item %s is offered support: %s; or its renewal', async (kind, offers) => {
-    const shop = await open();
-    await shop.logIn();
-    await shop.redeem(shop.code(kind));
-    const { text } = await shop.page('/items/1042');
-    expect(text).toContain('Yours to download');
-    expect(text.includes('Get support')).toBe(offers);
-    expect((await shop.page('/account')).text.includes('Renew support')).toBe(!offers);
-    expect(text.includes('<a href="/contact">Ask us to renew it</a>')).toBe(!offers);
-    expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
-  });
+  ] as const)(
+    'who bought an item %s is offered support: %s; or its renewal',
+    async (kind, offers) => {
+      const shop = await open();
+      await shop.logIn();
+      await shop.redeem(shop.code(kind));
+      const { text } = await shop.page('/items/1042');
+      expect(text).toContain('Yours to download');
+      expect(text.includes('Get support')).toBe(offers);
+      expect((await shop.page('/account')).text.includes('Renew support')).toBe(!offers);
+      expect(text.includes('<a href="/contact">Ask us to renew it</a>')).toBe(!offers);
+      expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
+    },
+  );
 
   it('accepts forms from its own pages only', async () => {
     const shop = await open();
