@@ -15,7 +15,7 @@ import {
 } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../../support/listen.js';
-import { openShop, VALIDATION } from '../../support/shop.js';
+import { openShop } from '../../support/shop.js';
 import { CODE, guess, purchase } from '../../support/wire.js';
 
 // Connect, Fastify's middie, polka, Koa through koa-connect: what all of them have is Node's own request
@@ -62,17 +62,6 @@ describe('without Express', () => {
     expect(page.status).toBe(402);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await page.text()).toContain('Please enter your purchase code');
-  });
-
-  it('the address of the socket is who is counted', async () => {
-    const { keyApi, asked } = await openShop();
-    const visit = await serve(requirePurchase(keyApi, { guessLimit: { limit: 2 } }));
-    const statuses = [];
-    for (const i of [1, 2, 3]) {
-      statuses.push((await visit({ 'x-purchase-code': guess(i) })).status);
-    }
-    expect(statuses).toEqual([403, 403, 429]);
-    expect(asked(VALIDATION)).toBe(2);
   });
 
   it('loadPurchase and the loaders put what they find at req.marketplace', async () => {
