@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
-import Negotiator from 'negotiator';
 import { asError, isMarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
 
@@ -174,6 +173,24 @@ export const isPrefetch = (req: IncomingMessage): boolean =>
   );
 
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */
-export const prefersHtml = (req: IncomingMessage): boolean =>
-  new Negotiator(req).mediaType(['application/json', 'application/problem+json', 'text/html']) ===
-  'text/html';
+export function prefersHtml(req: IncomingMessage): boolean {
+  const accept = String(req.headers.accept).toLowerCase();
+  const ranges = accept.split(',').map((range) => {
+    const parts = range.split(';').map((part) => part.trim());
+    const q = parts.find((part) => part.startsWith('q='));
+    return { name: parts[0], q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
+  });
+  // The most specific range gives a type its weight: the higher q wins, then the more specific range, then
+  // the earlier one.
+  const weigh = (type: string): number => {
+    for (const [generality, name] of [type, type.replace(/\/.*/, '/*'), '*/*'].entries()) {
+      const order = ranges.findIndex((range) => range.name === name);
+      const { q = 0 } = ranges[order] ?? {};
+      if (order !== -1) return q === 0 ? 0 : q * 1e8 - generality * 1e4 - order;
+    }
+    return 0;
+  };
+  return (
+    weigh('text/html') > Math.max(weigh('application/problem+json'), weigh('application/json'))
+  );
+}

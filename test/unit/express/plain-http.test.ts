@@ -181,7 +181,7 @@ it.each([
   [' text/html , application/json', true],
   ['application/json, text/html', false],
   ['application/json;q=0.9, text/html', true],
-  ['application/json ; q=0.9, text/html; q=0.91', true],
+  ['application/json ; q=0.9, text/html;level=1; q=0.91', true],
   ['text/html;q=0.2, application/json;q=0.3', false],
   ['text/html;q=0.3, application/json;q=0.2', true],
   ['application/json, text/html;charset=utf-8', false],
