@@ -271,8 +271,8 @@ function makeValidation<Req>(
   };
 }
 
-/** Whether an error is about the code that was sent, so that it is a failed attempt: the service answered, and not with yes. */
-async function isBadCode(error: unknown): Promise<boolean> {
+/** Whether an error is about the code (or the item) that was asked for, so that it is a failed attempt: the service answered, and not with yes. */
+export async function isBadCode(error: unknown): Promise<boolean> {
   if (!isMarketgateError(error)) return false;
   if (error.code !== 'service_unavailable') {
     return error.code === 'service_refused' || error.code === 'unexpected_response';

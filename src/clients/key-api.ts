@@ -157,11 +157,10 @@ export class KeyApi {
     const { items, item } = this.#caches;
     const { signal, fresh, onCached } = options;
     if (signal !== undefined) checkSignal(signal);
-    const list = fresh ? undefined : items.withinTtl(NO_PARAMETER);
-    const listed = list && this.#inList(number, list);
-    if (list && listed !== undefined) {
+    const known = fresh ? undefined : this.peekItem(number);
+    if (known !== undefined) {
       onCached?.();
-      return item.served({ value: listed, at: list.at }).value;
+      return known;
     }
     try {
       return await item.get(key, options);
@@ -173,6 +172,16 @@ export class KeyApi {
       onCached?.();
       return item.served({ value: last, at: stale.at }, true).value;
     }
+  }
+
+  /** The cached answer of {@link getItem}, or `undefined` when the service must be asked. @param id a whole number. */
+  peekItem(id: number): Item | null | undefined {
+    if (!this.#caches) return undefined;
+    const { items, item } = this.#caches;
+    const list = items.withinTtl(NO_PARAMETER);
+    const listed = list && this.#inList(id, list);
+    if (list && listed !== undefined) return item.served({ value: listed, at: list.at }).value;
+    return item.peek(String(id))?.value;
   }
 
   /**
