@@ -62,6 +62,10 @@ export interface GuardMessage {
   readonly allowed: boolean;
   /** The code of the refusal or the error; absent when the purchase is valid. */
   readonly code?: MarketgateErrorCode;
+  /** The HTTP method of the request. */
+  readonly method?: string;
+  /** The route as the app has written it, as in `/downloads/:id`; absent for a guard that is not in a route. */
+  readonly route?: string;
 }
 
 export const guardChannel = channel('marketgate:guard');

@@ -1,8 +1,8 @@
-import { NoAnswer, schedule, withTimeout } from '../deadline.js';
+import { NoAnswer, schedule } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { requiredCode } from '../model/purchase.js';
 import { countOption, knownOptions, shapedOption } from '../options.js';
-import { storeCall } from './store-guard.js';
+import { guardedCalls } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
@@ -33,9 +33,6 @@ export interface HolderStoreOptions {
    */
   cooldown?: number | undefined;
 }
-
-/** The deadline of one call to a store, in milliseconds. */
-const DEADLINE = 2000;
 
 /** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
 const REMEMBERED = 5000;
@@ -83,8 +80,7 @@ export function guardHolderStore(owner: string, value: unknown) {
   const methods = ['take', 'release', 'holders'] as const;
   const what = 'a holder store, as in new MemoryHolderStore()';
   const store = shapedOption<HolderStore>(owner, option, value, methods, what);
-  const call = <T>(method: string, work: () => Promise<T>): Promise<T> =>
-    storeCall(`${option}.${method}`, () => withTimeout(DEADLINE, work));
+  const call = guardedCalls(option, store);
   const remembered = known.get(store) ?? new KnownHolders();
   known.set(store, remembered);
   return {
