@@ -1,7 +1,9 @@
+import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import { stringifySetCookie } from 'cookie';
 import type { Request, Response } from 'express';
+import Negotiator from 'negotiator';
 import { asError, isMarketgateError } from '../errors.js';
 import { redact } from '../http/failure.js';
 
@@ -23,7 +25,11 @@ export function hideCode(req: IncomingMessage, code: unknown): void {
 
 /** The path for a log line: without the query, the purchase code, and whatever looks like a secret. */
 export const loggedPath = (req: IncomingMessage): string =>
-  redact(pathOf(req).replace(/[?#].*/s, ''), [codes.get(req) ?? []].flat());
+  pathOf(req)
+    .replace(/[?#].*/s, '')
+    .split('/')
+    .map((part) => redact(part, [codes.get(req) ?? []].flat()))
+    .join('/');
 
 /**
  * The query, parsed by the framework or here: Express gives an empty one with `app.set('query parser', false)`. A
@@ -36,22 +42,30 @@ export function queryOf(req: Request): Record<string, unknown> {
   return parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
 }
 
+/** The responses of Node's HTTP server. */
+const responses = new WeakMap<object, Response>();
+
 /**
- * The response to a request, which passport does not pass to a strategy. Express, Koa and Nest set it on the
- * request. Elsewhere it is the response that Node.js has assigned to the socket.
+ * Makes {@link responseOf} work for requests to Node's HTTP server without a framework, from now on.
+ *
+ * Passport passes no response to a strategy, and only some frameworks set `req.res`. Node.js publishes both when a
+ * request arrives.
  */
+export function trackResponses(): void {
+  if (isTracking) return;
+  isTracking = true;
+  subscribe('http.server.request.start', (message) => {
+    const { request, response } = message as { request: object; response: Response };
+    responses.set(request, response);
+  });
+}
+let isTracking = false;
+
+/** The response to a request: as the framework has set it (Express, Koa, Nest), or else that of Node's HTTP server. */
 export function responseOf(req: Request): Response | undefined {
-  const { res, raw, socket } = req as Request & {
-    res?: Response;
-    raw?: unknown;
-    socket?: { _httpMessage?: Response & { req?: object } };
-  };
-  if (res !== undefined) return res;
-  const assigned = socket?._httpMessage;
-  const assignedReq = assigned?.req;
-  // With pipelining, the socket can be assigned to the response of an earlier request.
-  const isOurs = assignedReq !== undefined && (assignedReq === req || assignedReq === raw);
-  return isOurs ? assigned : undefined;
+  // Fastify's request has Node's as `raw`.
+  const { res, raw = req } = req as Request & { res?: Response; raw?: object };
+  return res ?? responses.get(raw);
 }
 
 /** @throws Error that says what the app can do. */
@@ -94,15 +108,29 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
 export const isSecure = (req: IncomingMessage & { readonly secure?: boolean }): boolean =>
   req.secure ?? (req.socket as { encrypted?: boolean } | undefined)?.encrypted === true;
 
-/** The longest value of a cookie. Browsers drop one of more than 4,096 bytes, name and attributes included. */
-export const MAX_COOKIE = 3800;
-
 /**
- * Sets a cookie that scripts cannot read. The browser sends it when another site links here, but not with
- * requests that another site's page makes.
+ * The line that sets a cookie which scripts cannot read. The browser sends it when another site links here, but not
+ * with requests that another site's page makes.
  *
  * @param lifetime in milliseconds.
  */
+export const cookieLine = (
+  req: IncomingMessage,
+  name: string,
+  value: string,
+  lifetime: number,
+): string =>
+  stringifySetCookie({
+    name,
+    value,
+    maxAge: Math.floor(lifetime / 1000),
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure(req),
+    path: '/',
+  });
+
+/** Sets a cookie as {@link cookieLine} has it, in place of one of this name that the response sets already. */
 export function setCookie(
   req: IncomingMessage,
   res: ServerResponse,
@@ -110,18 +138,8 @@ export function setCookie(
   value: string,
   lifetime: number,
 ): void {
-  const cookie = stringifySetCookie({
-    name,
-    value,
-    maxAge: Math.floor(lifetime / 1000),
-    expires: new Date(Date.now() + lifetime),
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: isSecure(req),
-    path: '/',
-  });
-  // Replaces a cookie of this name that the response sets already.
   const others = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+  const cookie = cookieLine(req, name, value, lifetime);
   res.setHeader('Set-Cookie', [...others.filter((other) => !other.startsWith(`${name}=`)), cookie]);
 }
 
@@ -172,25 +190,9 @@ export const isPrefetch = (req: IncomingMessage): boolean =>
     /prefetch|prerender|preview/i.test(String(req.headers[name])),
   );
 
+/** In the order that counts where the client has no preference. */
+const TYPES = ['application/json', 'application/problem+json', 'text/html'];
+
 /** Whether the client prefers a page to JSON (RFC 9110, "Accept"). Without a preference it gets JSON. */
-export function prefersHtml(req: IncomingMessage): boolean {
-  const accept = String(req.headers.accept).toLowerCase();
-  const ranges = accept.split(',').map((range) => {
-    const parts = range.split(';').map((part) => part.trim());
-    const q = parts.find((part) => part.startsWith('q='));
-    return { name: parts[0], q: q === undefined ? 1 : Number(q.slice(2)) || 0 };
-  });
-  // The most specific range gives a type its weight: the higher q wins, then the more specific range, then
-  // the earlier one.
-  const weigh = (type: string): number => {
-    for (const [generality, name] of [type, type.replace(/\/.*/, '/*'), '*/*'].entries()) {
-      const order = ranges.findIndex((range) => range.name === name);
-      const { q = 0 } = ranges[order] ?? {};
-      if (order !== -1) return q === 0 ? 0 : q * 1e8 - generality * 1e4 - order;
-    }
-    return 0;
-  };
-  return (
-    weigh('text/html') > Math.max(weigh('application/problem+json'), weigh('application/json'))
-  );
-}
+export const prefersHtml = (req: IncomingMessage): boolean =>
+  new Negotiator(req).mediaType(TYPES) === 'text/html';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
-import { clearCookie, MAX_COOKIE, pathOf, responseOf, setCookie } from './plain-http.js';
+import { clearCookie, cookieLine, pathOf, responseOf, setCookie } from './plain-http.js';
 import { callSession, isLoggedIn, sessionOf } from './session.js';
 
 /** How long a visitor can take to log in, in milliseconds. */
@@ -10,6 +10,11 @@ const MAX_LENGTH = 2048;
 /** Where the page that required a login is saved: in the session, or else in a cookie. */
 const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';
+/**
+ * The longest cookie, name and attributes included. With the strategy's cookie it fits in 1 kB: proxies refuse a
+ * request with long headers.
+ */
+const MAX_COOKIE_LINE = 284;
 // Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
@@ -58,16 +63,16 @@ export function attachReturnTo(req: object, path: string | undefined): void {
 
 /**
  * Saves the page that required a login, until a login is completed: in the session, or in a cookie for apps without
- * one. The cookie is not signed: its value is checked when it is read, and the visitor could type
- * any such path.
+ * one, where a path that is too long is dropped. The cookie is not signed: its value is checked when it is read, and
+ * the visitor could type any such path.
  */
 export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): Promise<void> {
   const path = req.method === 'GET' ? safeReturnTo(pathOf(req)) : undefined;
   if (path === undefined) return;
   const session = sessionOf(req);
   if (session === undefined) {
-    const isShort = encodeURIComponent(path).length <= MAX_COOKIE;
-    if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
+    const { length } = cookieLine(req, COOKIE, path, LOGIN_LIFETIME);
+    if (length <= MAX_COOKIE_LINE) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
     return;
   }
   session[KEY] = path;

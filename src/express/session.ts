@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { isThenable } from '../check/purchase-check.js';
 import { NoAnswer, withTimeout } from '../deadline.js';
 import { asError, MarketgateError } from '../errors.js';
 import { handleThrown, responseOf } from './plain-http.js';
@@ -29,16 +28,13 @@ export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unk
  */
 export const idOfUser =
   <T>(idOf: (req: Request) => T | Promise<T>) =>
-  (req: Request): T | undefined | Promise<T | undefined> => {
-    const orNothing = (error: unknown): undefined => {
-      const readsNobody = error instanceof TypeError && error.cause === undefined;
-      if (!readsNobody || isLoggedIn(req)) throw error;
-    };
+  async (req: Request): Promise<T | undefined> => {
     try {
-      const id = idOf(req);
-      return isThenable(id) ? Promise.resolve(id).catch(orNothing) : id;
+      return await idOf(req);
     } catch (error) {
-      return orNothing(error);
+      const readsNobody = error instanceof TypeError && error.cause === undefined;
+      if (readsNobody && !isLoggedIn(req)) return undefined;
+      throw error;
     }
   };
 
@@ -88,41 +84,66 @@ export function canRegenerate(req: Request, session: Session): boolean {
 }
 
 /**
- * Makes passport's `req.logIn` work with every session that {@link canRegenerate}. Passport calls
- * `regenerate` and `save` with callbacks, and waits without a limit. While it logs in, `req.session` is therefore a copy
- * whose methods take callbacks and have a deadline. A copy, because iron-session's own methods cannot be replaced, and
- * because an object that inherits from the session is slow to make.
+ * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline, and reports once
+ * how the login ends.
+ *
+ * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later. Then its own
+ * end counts.
+ * @param onEnd gets the error, if there is one.
  */
-export function adaptLogIn(req: Request): void {
-  if (!isReplaceable(req)) return;
+export function withLogIn(
+  req: Request,
+  succeed: () => void,
+  onEnd: (error?: unknown) => void,
+): void {
   const original = req.logIn as (...args: unknown[]) => unknown;
-  const setSession = (session: Session): void => void Object.assign(req, { session });
-  const logIn = (user: unknown, ...rest: unknown[]): unknown => {
-    const done = rest.at(-1);
-    const before = sessionOf(req);
-    if (before === undefined || typeof done !== 'function') {
-      return original.call(req, user, ...rest);
-    }
-    let session = before;
-    const standInFor = (real: Session): Session =>
-      Object.create(Object.getPrototypeOf(real), {
-        ...Object.getOwnPropertyDescriptors(real),
-        regenerate: methodOf(req, async () => {
-          setSession(real);
-          if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
-          else for (const key of Object.keys(real)) delete real[key];
-          session = sessionOf(req) ?? real;
-          setSession(standInFor(session));
-        }),
-        save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
-      });
-    setSession(standInFor(session));
-    return original.call(req, user, ...rest.slice(0, -1), (error?: unknown) => {
-      setSession(session);
+  let isCalled = false;
+  let hasEnded = false;
+  const endOnce = (error?: unknown): void => {
+    if (!hasEnded) onEnd(error);
+    hasEnded = true;
+  };
+  const logIn = (...args: unknown[]): unknown => {
+    const done = args.at(-1);
+    // Without a callback, passport keeps no login in a session.
+    if (typeof done !== 'function') return original.apply(req, args);
+    isCalled = true;
+    const restore = replaceSession(req);
+    return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
+      restore();
+      endOnce(error);
       done(error);
     });
   };
   Object.assign(req, { logIn, login: logIn });
+  succeed();
+  if (!isCalled) endOnce();
+}
+
+/**
+ * Replaces `req.session` by a copy whose methods take callbacks and have a deadline: passport calls `regenerate` and
+ * `save` with callbacks, and waits without a limit. A copy, because iron-session's own methods cannot be replaced.
+ * @returns a function that puts the session back.
+ */
+function replaceSession(req: Request): () => void {
+  const before = sessionOf(req);
+  if (before === undefined || !isReplaceable(req)) return () => {};
+  let session = before;
+  const setSession = (it: Session): void => void Object.assign(req, { session: it });
+  const copyOf = (real: Session): Session =>
+    Object.create(Object.getPrototypeOf(real), {
+      ...Object.getOwnPropertyDescriptors(real),
+      regenerate: methodOf(req, async () => {
+        setSession(real);
+        if (typeof real.regenerate === 'function') await callSession(real, 'regenerate');
+        else for (const key of Object.keys(real)) delete real[key];
+        session = sessionOf(req) ?? real;
+        setSession(copyOf(session));
+      }),
+      save: methodOf(req, () => callSession(Object.assign(real, sessionOf(req)), 'save')),
+    });
+  setSession(copyOf(before));
+  return () => setSession(session);
 }
 
 /** A method with a callback. It is not enumerable, or it would be saved with the session's data. */

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { pathOf, requiredResponse } from '../express/plain-http.js';
-import { LOGIN_LIFETIME } from '../express/return-to.js';
-import { html, PAGE_POLICY, page } from '../html.js';
+import { html, PAGE_POLICY, page, trusted } from '../html.js';
 import type { AccessToken } from '../model/access-token.js';
-import type { GuardedTokenStore } from '../stores/token-store.js';
-import { isAttemptId, type LoginAttempt } from './login-attempts.js';
+import { isRandomId, type LoginState, type PendingLogin, randomId } from './login-state.js';
 import type { MarketplaceProfile } from './verify.js';
 
 /** What the "Continue as NAME?" page asks about. */
 export interface Confirmation {
-  /** The login attempt that waits for the answer. */
+  /** The login that waits for the answer. */
   readonly id: string;
   /** The account's display name, which anybody can take. */
   readonly name: string;
@@ -28,8 +26,8 @@ export type RenderConfirmation = (
 ) => unknown;
 
 /**
- * When the visitor is asked: always (`true`), never (`false`), or when the login was begun by neither this
- * site nor the visitor (`'auto'`).
+ * When the visitor is asked: always (`true`), when the login was begun by neither this site nor the visitor (`'auto'`),
+ * or not (`false`). With each of them, also for ten minutes after a callback without a login attempt.
  */
 export type ConfirmWhen = 'auto' | boolean;
 
@@ -53,13 +51,18 @@ export function isSubresource(req: Request): boolean {
   return destination !== 'empty' || req.headers['sec-fetch-mode'] !== 'navigate';
 }
 
-/** Whether a callback asks the visitor. @param open the attempts that it can belong to. */
-export function mustAsk(when: ConfirmWhen, req: Request, open: readonly LoginAttempt[]): boolean {
+/** Whether a callback asks the visitor. @param state of the browser, before the callback. */
+export function mustAsk(when: ConfirmWhen, req: Request, { attempts, mark }: LoginState): boolean {
+  if (mark !== undefined) return true;
   if (when !== 'auto') return when;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
   // callback belongs to, so one foreign attempt is enough.
-  return isFrame(destinationOf(req)) || open.some(({ isForeign }) => isForeign);
+  return isFrame(destinationOf(req)) || attempts.some(({ foreign }) => foreign);
 }
+
+/** Whether a page of another site sent the browser here. Old browsers do not say. */
+export const isSentByAnotherSite = ({ headers }: Request): boolean =>
+  !['same-origin', 'none'].includes(headers['sec-fetch-site'] || 'none');
 
 /**
  * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
@@ -68,7 +71,7 @@ export function mustAsk(when: ConfirmWhen, req: Request, open: readonly LoginAtt
 export function readConfirmation(query: Record<string, unknown>) {
   const { confirm: id, answer } = query;
   // Anything else is the app's own, as in "/login?confirm=1".
-  if (typeof id !== 'string' || !isAttemptId(id)) return undefined;
+  if (typeof id !== 'string' || !isRandomId(id)) return undefined;
   return { id, answer: answer === 'continue' || answer === 'cancel' ? answer : undefined };
 }
 
@@ -78,83 +81,64 @@ export function confirmationPath(req: Request, id: string): string {
   return `${path}?${new URLSearchParams({ confirm: id })}`;
 }
 
-/** A login that waits for the visitor's answer. */
-export interface PendingLogin extends Omit<Confirmation, 'id' | 'action'> {
-  readonly token: AccessToken;
-  /** The only account that the answer can log in to. */
-  readonly userId: string;
-  readonly returnTo?: string | undefined;
-}
+/** The most bytes of a name that are kept. An account can have a name of any length. */
+const MAX_NAME = 64;
 
 export function pendingLogin(
   token: AccessToken,
   { id, displayName = id, username = id }: MarketplaceProfile,
-  returnTo: string | undefined,
+  at: number,
+  to: string | undefined,
 ): PendingLogin {
-  // Names are cut to what fits on a page.
-  const shown = (name: string): string => [...name].slice(0, 100).join('');
-  return { token, userId: id, name: shown(displayName), username: shown(username), returnTo };
-}
-
-/**
- * How long a second "Continue" of the same browser still logs in, in milliseconds. A double click sends
- * two requests, and the browser discards the response to the first, with its cookies.
- */
-const GRACE = 30_000;
-
-/** The logins that wait, in the token store, where every process of the fleet finds them. */
-export function pendingLoginsIn(store: GuardedTokenStore, clock: () => number) {
-  async function get(name: string): Promise<PendingLogin | undefined> {
-    const held = await store.get(name);
-    // Not every store expires its entries.
-    if (held === undefined || clock() >= held.expiresAt) return undefined;
-    try {
-      return JSON.parse(held.value) as PendingLogin;
-    } catch {
-      // Not thrown, because the message of a SyntaxError quotes the value, and with it the token.
-      return undefined;
-    }
-  }
-
-  async function set(name: string, login: PendingLogin, lifetime: number): Promise<void> {
-    const now = clock();
-    const expiresAt = Math.min(login.token.expiresAt, now + lifetime);
-    // A token store stores only tokens, so the login becomes a token's value.
-    await store.set(name, { value: JSON.stringify(login), issuedAt: now, expiresAt });
-  }
-
+  // `read` counts whole letters.
+  const shown = (name: string): string =>
+    name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MAX_NAME)).read);
   return {
-    keep: (id: string, login: PendingLogin) => set(nameOf(id), login, LOGIN_LIFETIME),
-
-    /** For a request whose browser holds the attempt. */
-    find: (id: string) => get(nameOf(id)),
-
-    /** Lets the login expire after {@link GRACE}, and makes it available to `findForDoubleClick`. */
-    async keepForDoubleClick(id: string, req: Request, login: PendingLogin): Promise<void> {
-      await set(nameOf(id), login, GRACE);
-      await set(nameForSameBrowser(id, req), login, GRACE);
-    },
-
-    /**
-     * For a second answer whose browser no longer holds the attempt, because the first one has ended its
-     * session. It has the same cookies as the first answer, which no other browser has.
-     */
-    findForDoubleClick: async (id: string, req: Request) =>
-      req.headers.cookie ? get(nameForSameBrowser(id, req)) : undefined,
-
-    drop: (id: string) => store.delete(nameOf(id)),
+    id: randomId(),
+    at,
+    token,
+    user: id,
+    name: shown(displayName),
+    username: shown(username),
+    to,
   };
 }
 
-// A user_id has no blanks, so this is not a user's key.
-const nameOf = (id: string): string => `marketgate confirm ${id}`;
+/**
+ * The script of the page. A press that follows too soon on the page or its window does not count: it is the second one
+ * of a double click that began in a window in front of this one. Of several presses, only the first is sent: the
+ * browser would discard the response to it, and the login with it. Without scripts, the page works without both.
+ *
+ * `aria-disabled` keeps the button in the order of the keyboard, which cannot press it without having chosen it.
+ */
+const SCRIPT = `{
+const [form] = document.forms;
+const button = form.querySelector('.main');
+let timer;
+let isSent = false;
+const pause = () => {
+  clearTimeout(timer);
+  button.ariaDisabled = 'true';
+  timer = setTimeout(() => { button.ariaDisabled = null; }, 600);
+};
+pause();
+addEventListener('focus', pause);
+document.addEventListener('visibilitychange', pause);
+addEventListener('pageshow', () => { isSent = false; pause(); });
+button.addEventListener('click', (event) => {
+  if (event.detail > 0 && button.ariaDisabled) event.preventDefault();
+});
+form.addEventListener('submit', (event) => {
+  if (isSent) event.preventDefault();
+  isSent = true;
+});
+}`;
 
-const nameForSameBrowser = (id: string, { headers }: Request): string =>
-  `${nameOf(id)} ${hash('sha256', String(headers.cookie))}`;
+const SCRIPT_POLICY = `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`;
 
 /**
  * The default "Continue as NAME?" page. Its form uses GET, because the app's callback is a GET route. No
- * other site can forge the answer, because only this browser holds the attempt.
+ * other site can forge the answer, because only this page has the id.
  */
 export const sendConfirmationPage: RenderConfirmation = (
   { id, name, username, action },
@@ -168,21 +152,21 @@ export const sendConfirmationPage: RenderConfirmation = (
 <input type="hidden" name="confirm" value="${id}">
 <button class="main" name="answer" value="continue">Continue</button>
 <button name="answer" value="cancel">Not me</button>
-</form>`;
+</form>
+${trusted(`<script>${SCRIPT}</script>`)}`;
   res.end(page(`Continue as ${name}?`, content));
 };
 
 /** Sets the headers and sends the page: the app's own or {@link sendConfirmationPage}. */
 export async function sendPage(
   req: Request,
-  id: string,
-  { name, username }: PendingLogin,
+  { id, name, username }: PendingLogin,
   render: RenderConfirmation,
 ): Promise<void> {
   const res = requiredResponse(req);
   res.statusCode = 200;
   // No frames, so that the visitor sees what the click is for.
-  res.setHeader('Content-Security-Policy', PAGE_POLICY);
+  res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; ${SCRIPT_POLICY}`);
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Referrer-Policy', 'no-referrer');

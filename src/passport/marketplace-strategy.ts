@@ -1,7 +1,8 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
-import { asError } from '../errors.js';
+import type { Outcome as GuessOutcome } from '../check/guess-gate.js';
+import { asError, isMarketgateError } from '../errors.js';
 import {
   handleThrown,
   isPrefetch,
@@ -9,12 +10,15 @@ import {
   queryOf,
   refuseWith,
   responseOf,
+  trackResponses,
 } from '../express/plain-http.js';
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
-import { adaptLogIn, canRegenerate, isLoggedIn, sessionOf } from '../express/session.js';
+import { canRegenerate, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
+import type { ClaimRecord } from './claims.js';
 import {
   confirmationPath,
+  isSentByAnotherSite,
   isStartedElsewhere,
   isSubresource,
   mustAsk,
@@ -32,7 +36,7 @@ import {
   throwAsFailure,
   withoutEffect,
 } from './failure.js';
-import type { ClaimRecord } from './login-attempts.js';
+import { isEarly, type LoginAttempt, type LoginState, type PendingLogin } from './login-state.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
@@ -117,6 +121,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       () => {},
     );
     refuseUnusedHooks(this);
+    trackResponses();
     this.name = setup.name;
     const setupFor = (name: string): StrategySetup => {
       // The app or a class field can have changed the name since.
@@ -145,11 +150,12 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     };
     handle(own, req, options)
       .then(([type, ...args]) => {
-        const end = (): void =>
-          type === 'ask' ? undefined : (own[type] as (...args: unknown[]) => void)(...args);
-        if (type === 'success') return reportLogIn(req, end);
+        const end = (): void => (own[type as 'success'] as (...args: unknown[]) => void)(...args);
+        if (type === 'success') {
+          return withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
+        }
         report(type);
-        end();
+        if (type !== 'ask') end();
       })
       .catch((error: unknown) => {
         if (res !== undefined) refuseWith(res, error);
@@ -230,7 +236,7 @@ async function handle(
   }
   const query = queryOf(req);
   const authKey = readAuthKey(request, query);
-  const confirmation = setup.askWhen === false ? undefined : readConfirmation(query);
+  const confirmation = readConfirmation(query);
   if (authKey === undefined && confirmation === undefined) return start(request);
   if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
     throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
@@ -265,7 +271,7 @@ function readAuthKey(
       .filter((it): it is string => typeof it === 'string' && it.includes('?auth_key='));
     // A link has a slash before its query. A value of the redirect URL's own query has none: "1?auth_key=…".
     const isBroken = appended.some((text) => !/^[^?]*\//.test(text));
-    return isBroken || (appended.length > 0 && setup.attempts.listOpen(req).length > 0)
+    return isBroken || (appended.length > 0 && setup.states.read(req).attempts.length > 0)
       ? broken(
           'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
           'Logging in does not work on this site at the moment. Please tell the site.',
@@ -281,11 +287,8 @@ async function start(request: StrategyRequest): Promise<Outcome> {
   const { setup, req, options } = request;
   checkSession(request);
   const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
-  const { id } = await setup.attempts.begin(req, {
-    // Absent and not `undefined`: JSON leaves that out, but a session store can use another format.
-    ...(returnTo !== undefined && { returnTo }),
-    ...(isStartedElsewhere(req) && { isForeign: true }),
-  });
+  const foreign = isStartedElsewhere(req) || undefined;
+  const { id } = await setup.states.begin(req, { to: returnTo, foreign });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
   const url = setup.loginApi.loginUrl();
@@ -308,33 +311,82 @@ function checkSession({ req, options }: StrategyRequest): void {
 /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
 async function callback(request: StrategyRequest, authKey: string): Promise<Outcome> {
   const { setup, req, options } = request;
-  const { attempts, claims } = setup;
-  // Listed before `take` removes one, because `mustAsk` needs them all.
-  const openAttempts = attempts.listOpen(req);
+  const { states, claims, clock } = setup;
+  // Before an attempt is taken, because `mustAsk` needs them all.
+  const state = states.read(req);
   const used = claims.find(authKey);
-  if (used !== undefined) return endUsed(request, used);
-  const state = setup.state ? String(queryOf(req).state) : undefined;
+  if (used !== undefined) return endUsed(request, state, used);
   const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
-  if (!attempts.canTake(req, state)) return endWithoutLogin(request, record.returnTo);
-  checkSession(request);
-  // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-  if (!(await claims.claim(authKey, record))) return endUsed(request, record);
-  const attempt = await attempts.take(req, state);
-  // A concurrent callback has taken it.
-  if (attempt === undefined) return endWithoutLogin(request, record.returnTo);
-  const { returnTo = record.returnTo } = attempt;
-  // A reload of the callback goes there too.
-  claims.remember(authKey, { returnTo });
-
-  const token = await setup.loginApi.exchange(authKey).catch(throwAsFailure);
+  const isOpen = ({ id }: LoginAttempt): boolean => claims.find(id) === undefined;
+  if (!state.attempts.some(isOpen)) {
+    await states.mark(req, authKey);
+    return endWithoutLogin(request, record.returnTo);
+  }
+  const canExchange = attemptsOf(request).some(isOpen) && !isEarly(state, authKey);
+  const exchanged = canExchange ? await exchange(request, authKey, record) : undefined;
+  if (exchanged === 'used') return endUsed(request, state, record);
+  if (exchanged === undefined) return endWithoutLogin(request, record.returnTo);
+  const { token, returnTo } = exchanged;
   const profile = await profileOfToken(request, token);
-  if (!mustAsk(setup.askWhen, req, openAttempts))
-    return complete(request, token, profile, returnTo);
+  if (!mustAsk(setup.askWhen, req, state)) return complete(request, token, profile, returnTo);
 
-  // A second attempt, which binds the "Continue as NAME?" page to this browser.
-  const { id } = await attempts.begin(req, { isConfirmation: true });
-  await setup.pendingLogins.keep(id, pendingLogin(token, profile, returnTo));
-  return ['redirect', confirmationPath(req, id)];
+  const pending = pendingLogin(token, profile, clock(), returnTo);
+  await states.write(req, { pending });
+  return ['redirect', confirmationPath(req, pending.id)];
+}
+
+/** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
+function attemptsOf({ setup, req }: StrategyRequest): readonly LoginAttempt[] {
+  const { attempts } = setup.states.read(req);
+  if (!setup.state) return attempts;
+  const state = String(queryOf(req).state);
+  return attempts.filter(({ id }) => id === state);
+}
+
+/**
+ * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
+ * when concurrent callbacks have taken all attempts.
+ */
+async function exchange(request: StrategyRequest, authKey: string, record: ClaimRecord) {
+  const { setup, req } = request;
+  const { claims, guessGate, loginApi } = setup;
+  checkSession(request);
+  const ask = async () => {
+    // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
+    if (!(await claims.claim(authKey, record))) return 'used';
+    const attempt = await takeAttempt(request);
+    if (attempt === undefined) return undefined;
+    const { to: returnTo = record.returnTo } = attempt;
+    // A reload of the callback goes there too.
+    claims.remember(authKey, { returnTo });
+    return { returnTo, token: await loginApi.exchange(authKey) };
+  };
+  // The limit comes before all else: over it, nothing is used up, and nothing is stored.
+  const asked = guessGate?.attempt(guessGate.keyGenerator(req), ask, isRefusedKey) ?? ask();
+  return asked.catch(throwAsFailure);
+}
+
+/** Whether the service has refused the auth_key. An outage does not count for the guess limit. */
+const isRefusedKey = (outcome: GuessOutcome<unknown>): boolean =>
+  'error' in outcome &&
+  isMarketgateError(outcome.error) &&
+  outcome.error.code === 'auth_key_rejected';
+
+/**
+ * Takes an attempt from the browser, for a single use: the newest, because the service accepts only the newest
+ * auth_key of a user.
+ */
+async function takeAttempt(request: StrategyRequest): Promise<LoginAttempt | undefined> {
+  const { setup, req } = request;
+  for (;;) {
+    const attempt = attemptsOf(request).at(-1);
+    if (attempt === undefined) return undefined;
+    const attempts = setup.states.read(req).attempts.filter(({ id }) => id !== attempt.id);
+    await setup.states.write(req, { attempts });
+    // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
+    // the first claim succeeds; the others try the next attempt.
+    if (await setup.claims.claim(attempt.id)) return attempt;
+  }
 }
 
 type ConfirmationQuery = NonNullable<ReturnType<typeof readConfirmation>>;
@@ -345,45 +397,39 @@ async function answerConfirmation(
   { id, answer }: ConfirmationQuery,
 ): Promise<Outcome> {
   const { setup, req } = request;
-  const { attempts, claims, pendingLogins } = setup;
+  const { states, claims } = setup;
+  const { pending } = states.read(req);
+  // An old cookie can still have an answered one.
+  if (pending?.id !== id || claims.find(id) !== undefined) return endWithoutLogin(request);
   if (answer === undefined) {
-    const pending = attempts.hasConfirmation(req, id) ? await pendingLogins.find(id) : undefined;
-    if (pending === undefined) return endWithoutLogin(request);
-    await sendPage(req, id, pending, setup.renderConfirmation);
+    await sendPage(req, pending, setup.renderConfirmation);
     return ['ask'];
   }
-  if (answer === 'continue') return completePending(request, id);
-  if (!(await attempts.takeConfirmation(req, id))) return endWithoutLogin(request);
-  // Dropped before the claim, so that a concurrent "Continue" that loses the claim finds no login.
-  await pendingLogins.drop(id);
+  if (isSentByAnotherSite(req)) {
+    const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
+    throw new Failure('login_failed', message, { status: 403 });
+  }
+  if (answer === 'continue') return completePending(request, pending);
+  await states.write(req, { pending: undefined });
   await claims.claim(id);
   const detail = 'You chose not to continue, so nobody was logged in.';
   throw new Failure('login_failed', detail, { detail });
 }
 
-/** Completes a login that the visitor has confirmed. */
-async function completePending(request: StrategyRequest, id: string): Promise<Outcome> {
-  const { setup, req } = request;
-  const { attempts, claims, pendingLogins } = setup;
-  // The attempt stays until the login completes, so that a double click or a retry still finds it. The claim marks the
-  // first answer.
-  const holdsAttempt = attempts.hasConfirmation(req, id);
-  if (holdsAttempt) checkSession(request);
-  const isFirst = holdsAttempt && (await claims.claim(id));
-  const pending = holdsAttempt
-    ? await pendingLogins.find(id)
-    : await pendingLogins.findForDoubleClick(id, req);
-  if (pending === undefined) return endWithoutLogin(request);
-  // The second request of a double click logs in too, because the browser shows only its response.
-  if (isFirst) await pendingLogins.keepForDoubleClick(id, req, pending);
-  const { token, userId, returnTo } = pending;
+/** Completes a login that the visitor has confirmed. Until then it stays, so that a retry after an outage finds it. */
+async function completePending(
+  request: StrategyRequest,
+  { id, token, user, to }: PendingLogin,
+): Promise<Outcome> {
+  checkSession(request);
   const profile = await profileOfToken(request, token);
   // The visitor has agreed to this account only.
-  if (profile.id !== userId) {
+  if (profile.id !== user) {
     const detail = 'The account is another one than you have confirmed. Please log in again.';
     throw new Failure('login_failed', detail, { status: 403, detail });
   }
-  return complete(request, token, profile, returnTo);
+  if (!(await request.setup.claims.claim(id))) return endWithoutLogin(request);
+  return complete(request, token, profile, to);
 }
 
 /** Stores the token, runs verify and logs the user in. */
@@ -396,39 +442,16 @@ async function complete(
   await setup.tokenStore?.set(setup.tokenName(profile.id), token);
   const { user, info } = await setup.verify({ profile, token, req });
   if (!user) throw notAccepted(info);
-  // A stranger's callback link could otherwise use another tab's attempt to switch the account.
-  await setup.attempts.endAll(req);
+  // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
+  // an old cookie that still has them.
+  const { attempts, pending } = setup.states.read(req);
+  const ids = [...attempts.map(({ id }) => id), ...(pending ? [pending.id] : [])];
+  await Promise.all(ids.map((id) => setup.claims.claim(id).catch(() => false)));
+  await setup.states.end(req);
   await dropReturnTo(req);
   attachReturnTo(req, returnTo);
   Object.defineProperty(req, FRESH, { value: true });
-  adaptLogIn(req);
   return ['success', user, info ?? {}];
-}
-
-/**
- * Reports a login when `req.logIn` ends, because that can still fail. Passport's `success` calls it, or calls the app
- * back, which can log in later: then the end of `succeed` counts.
- */
-function reportLogIn(req: Request, succeed: () => void): void {
-  const original = req.logIn as (...args: unknown[]) => unknown;
-  let isCalled = false;
-  let isReported = false;
-  const reportOnce = (error?: unknown): void => {
-    if (!isReported) report(error ? 'error' : 'success', error);
-    isReported = true;
-  };
-  const logIn = (...args: unknown[]): unknown => {
-    const done = args.at(-1);
-    if (typeof done !== 'function') return original.apply(req, args);
-    isCalled = true;
-    return original.call(req, ...args.slice(0, -1), (error?: unknown) => {
-      reportOnce(error);
-      done(error);
-    });
-  };
-  Object.assign(req, { logIn, login: logIn });
-  succeed();
-  if (!isCalled) reportOnce();
 }
 
 const profileOfToken = (
@@ -458,10 +481,9 @@ function endWithoutLogin(request: StrategyRequest, returnTo?: string): Outcome {
 }
 
 /** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
-function endUsed(request: StrategyRequest, { returnTo }: ClaimRecord): Outcome {
-  const { setup, req } = request;
+function endUsed(request: StrategyRequest, state: LoginState, { returnTo }: ClaimRecord): Outcome {
   // Only a browser with an open attempt learns that the key was used.
-  if (isLoggedIn(req) || setup.attempts.listOpen(req).length === 0) {
+  if (isLoggedIn(request.req) || state.attempts.length === 0) {
     return endWithoutLogin(request, returnTo);
   }
   throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
 import type { LoginApi } from '../clients/login-api.js';
 import {
   flagOption,
@@ -10,7 +11,6 @@ import {
   textOption,
   wrongOption,
 } from '../options.js';
-import { MemoryTokenStore } from '../stores/memory-token-store.js';
 import {
   checkTokenStore,
   DEFAULT_NAME,
@@ -18,19 +18,9 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import {
-  type ConfirmWhen,
-  pendingLoginsIn,
-  type RenderConfirmation,
-  sendConfirmationPage,
-} from './confirmation.js';
-import {
-  type AttemptStorage,
-  attemptsInCookie,
-  attemptsInSession,
-  claimsIn,
-  loginAttempts,
-} from './login-attempts.js';
+import { claimsIn } from './claims.js';
+import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
+import { loginStates, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
 import { verifyRunner } from './verify.js';
 
 /** The option `confirm` with your own page. */
@@ -48,9 +38,10 @@ export interface MarketplaceStrategyOptions {
   /** Holds the access_token under the `user_id`, before verify runs. Default: none. */
   tokenStore?: TokenStore | undefined;
   /**
-   * Where the login attempts of a browser are stored: in its session (the default; express-session and
-   * whatever behaves like it), or in a signed cookie, for apps without sessions. The first secret signs
-   * and all verify, so that a secret can be rotated.
+   * Where the login attempts of a browser are stored, and the login that waits for "Continue": in its session (the
+   * default; express-session and whatever behaves like it), or in an encrypted cookie of at most 740 bytes, for apps
+   * without sessions. The first secret encrypts and all decrypt, so that a secret can be rotated. A cookie has no room
+   * for paths of more than 200 bytes, and none for an access_token of more than about 110 characters where a login waits.
    */
   loginAttempts?:
     | 'session'
@@ -68,8 +59,9 @@ export interface MarketplaceStrategyOptions {
    * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
    * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
    * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
-   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. An
-   * object can give your own page.
+   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. `true` always
+   * asks. With each value, `false` too, every login asks for ten minutes after a callback that came to this browser
+   * without a login attempt. An object can give your own page.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
@@ -80,6 +72,11 @@ export interface MarketplaceStrategyOptions {
   name?: string | undefined;
   /** Whether a classic verify gets `req` as its first argument. Default false. */
   passReqToCallback?: boolean | undefined;
+  /**
+   * Limits the failed logins of a client: auth_keys that the service refuses. By default 10 a minute. Over the limit,
+   * the error is `too_many_attempts`, and the service is not asked. `false` for no limit.
+   */
+  guessLimit?: GuessLimitOption | undefined;
   /** The current time in epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
   clock?: (() => number) | undefined;
 }
@@ -96,6 +93,7 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     'confirm',
     'name',
     'passReqToCallback',
+    'guessLimit',
     'clock',
   ]);
   const methods = ['loginUrl', 'exchange', 'getUser'] as const;
@@ -108,14 +106,13 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
     given.tokenStore === undefined
       ? undefined
       : new GuardedTokenStore(checkTokenStore(OWNER, given.tokenStore));
-  const pendingStore = tokenStore ?? new GuardedTokenStore(new MemoryTokenStore({ clock }));
-  const claims = claimsIn(tokenStore, scope);
   return {
     name,
     loginApi,
-    attempts: loginAttempts(attemptsOption(given.loginAttempts, scope), claims, clock),
-    claims,
-    pendingLogins: pendingLoginsIn(pendingStore, clock),
+    clock,
+    states: loginStates(storageOption(given.loginAttempts, scope), clock),
+    claims: claimsIn(tokenStore, scope),
+    guessGate: guessGate(OWNER, given.guessLimit, loginApi),
     tokenStore,
     tokenName: tokenNameFor(name),
     state: flagOption(OWNER, 'state', given.state),
@@ -144,8 +141,8 @@ function confirmOption(option: MarketplaceStrategyOptions['confirm']) {
   };
 }
 
-function attemptsOption(option: unknown, scope: string): AttemptStorage {
-  if (option === undefined || option === 'session') return attemptsInSession(scope);
+function storageOption(option: unknown, scope: string): StateStorage {
+  if (option === undefined || option === 'session') return statesInSession(scope);
   if (typeof option !== 'object' || option === null) {
     throw wrongOption(OWNER, 'loginAttempts', 'must be "session" or { cookieSecret: [ … ] }');
   }
@@ -155,8 +152,8 @@ function attemptsOption(option: unknown, scope: string): AttemptStorage {
   ]);
   const name = 'loginAttempts.cookieSecret';
   const secrets = [cookieSecret].flat().map((secret) => secretOption(OWNER, name, secret));
-  if (secrets.length > 0) return attemptsInCookie(secrets, scope);
-  throw wrongOption(OWNER, name, 'must be a secret, or several of which the first signs');
+  if (secrets.length > 0) return statesInCookie(secrets, scope);
+  throw wrongOption(OWNER, name, 'must be a secret, or several of which the first encrypts');
 }
 
 /**

@@ -16,8 +16,8 @@ const LOGIN_URL = 'https://market.example/api/oauth?app_id=app-7';
 
 /** What a strategy with {@link fakeLoginApi} and the default name keeps its attempts under. */
 export const SCOPE: string = scopeFor('marketplace', LOGIN_URL);
-export const ATTEMPTS_KEY = `marketgate:attempts:${SCOPE}`;
-export const ATTEMPTS_COOKIE = `marketgate.login.${SCOPE}`;
+export const STATE_KEY = `marketgate:login:${SCOPE}`;
+export const STATE_COOKIE = `marketgate.login.${SCOPE}`;
 
 export const longSecret = (name = 'only'): string => `${name}-`.padEnd(40, '0123456789abcdef');
 
@@ -71,6 +71,8 @@ export function cookieBrowser(secure = false) {
       const res = {
         cookies,
         attributes: {} as Record<string, object>,
+        /** Of Set-Cookie. */
+        lines: [] as string[],
         headers: {} as Record<string, string>,
         body: undefined as string | undefined,
         statusCode: 0,
@@ -79,6 +81,7 @@ export function cookieBrowser(secure = false) {
           if (name !== 'Set-Cookie') res.headers[name.toLowerCase()] = String(value);
           for (const line of name === 'Set-Cookie' ? [value].flat() : []) {
             const cookie = parseSetCookie(line);
+            res.lines.push(line);
             cookies[cookie.name] = cookie.maxAge === 0 ? undefined : cookie.value;
             res.attributes[cookie.name] = cookie;
           }

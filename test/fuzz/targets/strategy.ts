@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
 import { everythingOf } from '../../support/secrets/support/everything-of.js';
 import {
-  ATTEMPTS_COOKIE,
-  ATTEMPTS_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
   longSecret,
   type Recorded,
   requestOf,
+  STATE_COOKIE,
+  STATE_KEY,
 } from '../../support/strategy-harness.js';
 import { checkClean, checkPrototypes, SECRET, secretsOf, settled } from '../support/checks.js';
 import { type Target, target } from '../support/fuzz.js';
@@ -112,7 +112,7 @@ export const strategyTargets = (): Target[] => [
         const { strategy, exchanged } = strategyOf({ state, confirm });
         const session: Record<string, unknown> = {};
         if (isStarted) await ended(strategy, requestOf({}, { session }));
-        if (junk !== undefined) session[ATTEMPTS_KEY] = junk;
+        if (junk !== undefined) session[STATE_KEY] = junk;
         const res = cookieBrowser().request().res;
         const request = () => requestOf(query, { session, headers, res, path: '/callback' });
         const [outcome] = await ended(strategy, request());
@@ -139,9 +139,9 @@ export const strategyTargets = (): Target[] => [
         });
         const browser = cookieBrowser();
         await ended(strategy, browser.request().req);
-        const real = browser.cookies[ATTEMPTS_COOKIE] ?? '';
+        const real = browser.cookies[STATE_COOKIE] ?? '';
         const forged = typeof change === 'string' ? change : edited(real, change);
-        browser.cookies[ATTEMPTS_COOKIE] = forged;
+        browser.cookies[STATE_COOKIE] = forged;
         const { req } = browser.request({ auth_key: SECRET.authKey });
         const [outcome] = await ended(strategy, req);
         // What a cookie's value is ends with its first semicolon.

@@ -295,7 +295,7 @@ describe.skipIf(chromiumIsMissing())('logins that nobody is asked about', () => 
   });
 
   // Not promised: where the visitor has begun a login on this site, nothing tells the callbacks apart.
-  it('an attacker’s callback while a login of the visitor’s own is open logs in, unless confirm is true', async () => {
+  it('an attacker’s callback that first comes while a login of the visitor’s own is open logs in, unless confirm is true', async () => {
     for (const confirm of ['auto', true] as const) {
       const opened = await open({ mode: 'session', express: express5, confirm });
       const { origin, page, context, strangersCallback } = opened;
@@ -307,5 +307,71 @@ describe.skipIf(chromiumIsMissing())('logins that nobody is asked about', () => 
       await page.goto(origin);
       expect(await who(page)).toBe(confirm === true ? 'nobody' : TOMAS.name);
     }
+  });
+});
+
+describe.skipIf(chromiumIsMissing())('a window in the background', () => {
+  it.each(MODES)(
+    'that loads the callback of somebody else over and over takes over no login, with attempts in a %s',
+    async (mode, express) => {
+      const opened = await open({ mode, express });
+      const { origin, page, context, callbacks, strangersCallback, exchanges } = opened;
+      const callback = await strangersCallback();
+      const background = await context.newPage();
+      const loop = await listen((_req, res) => {
+        res.setHeader('content-type', 'text/html');
+        res.end(`<script>
+          const other = window.open('about:blank', 'other');
+          setInterval(() => { other.location = location.hash.slice(1); }, 150);
+        </script>`);
+      });
+      await background.goto(`${loop}/#${callback}`);
+      const loaded = () => callbacks.filter(isAnswered).length;
+      await eventually(() => expect(loaded()).toBeGreaterThan(1));
+      await page.goto(`${origin}/account`);
+      const before = loaded();
+      await eventually(() => expect(loaded()).toBeGreaterThan(before + 1));
+      await acceptAs(page, MIRA);
+      expect(await heading(page)).toContain(`Continue as ${MIRA.name}`);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.waitForURL(`${origin}/account`);
+      expect([await who(page), exchanges()]).toEqual([MIRA.name, 1]);
+    },
+  );
+});
+
+describe.skipIf(chromiumIsMissing())('a double click', () => {
+  const asked = async () => {
+    const opened = await open({ mode: 'session', express: express5, confirm: true });
+    await logIn(opened.page, `${opened.origin}/account`);
+    const button = opened.page.getByRole('button', { name: 'Continue' });
+    await button.waitFor();
+    const { x, y } = (await button.boundingBox()) ?? { x: 0, y: 0 };
+    return { ...opened, button, at: [x + 5, y + 5] as const };
+  };
+
+  it('on "Continue" logs in once', async () => {
+    const { page, button, origin, exchanges } = await asked();
+    await button.dblclick();
+    await page.waitForURL(`${origin}/account`);
+    expect([await who(page), exchanges()]).toEqual([MIRA.name, 1]);
+  });
+
+  it.each([
+    ['when the page has just come', 'pageshow'],
+    ['when its window has just come to the front', 'focus'],
+  ])('that began in another window does not press "Continue": %s', async (_name, event) => {
+    const { page, button, at, origin } = await asked();
+    const presses: string[] = [];
+    page.on('request', (request) => presses.push(request.url()));
+    // Waits until it can be pressed.
+    await button.click({ trial: true });
+    await page.evaluate(`dispatchEvent(new Event('${event}'))`);
+    await page.mouse.click(...at);
+    expect(presses).toEqual([]);
+    // The visitor's own press, later.
+    await button.click();
+    await page.waitForURL(`${origin}/account`);
+    expect(await who(page)).toBe(MIRA.name);
   });
 });

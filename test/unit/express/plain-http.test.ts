@@ -13,7 +13,9 @@ import {
   requiredResponse,
   responseOf,
   setCookie,
+  trackResponses,
 } from '../../../src/express/plain-http.js';
+import { listen } from '../../support/listen.js';
 
 type Fields = Record<string, unknown>;
 const asRequest = (fields: Fields) => fields as unknown as IncomingMessage & never;
@@ -52,36 +54,26 @@ it.each([
 });
 
 describe('the response to a request', () => {
-  const res = makeResponse();
-  const raw = {};
-  const socket: Fields = {};
-  const own = asRequest({ socket });
-  socket._httpMessage = { req: own, own: true };
+  it('is the one that the framework has set on the request', () => {
+    const res = makeResponse();
+    expect(responseOf(asRequest({ res }))).toBe(res);
+  });
+
   it.each([
-    ['on the request', asRequest({ res }), res],
-    ['on the socket', own, { own: true }],
-    [
-      'on the socket, to the wrapped request',
-      asRequest({ raw, socket: { _httpMessage: { req: raw } } }),
-      {},
-    ],
-    ['to an earlier request', asRequest({ raw, socket: { _httpMessage: { req: {} } } }), undefined],
-    ['of an unknown request', asRequest({ socket: { _httpMessage: {} } }), undefined],
-    [
-      'of an unknown request that is wrapped',
-      asRequest({ raw, socket: { _httpMessage: {} } }),
-      undefined,
-    ],
-    ['nowhere', asRequest({ socket: {} }), undefined],
-    ['nowhere, without a socket', asRequest({ raw }), undefined],
-  ])('%s', (_where, req, expected) => {
-    if (expected === undefined) {
-      expect(responseOf(req)).toBeUndefined();
-      expect(() => requiredResponse(req)).toThrow(/set req\.res = res/);
-    } else {
-      expect(responseOf(req)).toMatchObject(expected);
-      expect(requiredResponse(req)).toMatchObject(expected);
-    }
+    ['Node’s HTTP server', (req: IncomingMessage) => req],
+    ['a framework that wraps Node’s request, as Fastify', (raw: IncomingMessage) => ({ raw })],
+  ])('of %s is known without it', async (_name, wrapped) => {
+    trackResponses();
+    trackResponses();
+    const origin = await listen((req, res) => {
+      requiredResponse(wrapped(req) as never).end(String(responseOf(req as never) === res));
+    });
+    expect(await (await fetch(origin)).text()).toBe('true');
+  });
+
+  it.each([{}, { raw: {} }])('of another request, such as %o, must be set by the app', (req) => {
+    expect(responseOf(asRequest(req))).toBeUndefined();
+    expect(() => requiredResponse(asRequest(req))).toThrow(/set req\.res = res/);
   });
 });
 
@@ -125,14 +117,13 @@ it('https is known by the framework, else by the socket', () => {
 });
 
 it('a cookie ends with its lifetime, and is deleted by one that has none', () => {
-  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
   const res = makeResponse();
   setCookie(asRequest({ secure: false }), res, 'a', 'replaced', 60_999);
   setCookie(asRequest({ secure: true }), res, 'ab', 'c', 60_999);
   clearCookie(asRequest({ secure: false }), res, 'a');
   expect(res.headers['Set-Cookie']).toEqual([
-    'ab=c; Max-Age=60; Path=/; Expires=Thu, 01 Jan 2026 00:01:00 GMT; HttpOnly; Secure; SameSite=Lax',
-    'a=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 2026 00:00:00 GMT; HttpOnly; SameSite=Lax',
+    'ab=c; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
+    'a=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
   ]);
 });
 
@@ -181,11 +172,8 @@ it.each([
   [' text/html , application/json', true],
   ['application/json, text/html', false],
   ['application/json;q=0.9, text/html', true],
-  ['application/json ; q=0.9, text/html;level=1; q=0.91', true],
   ['text/html;q=0.2, application/json;q=0.3', false],
   ['text/html;q=0.3, application/json;q=0.2', true],
-  ['application/json, text/html;charset=utf-8', false],
-  ['text/html;q=x, application/json;q=0.1', false],
   ['text/html, application/json;q=0', true],
   ['text/html;q=0, */*', false],
   ['text/html;q=0, */*;q=0', false],

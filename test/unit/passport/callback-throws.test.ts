@@ -77,15 +77,12 @@ describe.each(CASES)('after %s', (_name, api, paths) => {
   });
 });
 
-it.each([
-  ['with a session', {}],
-  ['without', { session: false }],
-])('what a handler behind a login on Node alone throws is a 500, %s', async (_name, options) => {
+it('what a handler behind a login on Node alone throws is a 500', async () => {
   const passport = passportWith();
   const use = session({ secret: longSecret(), resave: false, saveUninitialized: false });
   const origin = await listen((req, res) => {
     use(req as never, res as never, () => {
-      passport.authenticate('marketplace', options)(req as never, res as never, () => {
+      passport.authenticate('marketplace')(req as never, res as never, () => {
         throw new Error('of the handler');
       });
     });
@@ -93,7 +90,6 @@ it.each([
   const browser = new Browser();
   await browser.get(origin);
   expect((await browser.get(`${origin}/?auth_key=k1`)).status).toBe(500);
-  expect(console.error).toHaveBeenCalledExactlyOnceWith(
-    expect.objectContaining({ message: 'of the handler' }),
-  );
+  const error = expect.objectContaining({ message: 'of the handler' });
+  expect(console.error).toHaveBeenCalledExactlyOnceWith(error);
 });

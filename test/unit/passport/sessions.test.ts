@@ -215,12 +215,6 @@ describe('a login that passport would keep in a session that cannot regenerate i
   });
 });
 
-it('a login works without a session, because a callback of the app can keep it', async () => {
-  const { start, comeBack } = openLogin({ where: 'cookie' });
-  expect((await start({}, { _sessionManager: {} })).outcome?.[0]).toBe('redirect');
-  expect((await comeBack('k1', { _sessionManager: {} })).outcome?.[0]).toBe('success');
-});
-
 describe('on Node alone, without a session', () => {
   it('a login can start where the app itself keeps who is logged in', async () => {
     const { ask } = await open(undefined, {}, inCookie);
@@ -243,10 +237,5 @@ describe('on Node alone, without a session', () => {
     expect(page).toMatch(/^\/callback\?confirm=/);
     expect((await ask(page)).text).toContain('Continue as');
     expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
-  });
-
-  it('an auth_key given twice fails', async () => {
-    const { ask } = await open(undefined, { session: false }, inCookie);
-    expect((await ask('/callback?auth_key=a&auth_key=b')).response.status).toBe(401);
   });
 });

@@ -28,6 +28,7 @@ describe('a complaint about an option', () => {
     ['confirm', 'unknown option', [{ ask: true, page: '' }], 'page'],
     ['name', 'string', [7, '']],
     ['passReqToCallback', 'true or false', ['yes']],
+    ['guessLimit', 'false', [true, 7]],
     ['clock', 'a function', [7]],
     ['callbackURL', 'unknown option', ['/callback']],
     ['loginAttempts', 'cookieSecret', ['cookie', null]],
@@ -86,23 +87,12 @@ describe('a complaint about an option', () => {
   });
 });
 
-describe('the client of the base class', () => {
-  const clientOf = (loginUrl: string): unknown => {
-    const fake = fakeLoginApi({ loginUrl: () => loginUrl });
-    const strategy = new MarketplaceStrategy({ loginApi: fake.loginApi }, verify);
-    return (strategy as unknown as { _oauth2: unknown })._oauth2;
-  };
-
-  it('knows the app, and no secret', () => {
-    expect(clientOf('https://market.example/api/oauth?app_id=app-7')).toMatchObject({
-      _clientId: 'app-7',
-      _clientSecret: '',
-    });
-  });
-
-  it('does without the app’s id', () => {
-    expect(clientOf('https://market.example/api/oauth')).toMatchObject({
-      _clientId: 'marketplace',
-    });
-  });
+it.each([
+  ['https://market.example/api/oauth?app_id=app-7', 'app-7'],
+  ['https://market.example/api/oauth', 'marketplace'],
+])('the base class is given no secret, and of %s the app %s', (loginUrl, app) => {
+  const fake = fakeLoginApi({ loginUrl: () => loginUrl });
+  const strategy = new MarketplaceStrategy({ loginApi: fake.loginApi }, verify);
+  const { _oauth2: client } = strategy as unknown as { _oauth2: unknown };
+  expect(client).toMatchObject({ _clientId: app, _clientSecret: '' });
 });

@@ -4,7 +4,6 @@ import { Passport } from 'passport';
 import OAuth2Strategy from 'passport-oauth2';
 import { describe, expect, it, vi } from 'vitest';
 import {
-  ATTEMPTS_KEY,
   cookieBrowser,
   drive,
   fakeLoginApi,
@@ -12,6 +11,7 @@ import {
   longSecret,
   openLogin,
   requestOf,
+  STATE_KEY,
 } from '../../support/strategy-harness.js';
 import { userInfo } from '../../support/wire.js';
 
@@ -54,7 +54,7 @@ describe('the start', () => {
   });
 
   it.each([
-    ['POST, as of a form', 'POST', 'redirect', [ATTEMPTS_KEY]],
+    ['POST, as of a form', 'POST', 'redirect', [STATE_KEY]],
     ['OPTIONS', 'OPTIONS', 'error', []],
   ])('by %s ends in the right way', async (_name, method, expected, held) => {
     const { start, session } = openLogin();
@@ -224,7 +224,7 @@ describe('a used auth_key', () => {
     ['one that waits for a "Continue"', [{ id: 'a', startedAt: 0, isConfirmation: true }]],
   ])('is not called used in a browser whose attempts are: %s', async (_name, attempts) => {
     const { comeBack, session } = await used();
-    session[ATTEMPTS_KEY] = attempts;
+    session[STATE_KEY] = attempts;
     expect((await comeBack('k1')).recorded).toEqual([NOT_STARTED]);
   });
 });
@@ -258,23 +258,82 @@ describe('a callback that is passed on', () => {
   });
 });
 
-it('an auth_key that the service rejects is a failed login in a logged-in browser too', async () => {
-  const exchange = () => Promise.reject(new MarketgateError('auth_key_rejected', 'because'));
-  const { start, comeBack } = openLogin({ api: { exchange } });
-  await start();
-  // Passed on to a page that needs a new login, it would begin another one without end.
-  const { recorded } = await comeBack('k1', { user });
-  expect(recorded).toEqual([failure('auth_key_rejected', 401)]);
-});
-
 it('isFreshLogin is true for the callback that logs in, and for no other request', async () => {
   const { start, comeBack } = openLogin();
-  expect((await comeBack('k0')).isFresh).toBe(false);
   expect((await start()).isFresh).toBe(false);
   const { isFresh, req } = await comeBack('k1');
   expect(isFresh).toBe(true);
   expect(Object.keys(req)).not.toContain('freshLogin');
   for (const key of ['k1', 'made-up']) expect((await comeBack(key, { user })).isFresh).toBe(false);
+  expect((await openLogin().comeBack('k0')).isFresh).toBe(false);
+});
+
+describe('failed logins count for the guess limit of their client', () => {
+  const rejects = (code: 'auth_key_rejected' | 'service_unavailable') =>
+    vi.fn(async (key: string) => {
+      if (key === 'good') return { value: 'token-1', issuedAt: 0, expiresAt: 3_600_000 };
+      throw new MarketgateError(code, 'because');
+    });
+  const tooMany = [
+    'error',
+    expect.objectContaining({ code: 'too_many_attempts', status: 429, retryAfter: 60 }),
+  ];
+  /** Logs in once as the client of this address. */
+  async function visit(login: ReturnType<typeof openLogin>, key: string, ip = '192.0.2.1') {
+    await login.start({}, { ip });
+    const { outcome, res } = await login.comeBack(key, { ip });
+    return { outcome, res };
+  }
+
+  it.each(['session', 'cookie'] as const)(
+    'over it there is no call and nothing is used up, with attempts in a %s',
+    async (where) => {
+      const exchange = rejects('auth_key_rejected');
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+      const login = openLogin({ where, tokenStore, clock: () => 0, api: { exchange } });
+      for (let i = 0; i < 10; i++) expect((await visit(login, `k${i}`)).outcome?.[0]).toBe('fail');
+      const claim = vi.spyOn(tokenStore, 'claim');
+      const { outcome, res } = await visit(login, 'good');
+      expect(outcome).toEqual(tooMany);
+      expect(res.headers).toMatchObject({ 'retry-after': '60' });
+      expect([exchange.mock.calls.length, claim.mock.calls]).toEqual([10, []]);
+      // The same login goes on at another address.
+      expect((await login.comeBack('good', { ip: '192.0.2.2' })).outcome).toEqual(success);
+    },
+  );
+
+  it('two strategies of one LoginApi count together, and of two separately', async () => {
+    const exchange = rejects('auth_key_rejected');
+    const { loginApi } = fakeLoginApi({ exchange });
+    const one = openLogin({ loginApi, name: 'one' });
+    for (let i = 0; i < 10; i++) await visit(one, `k${i}`);
+    expect((await visit(openLogin({ loginApi, name: 'two' }), 'good')).outcome).toEqual(tooMany);
+    expect((await visit(openLogin({ api: { exchange } }), 'good')).outcome).toEqual(success);
+  });
+
+  it.each([
+    ['an outage', rejects('service_unavailable'), {}],
+    ['guessLimit: false', rejects('auth_key_rejected'), { guessLimit: false as const }],
+    ['a key that was used', undefined, {}],
+  ])('%s does not count', async (_name, exchange, options) => {
+    const login = openLogin({ ...options, api: exchange && { exchange } });
+    for (let i = 0; i < 15; i++) await visit(login, exchange ? `k${i}` : 'k');
+    expect((await visit(login, 'good')).outcome).toEqual(success);
+  });
+
+  it('the client and the limit are the app’s to choose', async () => {
+    const keyGenerator = (req: { headers: Record<string, unknown> }) => String(req.headers.host);
+    const guessLimit = { limit: 1, keyGenerator: keyGenerator as never };
+    const exchange = rejects('auth_key_rejected');
+    const login = openLogin({ guessLimit, api: { exchange } });
+    const at = async (host: string, key: string) => {
+      await login.start();
+      return (await login.comeBack(key, { headers: { host } })).outcome;
+    };
+    expect((await at('a', 'k1'))?.[0]).toBe('fail');
+    expect(await at('a', 'good')).toEqual(tooMany);
+    expect(await at('b', 'good')).toEqual(success);
+  });
 });
 
 describe('what the service says decides between fail and error', () => {
@@ -291,15 +350,6 @@ describe('what the service says decides between fail and error', () => {
     const { recorded } = await logIn({ api: { [method]: failing } });
     expect(recorded.map(([name]) => name)).toEqual([expected]);
     expect(recorded[0]?.[1]).toMatchObject({ code });
-  });
-
-  it('a failure shows visitors nothing of what the service says', async () => {
-    const exchange = () => Promise.reject(new MarketgateError('auth_key_rejected', 'because'));
-    const { start, comeBack } = openLogin({ api: { exchange } });
-    await start();
-    const { outcome } = await comeBack('k1', {}, { failWithError: true });
-    expect(String(outcome?.[1])).toContain('because');
-    expect(JSON.stringify(problemOf(outcome?.[1]))).not.toContain('because');
   });
 
   it("verify's own error is an error, also when it is one of this package", async () => {
@@ -322,12 +372,6 @@ it.each(['redirect', 'fail'] as const)('what throws in %s is an error', async (o
     derived.authenticate(requestOf(query) as never);
   });
   expect(error).toBe(thrown);
-});
-
-it('an outage during a login says when to come back', async () => {
-  const error = new MarketgateError('service_unavailable', 'x', { retryAfter: 6.2 });
-  const { res } = await logIn({ where: 'cookie', api: { exchange: () => Promise.reject(error) } });
-  expect(res.headers).toMatchObject({ 'retry-after': '7', 'cache-control': 'no-store' });
 });
 
 /** Words that visitors of a shop do not know. */
@@ -395,30 +439,10 @@ describe('a visitor whose login fails reads one plain sentence about it, and wha
 describe('a failed login says why', () => {
   const at = (host?: string) => ({ headers: { host, cookie: 'other=1' } });
 
-  it('when it began on another host', async () => {
-    const { start, comeBack } = openLogin();
-    await start({}, at('localhost:3000'));
-    const elsewhere = { ...at('127.0.0.1:3000'), session: {} };
-    const { outcome } = await comeBack('k1', elsewhere);
-    expect(outcome).toEqual(failure('login_failed', 403, 'came back to 127.0.0.1 but'));
-    const here = { ...at('localhost:4000'), session: {} };
-    expect((await comeBack('k1', here)).outcome).toEqual(
-      failure('login_failed', 403, 'allow cookies'),
-    );
-  });
-
-  it('when it began on another host, although other logins began on this one', async () => {
-    const { start, comeBack } = openLogin();
-    await start({}, at('localhost:3000'));
-    const here = { ...at('127.0.0.1:3000'), session: {} };
-    await start({}, here);
-    const elsewhere = { ...at('127.0.0.1:3000'), session: {} };
-    const { outcome } = await comeBack('k1', elsewhere);
-    expect(outcome).toEqual(failure('login_failed', 403, 'came back to 127.0.0.1 but'));
-  });
-
   const TWICE = 'if this happens again';
   it.each<[string | undefined, string | undefined, string]>([
+    ['localhost:3000', '127.0.0.1:3000', 'came back to 127.0.0.1 but'],
+    ['localhost:3000', 'localhost:4000', TWICE],
     ['app.example', '<b>x</b>', TWICE],
     ['app.example', 'a.example, <b>', 'came back to a.example but'],
     ['app.example', 'A.Example:80', 'came back to a.example but'],
@@ -431,6 +455,13 @@ describe('a failed login says why', () => {
     const { outcome } = await comeBack('k1', { ...at(to), session: {} });
     expect(outcome).toEqual(failure('login_failed', 403, expected));
     expect(JSON.stringify(outcome)).not.toContain('<b>');
+  });
+
+  it('when it began on another host, although other logins began on this one', async () => {
+    const { start, comeBack } = openLogin();
+    for (const host of ['localhost:3000', '127.0.0.1:3000']) await start({}, at(host));
+    const { outcome } = await comeBack('k1', { ...at('127.0.0.1:3000'), session: {} });
+    expect(outcome).toEqual(failure('login_failed', 403, 'came back to 127.0.0.1 but'));
   });
 
   it('when no cookie came back', async () => {
@@ -449,28 +480,6 @@ describe('a failed login says why', () => {
     const { outcome } = await logIn({ verify: (_input: unknown) => null });
     expect(outcome).toEqual(failure('login_failed', 401, 'verify gave no user'));
   });
-
-  it.each<[string, object, object, unknown[]]>([
-    [
-      'the reason',
-      {},
-      { code: 'login_failed', status: 403, detail: expect.stringContaining('not started') },
-      [],
-    ],
-    ['what verify says', { message: 'banned' }, { status: 401, detail: 'banned' }, ['k1']],
-  ])('in the error of failWithError, too: %s', async (_name, info, expected, keys) => {
-    const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
-      done(null, false, info);
-    const { start, comeBack } = openLogin({ verify });
-    if (keys.length > 0) await start();
-    const { recorded } = await comeBack('k1', {}, { failWithError: true });
-    expect(recorded).toEqual([['error', expect.objectContaining({ name: 'MarketgateError' })]]);
-    expect(recorded[0]?.[1]).toMatchObject(expected);
-    expect(problemOf(recorded[0]?.[1])).toMatchObject(expected);
-    // Passport's failureRedirect comes before its failWithError.
-    const redirect = { failWithError: true, failureRedirect: '/' };
-    expect((await comeBack('k2', {}, redirect)).outcome?.[0]).toBe('fail');
-  });
 });
 
 const noReason = expect.stringContaining('verify gave no user');
@@ -480,7 +489,8 @@ it.each([
   [{ message: 'banned', type: 'warn' }, { message: 'banned', type: 'warn' }, 'banned'],
   [{ type: 'warn' }, expect.objectContaining({ type: 'warn', message: noReason }), NOT_ACCEPTED],
   [null, { code: 'login_failed', message: noReason }, NOT_ACCEPTED],
-])('a refusal of verify with the info %j says why', async (info, challenge, detail) => {
+])('a refusal of verify with the info %j says why, also with failWithError', async (...row) => {
+  const [info, challenge, detail] = row;
   const verify = (_a: 1, _r: 1, _p: 1, done: (...args: unknown[]) => void) =>
     done(null, false, info);
   const { start, comeBack } = openLogin({ verify });
@@ -488,7 +498,14 @@ it.each([
   expect((await comeBack('k1')).recorded).toEqual([['fail', challenge, 401]]);
   await start();
   const { recorded } = await comeBack('k2', {}, { failWithError: true });
-  expect(recorded).toEqual([['error', expect.objectContaining({ detail })]]);
+  expect(recorded).toEqual([
+    ['error', expect.objectContaining({ name: 'MarketgateError', status: 401, detail })],
+  ]);
+  expect(problemOf(recorded[0]?.[1])).toMatchObject({ status: 401, detail });
+  // Passport's failureRedirect comes before its failWithError.
+  await start();
+  const redirect = { failWithError: true, failureRedirect: '/' };
+  expect((await comeBack('k3', {}, redirect)).outcome?.[0]).toBe('fail');
 });
 
 it.each([
@@ -637,38 +654,14 @@ it.each([undefined, null, '', 'route'])('a verify that throws %j is an error', a
   expect(recorded).toEqual([['error', expect.any(Error)]]);
 });
 
-describe('passport.authenticate(strategy), by the object and not by its name', () => {
-  /** Visitors whose callbacks wait at the service until a token is given. */
-  function visitors(Strategy = MarketplaceStrategy) {
-    const waiting = new Map<string, (token: object) => void>();
-    const exchange = (key: string) => new Promise((resolve) => waiting.set(key, resolve));
-    const getUser = async (value: string) => {
-      if (value === 'broken') throw new Error('of the service');
-      return { ...userInfo, user_id: value };
-    };
-    const { loginApi } = fakeLoginApi({ exchange, getUser });
-    const loginAttempts = { cookieSecret: longSecret() };
-    const strategy = new Strategy({ loginApi, loginAttempts }, ({ profile: { id } }) => ({ id }));
-    const passport = new Passport();
-    const visit = (browser: ReturnType<typeof cookieBrowser>, query: object) =>
-      new Promise((resolve) => {
-        const { req, res } = browser.request(query);
-        Object.assign(res, { end: resolve });
-        const done = (error: unknown, user: unknown) => resolve(error ?? user);
-        const authenticate = passport.authenticate(strategy, { session: false }, done);
-        authenticate(req as never, res as never, resolve);
-      });
-    const logIn = async (auth_key: string) => {
-      const browser = cookieBrowser();
-      await visit(browser, {});
-      return visit(browser, { auth_key });
-    };
-    const answer = (name: string, value = name) =>
-      waiting.get(name)?.({ value, issuedAt: 0, expiresAt: 3_600_000 });
-    const bothWait = () => vi.waitFor(() => expect(waiting.size).toBe(2), { timeout: 40_000 });
-    return { logIn, answer, bothWait };
-  }
-
+it('passport.authenticate(strategy), by the object and not by its name, ends each concurrent visit as its own', async () => {
+  const waiting = new Map<string, (token: object) => void>();
+  const exchange = (key: string) => new Promise((resolve) => waiting.set(key, resolve));
+  const getUser = async (value: string) => {
+    if (value === 'broken') throw new Error('of the service');
+    return { ...userInfo, user_id: value };
+  };
+  const { loginApi } = fakeLoginApi({ exchange, getUser });
   class Subclass extends MarketplaceStrategy {
     override userProfile(token: string, done: (error?: unknown, profile?: never) => void): void {
       super.userProfile(token, (error, profile) => {
@@ -677,30 +670,30 @@ describe('passport.authenticate(strategy), by the object and not by its name', (
       });
     }
   }
-
-  it.each([
-    ['the class', MarketplaceStrategy],
-    ['a subclass', Subclass],
-  ])('logs in each of two concurrent visitors as himself, with %s', async (_name, Strategy) => {
-    const { logIn, answer, bothWait } = visitors(Strategy);
-    const ends = [logIn('anna'), logIn('bert')];
-    await bothWait();
-    answer('anna');
-    answer('bert');
-    expect(await Promise.all(ends)).toEqual([{ id: 'anna' }, { id: 'bert' }]);
+  const loginAttempts = { cookieSecret: longSecret() };
+  const strategy = new Subclass({ loginApi, loginAttempts }, ({ profile: { id } }) => ({ id }));
+  const passport = new Passport();
+  const visit = (browser: ReturnType<typeof cookieBrowser>, query: object) =>
+    new Promise((resolve) => {
+      const { req, res } = browser.request(query);
+      Object.assign(res, { end: resolve });
+      const done = (error: unknown, user: unknown) => resolve(error ?? user);
+      const authenticate = passport.authenticate(strategy, { session: false }, done);
+      authenticate(req as never, res as never, resolve);
+    });
+  const names = ['anna', 'bert', 'broken'];
+  const ends = names.map(async (auth_key) => {
+    const browser = cookieBrowser();
+    await visit(browser, {});
+    return visit(browser, { auth_key });
   });
-
-  it('gives an error of userProfile to the visitor whose it is', async () => {
-    const { logIn, answer, bothWait } = visitors(Subclass);
-    const ends = [logIn('anna'), logIn('bert')];
-    await bothWait();
-    answer('anna', 'broken');
-    answer('bert');
-    expect(await Promise.all(ends)).toEqual([
-      new Error('Error: of the service, told by the subclass'),
-      { id: 'bert' },
-    ]);
-  });
+  await vi.waitFor(() => expect(waiting.size).toBe(3), { timeout: 40_000 });
+  for (const value of names) waiting.get(value)?.({ value, issuedAt: 0, expiresAt: 3_600_000 });
+  expect(await Promise.all(ends)).toEqual([
+    { id: 'anna' },
+    { id: 'bert' },
+    new Error('Error: of the service, told by the subclass'),
+  ]);
 });
 
 it('a request that the app has responded to already throws nothing', async () => {
