@@ -53,8 +53,17 @@ const OWNER = 'KeyvTokenStore';
 export class KeyvTokenStore extends RowTokenStore {
   constructor(options: KeyvTokenStoreOptions) {
     const { keyv, prefix, clock } = knownOptions(OWNER, options, ['keyv', 'prefix', 'clock']);
-    super(OWNER, { prefix, clock }, new KeyvRows(checkKeyv(keyv)));
+    super(OWNER, { prefix, clock }, rowsOf(checkKeyv(keyv)));
   }
+}
+
+/** One for each Keyv, because emitters warn about many listeners. */
+const known = new WeakMap<KeyvLike, KeyvRows>();
+
+function rowsOf(keyv: KeyvLike): KeyvRows {
+  const rows = known.get(keyv) ?? new KeyvRows(keyv);
+  known.set(keyv, rows);
+  return rows;
 }
 
 /** The rows of a Keyv. Notices the errors that it hides. */
