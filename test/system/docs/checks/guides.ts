@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { forwardProxy } from '../../../support/forward-proxy.js';
-import { anyRedis } from '../../../support/redis-server.js';
+import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
@@ -51,6 +51,8 @@ const passesInVitest = (tests: number): Check => ({
   check: async (running) =>
     expect(await running.printed()).toContain(`Tests  ${tests} passed (${tests})`),
 });
+
+let redisOfSessions: RedisServer | undefined;
 
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
@@ -98,6 +100,27 @@ export const GUIDE_CHECKS: Checks = {
       redis.destroy();
       expect(keys.length).toBeGreaterThan(1);
       expect([...keys, ...values].join('\n')).not.toContain(running.code('supported'));
+    },
+  },
+  'examples/guides/redis.md: sessions.js': {
+    needsRedis: true,
+    async prepare() {
+      const server = await startRedis();
+      redisOfSessions = server;
+      return { env: { REDIS_URL: server.url }, end: () => server.stop() };
+    },
+    async check(running) {
+      const first = await running.get('/visits');
+      const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const visit = () => running.get('/visits', { cookie });
+      expect([await first.json(), await (await visit()).json()]).toEqual([1, 2]);
+      await redisOfSessions?.cut();
+      await vi.waitFor(async () => expect((await visit()).status).toBe(503), SOON);
+      expect(await (await visit()).json()).toMatchObject({ code: 'store_unavailable' });
+      expect(await statusOf(running.get('/'))).toBe(200);
+      await redisOfSessions?.restart();
+      await vi.waitFor(async () => expect((await visit()).status).toBe(200), SOON);
+      expect(await (await visit()).json()).toBeGreaterThan(3);
     },
   },
   'examples/guides/one-customer.md: main.js': {
