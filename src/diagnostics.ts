@@ -62,6 +62,10 @@ export interface GuardMessage {
   readonly allowed: boolean;
   /** The code of the refusal or the error; absent when the purchase is valid. */
   readonly code?: MarketgateErrorCode;
+  /** The HTTP method of the request. */
+  readonly method?: string;
+  /** The route as the app has written it, as in `/downloads/:id`; absent for a guard that is not in a route. */
+  readonly route?: string;
 }
 
 export const guardChannel = channel('marketgate:guard');
@@ -152,6 +156,8 @@ export const WARNINGS = {
     'a request came with X-Forwarded-For, but Express\'s "trust proxy" is not set: all visitors behind the proxy count as one for the guess limit; set app.set("trust proxy", …) to what stands in front of the app',
   MARKETGATE_PERMISSIVE_TRUST_PROXY:
     'Express\'s "trust proxy" is true: anybody can choose the address that the guess limit counts; set it to the number or the addresses of your proxies',
+  MARKETGATE_NO_CLIENT_ADDRESS:
+    'a request has no address (req.ip and that of its socket are undefined), so all visitors count as one for the guess limit; tell Express which proxy it can trust, or give guessLimit a keyGenerator',
   MARKETGATE_CREATED_IN_HANDLER:
     'a guard was made inside a request handler: its options are checked for each request, a guess limit of its own forgets every count, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:
@@ -172,13 +178,13 @@ export type WarningCode = keyof typeof WARNINGS;
 // A process can load several copies of the package; they share this set.
 const EMITTED = Symbol.for('marketgate.warnings');
 
-/** Emits a process warning, unless it was emitted before. */
-export function warnOnce(code: WarningCode): void {
+/** Emits a process warning, unless it was emitted before. @param what follows its text: what this process has seen. */
+export function warnOnce(code: WarningCode, what = ''): void {
   const shared = globalThis as { [EMITTED]?: Set<string> };
   shared[EMITTED] ??= new Set();
   if (shared[EMITTED].has(code)) return;
   shared[EMITTED].add(code);
-  process.emitWarning(`${WARNINGS[code]} (npx marketgate explain ${code})`, {
+  process.emitWarning(`${WARNINGS[code]}${what} (npx marketgate explain ${code})`, {
     type: 'MarketgateWarning',
     code,
   });

@@ -178,7 +178,8 @@ export const ERROR_CODES = {
   too_many_attempts: {
     status: 429,
     title: 'Too many attempts',
-    detail: 'Too many wrong purchase codes were entered. Please wait a little and try again.',
+    detail:
+      'There were too many wrong purchase codes, items or logins from your connection. Please wait a little and try again.',
   },
 
   // Items.

@@ -114,11 +114,16 @@ export {
   type EncryptionKey,
 } from './stores/encrypted-token-store.js';
 export {
+  type AttemptCount,
+  type AttemptLimiter,
   type GuessLimit,
   type GuessLimitOptions,
   MemoryGuessLimit,
-  type Reservation,
 } from './stores/guess-limit.js';
-export { type HolderStore, MemoryHolderStore } from './stores/holder-store.js';
+export {
+  type HolderStore,
+  type HolderStoreOptions,
+  MemoryHolderStore,
+} from './stores/holder-store.js';
 export { MemoryTokenStore, type MemoryTokenStoreOptions } from './stores/memory-token-store.js';
 export type { TokenStore } from './stores/token-store.js';

@@ -7,6 +7,8 @@ import type { Shop } from './layout.js';
 import { addLogin } from './login.js';
 import { addRoutes } from './routes.js';
 
+export const SHOP_NAME = 'Northlight Studio';
+
 export interface AppParts extends Omit<Shop, 'shopName'> {
   keyApi: KeyApi;
   loginApi: LoginApi;
@@ -20,7 +22,7 @@ export interface AppParts extends Omit<Shop, 'shopName'> {
 /** The shop, which listens nowhere yet. */
 export function createApp(parts: AppParts): Express {
   const { keyApi, loginApi, sessionSecret, mediaOrigin, production, onError } = parts;
-  const shop: Shop = { shopName: 'Northlight Studio', keyApi, onError };
+  const shop: Shop = { shopName: SHOP_NAME, keyApi, onError };
   const app = express();
   app.disable('x-powered-by');
   if (production) app.set('trust proxy', 1);

@@ -7,7 +7,7 @@ export interface Words {
   readonly title: string;
   readonly text: string;
   /** A step that helps. */
-  readonly next?: 'login' | 'redeem';
+  readonly next?: 'login' | 'redeem' | 'contact';
 }
 
 const OUTAGE: Words = {
@@ -46,15 +46,17 @@ const WORDS: Readonly<Record<string, Words>> = {
   },
   purchase_held: {
     title: 'This code is used by another account',
-    text: 'If the code is yours, log in with the account you used it with first, or write to us.',
+    text: 'If the code is yours, log in with the account you used it with first, or ask us to release it.',
+    next: 'contact',
   },
   support_expired: {
     title: 'Support for this purchase has ended',
-    text: 'The code is valid and you can download the item. Support has ended or was not included.',
+    text: 'You can still download the item. To get help again, ask us to renew your support.',
+    next: 'contact',
   },
   too_many_attempts: {
     title: 'Too many attempts',
-    text: 'There were too many wrong codes in a short time. Please wait a minute.',
+    text: 'There were too many failed attempts in a short time. Please wait a minute.',
   },
   item_not_found: {
     title: 'We do not have this item',
@@ -153,6 +155,7 @@ function errorView(words: Words, status: number): Html {
   const step = {
     login: html`<a class="button" href="/login">Log in</a>`,
     redeem: html`<a class="button" href="/redeem">Redeem a code</a>`,
+    contact: html`<a class="button" href="/contact">Contact us</a>`,
   };
   return html`<div class="narrow trouble">
 <p class="eyebrow">Error ${status}</p>

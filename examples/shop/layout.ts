@@ -97,7 +97,7 @@ ${main}
 </main>
 <footer class="foot">
 <div class="wrap">
-<p>Your purchase code is on your receipt.</p>
+<p>Your purchase code is on your receipt. <a href="/contact">Contact</a></p>
 </div>
 </footer>
 </body>

@@ -76,4 +76,7 @@ const askAfterLogout: RequestHandler = (req, _res, next) => {
 };
 
 /** For routes that need a login: sends visitors through it, and back. */
-export const customersOnly: RequestHandler[] = [askAfterLogout, requireLogin()];
+export const customersOnly: RequestHandler[] = [
+  askAfterLogout,
+  requireLogin({ loginPath: '/login' }),
+];

@@ -16,7 +16,14 @@ import { onTheForm } from './errors.js';
 import { nameOf, type Shop, sendPage } from './layout.js';
 import { customerOf, customersOnly } from './login.js';
 import { codeForItem, forget, ownPurchaseOf, ownPurchases, remember } from './purchases.js';
-import { accountView, catalogueView, itemView, redeemView, supportView } from './views.js';
+import {
+  accountView,
+  catalogueView,
+  contactView,
+  itemView,
+  redeemView,
+  supportView,
+} from './views.js';
 
 export function addRoutes(app: Express, shop: Shop): void {
   const { keyApi } = shop;
@@ -56,6 +63,11 @@ export function addRoutes(app: Express, shop: Shop): void {
   app.get('/items/:id/support', supported, loadAccount(keyApi), (req, res) => {
     const main = supportView(purchaseOf(req), accountOf(req).profile?.contact?.email);
     sendPage(req, res, shop, { title: 'Support', section: 'account', main });
+  });
+
+  app.get('/contact', loadAccount(keyApi), (req, res) => {
+    const main = contactView(accountOf(req).profile?.contact?.email);
+    sendPage(req, res, shop, { title: 'Contact', main });
   });
 
   // Before the routes, so that a missing login is not shown on the form.

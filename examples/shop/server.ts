@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { isMarketgateError, KeyApi, LoginApi } from 'marketgate';
 import type { SandboxCode } from 'marketgate/sandbox';
-import { createApp } from './app.js';
+import { createApp, SHOP_NAME } from './app.js';
 
 const { env } = process;
 const production = env.NODE_ENV === 'production';
@@ -19,7 +19,15 @@ if (missing.length > 0 && !usesSandbox) {
   process.exit(1);
 }
 
-const sandbox = usesSandbox ? (await import('marketgate/sandbox')).createSandbox() : undefined;
+// The marketplace's login page shows the name of the app.
+const registered = {
+  app_id: '18230471',
+  app_secret: randomBytes(16).toString('hex'),
+  name: SHOP_NAME,
+};
+const sandbox = usesSandbox
+  ? (await import('marketgate/sandbox')).createSandbox({ seed: { apps: [registered] } })
+  : undefined;
 const [baseUrl = '', apiKey = '', authUrl = '', appId = '', appSecret = ''] = sandbox
   ? await sandbox.listen().then((s) => [s.baseUrl, s.apiKey, s.authUrl, s.appId, s.appSecret])
   : NAMES.map((name) => env[name]);

@@ -113,7 +113,7 @@ ${
   own && !problem
     ? html`<p>You redeemed a code for this item${own.licence && html` (${own.licence} licence)`}.</p>
 <p><a class="button wide" href="${action}">Download${item.version && html` version ${item.version}`}</a></p>
-${isSupported(own) && html`<p class="small"><a href="/items/${item.id}/support">Get support</a></p>`}`
+<p class="small">${isSupported(own) ? html`<a href="/items/${item.id}/support">Get support</a>` : RENEW}</p>`
     : html`${codeForm(action, 'Download', problem)}
 <p class="small soft">Or <a href="/redeem">redeem it</a> to keep it with your account.</p>`
 }
@@ -191,7 +191,7 @@ function codeForm(action: string, button: string, problem?: CodeProblem): Html {
 <input id="purchase_code" name="purchase_code" type="text" required maxlength="200" value="${problem?.entered}"
  autocomplete="off" autocapitalize="off" spellcheck="false"
  aria-describedby="${words && 'code-problem '}code-hint"${isWrong && html` aria-invalid="true"`}${words && html` autofocus`}>
-<p class="hint" id="code-hint">You find it on your receipt. Blanks around it do no harm.</p>
+<p class="hint" id="code-hint">It is on your receipt. Copy all of it.</p>
 <button class="button">${button}</button>
 </form>`;
 }
@@ -211,7 +211,7 @@ export function accountView(
   justAdded: string | undefined,
 ): Html {
   return html`<h1>Your account</h1>
-${justAdded && html`<div class="notice good" role="status"><p><strong>${justAdded} is now yours here.</strong></p></div>`}
+${justAdded && html`<div class="notice good" role="status"><p><strong>${justAdded} was added to your account.</strong></p></div>`}
 <section class="panel profile" aria-label="Profile">
 ${avatar(customer, 96)}
 <div>
@@ -244,10 +244,16 @@ ${own.licence && html`<div><dt>Licence</dt><dd>${own.licence}</dd></div>`}
 </div>
 <div class="own-do">
 <a class="button" href="/items/${own.itemId}/download">Download<span class="visually-hidden"> ${own.itemName}</span></a>
-${isSupported(own) && html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`}
+${
+  isSupported(own)
+    ? html`<a class="button quiet" href="/items/${own.itemId}/support">Get support<span class="visually-hidden"> for ${own.itemName}</span></a>`
+    : html`<a class="button quiet" href="/contact">Renew support<span class="visually-hidden"> for ${own.itemName}</span></a>`
+}
 </div>
 </li>`;
 }
+
+const RENEW = html`Support has ended. <a href="/contact">Ask us to renew it</a>`;
 
 const isSupported = ({ supportedUntil }: OwnPurchase): boolean =>
   Date.parse(supportedUntil ?? '') > Date.now();
@@ -263,18 +269,27 @@ function support(own: OwnPurchase): Html {
 
 export function supportView(purchase: Purchase, email: string | undefined): Html {
   const name = nameOf(purchase.item);
-  const subject = encodeURIComponent(`Support for ${name} (item ${purchase.item.id})`);
   return html`<div class="narrow">
 <h1>Support for ${name}</h1>
 ${purchase.supported_until && html`<p class="lead">Yours until ${day(purchase.supported_until)}.</p>`}
 <div class="panel">
-${
-  email
-    ? html`<p>Write to the author and say what you did, what you expected, and what happened instead.</p>
-<p><a class="button" href="mailto:${email}?subject=${subject}">Write to ${email}</a></p>`
-    : html`<p>The author has left no address. Please use the contact form on the marketplace.</p>`
-}
+${writeTo(email, `Support for ${name} (item ${purchase.item.id})`)}
 </div>
 <p><a href="/items/${purchase.item.id}">Back to ${name}</a></p>
 </div>`;
 }
+
+/** For customers whose support has ended, and for everybody else. */
+export const contactView = (email: string | undefined): Html => html`<div class="narrow">
+<h1>Contact</h1>
+<p class="lead">Ask us to renew your support, or anything else.</p>
+<div class="panel">
+${writeTo(email, 'Renew support')}
+</div>
+</div>`;
+
+const writeTo = (email: string | undefined, subject: string): Html =>
+  email
+    ? html`<p>Tell us what you did, what you expected, and what happened instead.</p>
+<p><a class="button" href="mailto:${email}?subject=${encodeURIComponent(subject)}">Write to ${email}</a></p>`
+    : html`<p>Please use the contact form on the marketplace.</p>`;

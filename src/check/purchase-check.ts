@@ -1,8 +1,9 @@
+import { InFlight } from '../cache/in-flight.js';
 import type { KeyApi } from '../clients/key-api.js';
+import { isOutage } from '../clients/outage.js';
 import { checkSignal, ignoreRejection } from '../deadline.js';
-import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
-import { itemId } from '../model/item.js';
 import {
   isBlank,
   isPurchaseCode,
@@ -11,8 +12,25 @@ import {
 } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
-import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
-import { type GuessGate, type GuessLimitOption, guessGate, type Validate } from './guess-gate.js';
+import {
+  absent,
+  type CheckResult,
+  type Decision,
+  invalidCode,
+  malformedCode,
+  refuse,
+  undecided,
+} from './decision.js';
+import { type GuessGate, type GuessLimitOption, guessGate, type Outcome } from './guess-gate.js';
+import {
+  type HolderId,
+  type HolderIdOf,
+  type HolderOptions,
+  makeHolderCheck,
+} from './holder-check.js';
+
+export type { CheckResult, Decision, Denial } from './decision.js';
+export type { HolderId, HolderOptions } from './holder-check.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
@@ -23,7 +41,10 @@ export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
  * `undefined` in {@link checkPurchase}.
  */
 export interface PurchaseConditions<Req = undefined> {
-  /** The id of the purchase's item; several ids, of which one must match; or a function that gives them. */
+  /**
+   * The id of the purchase's item; several ids, of which one must match; or a function that gives one or several, as in
+   * `(req) => Number(req.params.id)`. What is not a whole number there, also in digits, refuses with `item_id_invalid`.
+   */
   item?:
     | number
     | readonly number[]
@@ -37,23 +58,6 @@ export interface PurchaseConditions<Req = undefined> {
   accept?: ((purchase: Purchase, req: Req) => boolean | Promise<boolean>) | undefined;
 }
 
-/** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
-export type HolderId = string | number | bigint | false | null | undefined;
-
-/** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
-export interface HolderOptions<Id> {
-  /** Stores which accounts hold which codes, as in `new RedisHolderStore({ client, secret })`. */
-  store: HolderStore;
-  /**
-   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`, which can be
-   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`. A function
-   * that throws a TypeError because there is no `req.user` gives nobody.
-   */
-  id: Id;
-  /** How many accounts can hold one code, for seats or sites. Default 1. */
-  max?: number | undefined;
-}
-
 /** What the guards and {@link checkPurchase} have in common. */
 export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
   extends PurchaseConditions<Req> {
@@ -63,49 +67,16 @@ export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
    */
   holder?: HolderOptions<Id> | undefined;
   /**
-   * How many failed attempts a client can make: codes that the service does not know. Outages, repeats
-   * that the cache answers, and valid codes do not count. Over the limit, the check gives
-   * `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
-   * KeyApi. All clients together have ten times the limit a minute, and at least 100; past that, only clients
-   * without a failed attempt can try. `false` turns it off. Default: 10 a minute for each client.
+   * How many failed attempts a client can make: codes that the service does not know, or answers in a way that is
+   * neither yes nor no. Outages, repeats that the cache answers, and valid codes do not count. Over the limit, the
+   * check gives `too_many_attempts` and sends no request to the service. A client has one count over all guards of a
+   * KeyApi. All clients together have 30 a minute (`total`); past that, only clients without a failed attempt can
+   * try. `false` turns it off. Default: 10 a minute for each client.
    */
   guessLimit?: GuessLimitOption | undefined;
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
   fresh?: boolean | ((req: Req) => boolean | Promise<boolean>) | undefined;
 }
-
-/** A refusal. */
-export interface Denial extends MarketgateError {
-  /** The valid purchase that a condition refused. Not enumerable, because it contains the code. */
-  readonly purchase?: Purchase;
-}
-
-/** What a purchase code is worth. */
-export type Decision =
-  | {
-      /** The service knows the code, and the purchase meets the conditions. */
-      readonly verdict: 'valid';
-      /** The purchase, frozen where it comes from a KeyApi. */
-      readonly purchase: Purchase;
-    }
-  | {
-      /** The service does not know the code, or a condition is not met. */
-      readonly verdict: 'invalid';
-      /** Why: its `code` tells the cases apart. */
-      readonly denial: Denial;
-    }
-  | {
-      /** There is no code. */
-      readonly verdict: 'absent';
-      /** `purchase_required`. */
-      readonly denial: Denial;
-    }
-  | {
-      /** The service or the holder store gave no usable answer, or this client has too many failed attempts. */
-      readonly verdict: 'unknown';
-      /** Why: with too many failed attempts, its `code` is `too_many_attempts`. */
-      readonly error: MarketgateError;
-    };
 
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
@@ -156,12 +127,6 @@ export const CHECK_OPTION_NAMES = [
   'holder',
 ] as const;
 
-type MaybePromise<T> = T | Promise<T>;
-type HolderIdOf<Req> = (req: Req) => MaybePromise<HolderId>;
-
-/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service failed. */
-export type CheckResult = Decision & { readonly isOutage?: boolean };
-
 /**
  * Runs a request to the service: calls `request`, which validates the code, with a signal that aborts it. Called only
  * when the cache has no answer, or is not to be used.
@@ -170,30 +135,17 @@ export type RunRequest = (
   request: (signal?: AbortSignal) => Promise<CheckResult>,
 ) => Promise<CheckResult>;
 
-/**
- * Decides about a code. A cached answer is decided synchronously, because a promise would double the
- * cost of a guard. Throws, or rejects, with the errors of the app's own functions.
- */
+/** Decides about a code. Rejects with the errors of the app's own functions. */
 export type PurchaseCheck<Req> = (
   code: unknown,
   req: Req,
   runRequest: RunRequest,
-) => MaybePromise<CheckResult>;
-
-/** Whether a value must be awaited: any promise, also of another library. */
-export const isThenable = <T>(value: MaybePromise<T>): value is Promise<T> =>
-  typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
-
-/** As `then` of a promise; a value that is no promise is passed on synchronously. */
-export const andThen = <T, U>(
-  value: MaybePromise<T>,
-  next: (value: T) => MaybePromise<U>,
-): MaybePromise<U> => (isThenable(value) ? Promise.resolve(value).then(next) : next(value));
+) => Promise<CheckResult>;
 
 /**
  * Makes the check of a guard.
  * @param clientOf gives the client key. Called only when the cache has no answer.
- * @param letsInOutage whether visitors are let in while the service fails. With `holder` they need an account then, too.
+ * @param letsInOutage whether visitors are let in while the service is down. With `holder` they need an account then, too.
  * @throws TypeError that names the wrong option.
  */
 export function makePurchaseCheck<Req>(
@@ -210,11 +162,14 @@ export function makePurchaseCheck<Req>(
   const { fresh } = options;
   const checkFresh = (value: unknown): boolean => flagOption(owner, 'fresh', value);
   const isAlwaysFresh = typeof fresh !== 'function' && checkFresh(fresh);
-  const gate = guessGate(owner, options.guessLimit, keyApi);
+  const validate = makeValidation(keyApi, guessGate(owner, options.guessLimit, keyApi), clientOf);
 
-  type Items = readonly number[] | undefined;
-
-  const decide = (purchase: Purchase | null, code: string, items: Items, req: Req) => {
+  const decide = async (
+    purchase: Purchase | null,
+    code: string,
+    items: readonly number[] | undefined,
+    req: Req,
+  ): Promise<CheckResult> => {
     if (purchase === null) return invalidCode();
     // A wrapper of a KeyApi can swallow an error: what then comes back lets nobody in.
     if (typeof purchase?.item?.id !== 'number') {
@@ -222,97 +177,113 @@ export function makePurchaseCheck<Req>(
         'validatePurchase gave neither a purchase nor null; a wrapper must pass on what the KeyApi gives or throws',
       );
     }
-    const result = checkConditions(purchase, items, req);
+    const result = await checkConditions(purchase, items, req);
     // Last, so that a refused purchase is held by nobody.
-    return checkHolder ? andThen(result, (checked) => checkHolder(checked, code, req)) : result;
+    return checkHolder && result.verdict === 'valid' ? checkHolder(result, code, req) : result;
   };
 
-  const checkCode = (
-    code: string,
-    items: Items,
-    req: Req,
-    runRequest: RunRequest,
-    isFresh: boolean,
-  ) => {
+  return async (given, req, runRequest) => {
+    if (isAbsent(given)) return absent();
+    const items = await itemsFor?.(req);
+    if (items instanceof Error) return { verdict: 'invalid', denial: items };
+    if (typeof given !== 'string') return malformedCode();
+    // Most codes are normalised already.
+    const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
+    if (!isPurchaseCode(code, keyApi.codePattern)) return malformedCode();
+    const isFresh = typeof fresh === 'function' ? checkFresh(await fresh(req)) : isAlwaysFresh;
     const known = isFresh ? undefined : keyApi.peekPurchase?.(code);
     if (known !== undefined) return decide(known, code, items, req);
     return runRequest(async (signal) => {
       signal?.throwIfAborted();
-      // Outside the `try`: a failing `keyGenerator` is the app's error, not an outage.
-      const client = gate && clientOf(req, gate);
-      const validate: Validate = async (callOptions) =>
-        keyApi.validatePurchase(code, isFresh ? { ...callOptions, fresh: true } : callOptions);
-      let purchase: Purchase | null;
-      try {
-        // A fresh request does not join one that the cache may answer.
-        const name = isFresh ? `${code} fresh` : code;
-        purchase = await (gate
-          ? gate.attempt(client as string, name, validate, signal)
-          : validate({ signal }));
-      } catch (error) {
-        // `onUnknown` is for a service that is down, not for a visitor who has left.
-        if (!isMarketgateError(error) || signal?.aborted) throw error;
-        if (error.code === 'too_many_attempts') return { verdict: 'unknown', error };
-        if (error.status < 500) throw error;
-        const outage: CheckResult = { verdict: 'unknown', error, isOutage: true };
-        return letsInOutage && checkHolder ? checkHolder(outage, code, req) : outage;
-      }
-      return decide(purchase, code, items, req);
+      const answer = await validate(code, isFresh, req, signal);
+      if (!('error' in answer)) return decide(answer.value, code, items, req);
+      const { error } = answer;
+      // `onUnknown` is for a service that is down, not for a visitor who has left.
+      if (!isMarketgateError(error) || signal?.aborted) throw error;
+      if (error.status < 500 && error.code !== 'too_many_attempts') throw error;
+      const unknown: CheckResult = { verdict: 'unknown', error };
+      if (!letsInOutage || !(await isOutage(error))) return unknown;
+      const outage: CheckResult = { ...unknown, isOutage: true };
+      return checkHolder ? checkHolder(outage, code, req) : outage;
     });
+  };
+}
+
+/**
+ * By KeyApi, then by client, code and whether it is to be asked anew: concurrent requests of one client with one code
+ * share one attempt.
+ */
+const attemptsOf = new WeakMap<object, Map<string, InFlight<Purchase | null>>>();
+
+/** Makes the function that validates a code at the service, as an attempt of its client. */
+function makeValidation<Req>(
+  keyApi: PurchaseValidator,
+  gate: GuessGate | undefined,
+  clientOf: (req: Req, gate: GuessGate) => string,
+) {
+  const ask = async (code: string, fresh: boolean, signal?: AbortSignal, onCached = () => {}) =>
+    keyApi.validatePurchase(code, { signal, fresh, onCached });
+  const attempts = attemptsOf.get(keyApi) ?? new Map<string, InFlight<Purchase | null>>();
+  attemptsOf.set(keyApi, attempts);
+
+  const attempt = (gate: GuessGate, client: string, code: string, fresh: boolean) => {
+    const key = JSON.stringify([client, code, fresh]);
+    const current = attempts.get(key);
+    if (current !== undefined && !current.signal.aborted) return current;
+    let isCached = false;
+    const onCached = (): void => {
+      isCached = true;
+    };
+    const inFlight: InFlight<Purchase | null> = new InFlight(
+      () =>
+        gate.attempt(
+          client,
+          (signal) => ask(code, fresh, signal, onCached),
+          // A cached answer was counted when it was requested.
+          (outcome) =>
+            'error' in outcome ? isBadCode(outcome.error) : !outcome.value && !isCached,
+          inFlight.signal,
+        ),
+      () => {
+        if (attempts.get(key) === inFlight) attempts.delete(key);
+      },
+    );
+    attempts.set(key, inFlight);
+    return inFlight;
   };
 
-  return (given, req, runRequest) => {
-    if (isAbsent(given)) return absent();
-    return andThen(itemsFor?.(req), (items) => {
-      if (items instanceof Error) return { verdict: 'invalid', denial: items };
-      if (typeof given !== 'string') return malformedCode();
-      // Most codes are normalised already.
-      const code = isPurchaseCode(given) ? given : normalizePurchaseCode(given);
-      if (!isPurchaseCode(code, keyApi.codePattern)) return malformedCode();
-      if (typeof fresh !== 'function') {
-        return checkCode(code, items, req, runRequest, isAlwaysFresh);
-      }
-      return andThen(fresh(req), (is) => checkCode(code, items, req, runRequest, checkFresh(is)));
-    });
+  return (
+    code: string,
+    fresh: boolean,
+    req: Req,
+    signal?: AbortSignal,
+  ): Promise<Outcome<Purchase | null>> => {
+    // A failing `keyGenerator` is the app's error, not an answer of the service.
+    const client = gate && clientOf(req, gate);
+    const answer =
+      gate && client !== undefined
+        ? attempt(gate, client, code, fresh).join(signal)
+        : ask(code, fresh, signal);
+    return answer.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
   };
+}
+
+/** Whether an error is about the code (or the item) that was asked for, so that it is a failed attempt: the service answered, and not with yes. */
+export async function isBadCode(error: unknown): Promise<boolean> {
+  if (!isMarketgateError(error)) return false;
+  if (error.code !== 'service_unavailable') {
+    return error.code === 'service_refused' || error.code === 'unexpected_response';
+  }
+  // With `retryAfter`, the service is to be left alone, whatever the code.
+  return error.retryAfter === undefined && !(await isOutage(error));
 }
 
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && isBlank(code));
-
-const absent = (): CheckResult => ({
-  verdict: 'absent',
-  denial: new MarketgateError(
-    'purchase_required',
-    'no purchase code was sent; send the one that came with the purchase',
-  ),
-});
-
-const invalidCode = (what = 'the service does not know this purchase code'): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError('purchase_code_invalid', `${what}; check that it was copied whole`),
-});
-
-const malformedCode = (): CheckResult =>
-  invalidCode('this is no purchase code: it is too short, too long, or has other characters');
-
-const loginRequired = (): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError(
-    'login_required',
-    'nobody is logged in who could hold the code; log in first',
-  ),
-});
-
-/** Refuses a valid purchase. */
-function refuse(purchase: Purchase, code: MarketgateErrorCode, why: string): CheckResult {
-  const denial: Denial = new MarketgateError(code, `the purchase code is valid, but ${why}`);
-  const copy = { ...purchase };
-  // A getter, because `inspect` can print the values of what is not enumerable.
-  Object.defineProperty(denial, 'purchase', { get: () => copy });
-  return { verdict: 'invalid', denial };
-}
 
 /** Checks the options. Gives the function that checks a valid purchase against the conditions. */
 function makeConditionCheck<Req>(
@@ -335,11 +306,11 @@ function makeConditionCheck<Req>(
   const supported = flagOption(owner, 'supported', conditions.supported);
   const accept = functionOption(owner, 'accept', conditions.accept);
 
-  return (
+  return async (
     purchase: Purchase,
     items: readonly number[] | undefined,
     req: Req,
-  ): MaybePromise<CheckResult> => {
+  ): Promise<CheckResult> => {
     if (items !== undefined && !items.includes(purchase.item.id)) {
       return refuse(
         purchase,
@@ -372,12 +343,10 @@ function makeConditionCheck<Req>(
         );
       }
     }
-    if (accept === undefined) return { verdict: 'valid', purchase };
-    return andThen(accept(purchase, req), (accepted) =>
-      accepted === true
-        ? { verdict: 'valid', purchase }
-        : refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one'),
-    );
+    if (accept === undefined || (await accept(purchase, req)) === true) {
+      return { verdict: 'valid', purchase };
+    }
+    return refuse(purchase, 'purchase_not_accepted', '"accept" refused it; send another one');
   };
 }
 
@@ -386,12 +355,6 @@ export function isSupported({ supported_until: until }: Purchase, now: number): 
   const end = until === undefined ? undefined : parseTimestamp(until);
   return end !== undefined && end > now;
 }
-
-/** Neither a denial nor an outage: the answer cannot be used. */
-const undecided = (why: string): CheckResult => ({
-  verdict: 'unknown',
-  error: new MarketgateError('unexpected_response', why),
-});
 
 /** A condition cannot be checked. */
 const unreadable = (field: string): CheckResult =>
@@ -403,27 +366,27 @@ const unreadable = (field: string): CheckResult =>
 function itemsOption<Req>(
   owner: string,
   item: PurchaseConditions<Req>['item'],
-): ((req: Req) => MaybePromise<readonly number[] | MarketgateError>) | undefined {
+): ((req: Req) => Promise<readonly number[] | MarketgateError>) | undefined {
   if (item === undefined) return undefined;
+  const areIds = (ids: readonly unknown[]) =>
+    ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0);
   if (typeof item === 'function') {
-    return (req) => andThen(item(req), itemIds);
+    return async (req) => {
+      const ids = [await item(req)].flat();
+      if (areIds(ids)) return ids;
+      ids.forEach(ignoreRejection);
+      // Digits are refused too: of `?item=1&item=2` in a query, a visitor would choose one.
+      return new MarketgateError(
+        'item_id_invalid',
+        'the item must be a whole number, as Number(req.params.id) gives it; check the link',
+      );
+    };
   }
   const ids = [item].flat();
-  if (ids.length === 0 || !ids.every((id) => Number.isSafeInteger(id) && Number(id) >= 0)) {
+  if (ids.length === 0 || !areIds(ids)) {
     throw wrongOption(owner, 'item', 'must be an item id (a whole number), several, or a function');
   }
-  return () => ids;
-}
-
-/** The items that a function has given, or the error `item_id_invalid`. */
-function itemIds(given: number | readonly number[]): readonly number[] | MarketgateError {
-  const ids = [given].flat();
-  try {
-    return ids.map(itemId);
-  } catch (error) {
-    ids.forEach(ignoreRejection);
-    return error as MarketgateError;
-  }
+  return async () => ids;
 }
 
 function licensesOption(owner: string, value: unknown): readonly string[] | undefined {
@@ -433,58 +396,4 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
     throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
   }
   return types as string[];
-}
-
-const HELD = 'held by another account; log in with that one, or let the site release the code';
-
-/**
- * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
- * In an outage nobody becomes a holder, and only visitors without an account are refused.
- */
-function makeHolderCheck<Req>(
-  owner: string,
-  option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
-): (result: CheckResult, code: string, req: Req) => MaybePromise<CheckResult> {
-  const what = '{ store, id, max }; leave it out for no such condition';
-  const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
-  const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
-  const { id, max = 1 } = given;
-  const holders = guardHolderStore(owner, given.store);
-  if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
-  if (typeof id !== 'function') holderName(owner, id);
-  if (!Number.isSafeInteger(max) || max < 1) {
-    throw wrongOption(owner, 'holder.max', 'must be a whole number, 1 or more');
-  }
-  const take = (result: CheckResult, code: string, account: unknown): MaybePromise<CheckResult> => {
-    const holder = holderName(owner, account);
-    if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
-    if (holder === undefined) {
-      return refuse(
-        result.purchase,
-        'login_required',
-        'nobody is logged in who could hold it; log in first',
-      );
-    }
-    // A service can ignore letter case, and then all spellings are one purchase.
-    const key = code.toLowerCase();
-    if (holders.isKnown(key, holder)) return result;
-    return holders.take(key, holder, max).then(
-      (isHeld) => (isHeld ? result : refuse(result.purchase, 'purchase_held', HELD)),
-      (error: MarketgateError) => ({ verdict: 'unknown', error }),
-    );
-  };
-  return (result, code, req) => {
-    if (result.verdict !== 'valid' && !result.isOutage) return result;
-    const account = typeof id === 'function' ? id(req) : id;
-    return andThen(account, (holder) => take(result, code, holder));
-  };
-}
-
-/** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
-function holderName(owner: string, id: unknown): string | undefined {
-  if (id === undefined || id === null || id === false) return undefined;
-  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
-  if (typeof id === 'string') return id.trim() === '' ? undefined : id;
-  ignoreRejection(id);
-  throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import vary from 'vary';
 import type { Decision, Denial } from '../check/purchase-check.js';
 import type { Account } from '../model/account.js';
 import type { Item } from '../model/item.js';
 import type { Purchase } from '../model/purchase.js';
 import type { UserInfo } from '../model/user-info.js';
-import { handleThrown } from './plain-http.js';
 
 /**
  * A middleware for Express, Connect and every other framework that passes Node's request and response. It
@@ -18,17 +18,6 @@ export type Middleware = (
   res: ServerResponse,
   next: (error?: unknown) => void,
 ) => void;
-
-/** A `next` whose errors are handled here: where Express does not run the handlers, they come out of it. */
-export const safeNext =
-  <A extends unknown[]>(req: object, res: ServerResponse | undefined, next: (...args: A) => void) =>
-  (...args: A): void => {
-    try {
-      next(...args);
-    } catch (thrown) {
-      handleThrown(req, res, thrown);
-    }
-  };
 
 /**
  * What the visitor's code is worth: `unknown` when the service or the holder store gave no usable answer, or after too
@@ -78,17 +67,7 @@ export function contextOf(req: IncomingMessage, res: ServerResponse): Marketplac
 
 /** Adds request headers to `Vary`. */
 export function varyOn(res: ServerResponse, headers: readonly string[]): void {
-  if (headers.length === 0 || res.headersSent) return;
-  const given = res.getHeader('Vary');
-  // Each guarded request comes here, and few apps have set it before.
-  if (!given) {
-    res.setHeader('Vary', headers.join(', '));
-    return;
-  }
-  const vary = String(given);
-  const known = vary.split(',').map((name) => name.trim().toLowerCase());
-  const more = headers.filter((name) => !known.includes(name.toLowerCase()));
-  if (!known.includes('*')) res.setHeader('Vary', [vary, ...more].join(', '));
+  if (headers.length > 0 && !res.headersSent) vary(res, [...headers]);
 }
 
 /**

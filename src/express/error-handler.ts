@@ -10,17 +10,25 @@ import {
 import { type Html, html, PAGE_POLICY, page } from '../html.js';
 import { functionOption, knownOptions } from '../options.js';
 import { contextOf, varyOn } from './context.js';
-import { loginPathOption, loginRedirects, redirectToLogin } from './login.js';
-import { handleThrown, loggedPath, noStore, pathOf, prefersHtml } from './plain-http.js';
+import { pathOption, redirectToLogin } from './login.js';
+import { onceNext } from './middleware.js';
+import { loggedPath, pathOf, prefersHtml, refuseWith } from './plain-http.js';
 
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
    * Path on this site that starts the login. A browser that needs a login is redirected there, and
-   * afterwards back to its page; also where `requireLogin` or `requireAccessToken` names no path. Default: none, and
-   * the error page says that a login is needed.
+   * afterwards back to its page: behind `loadUser`, and behind `requireLogin` and `requireAccessToken` that name no path.
+   * Default: none, and the error page says that a login is needed.
    */
   loginPath?: string | undefined;
+  /**
+   * Path on this site that takes a purchase code, by POST, in the form field `purchase_code`. The page for a missing or
+   * wrong code has a form that sends it there. The form has no token against cross-site request forgery: exempt the
+   * path, or show your own page with `render`. Default: none, and only the page after a form with a code has one, which
+   * sends to the same address.
+   */
+  redeemPath?: string | undefined;
   /**
    * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the
    * status, the code, the message for the operator, and the command that prints more. `error` is given only where it
@@ -85,8 +93,11 @@ export function problemOf(error: unknown): Problem | undefined {
  */
 export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
-  const given = knownOptions(owner, options, ['loginPath', 'log', 'render']);
-  const loginPath = loginPathOption(owner, given.loginPath);
+  const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
+  const paths = {
+    loginPath: pathOption(owner, 'loginPath', given.loginPath),
+    redeemPath: pathOption(owner, 'redeemPath', given.redeemPath),
+  };
   const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
   const report = (reason: unknown, req: IncomingMessage): void => {
     const line = logLine(reason, req);
@@ -99,43 +110,46 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
   };
   const render = functionOption(owner, 'render', given.render);
 
-  const middleware: ErrorMiddleware = (error, req, res, next) => {
-    const problem = problemOf(error);
-    if (problem === undefined || res.headersSent) return next(error);
+  const respond = async (
+    error: unknown,
+    problem: Problem,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ): Promise<void> => {
     contextOf(req, res);
     // After the visitor has left, the error is usually only the aborted request.
     if (problem.status >= 500 && !res.closed) report(error, req);
-    const respond = (reason: unknown): void => {
+    refuseWith(res, error);
+    try {
+      if (await redirectToLogin(error, paths.loginPath, req, res)) return;
+    } catch (unsaved) {
+      report(unsaved, req);
       // The app can have responded while the session was saved.
       if (res.headersSent) return;
-      // Another error than the handled one: the session could not be saved for the way back from the login.
-      if (reason !== error) report(reason, req);
-      for (const name of BODY_HEADERS) res.removeHeader(name);
-      noStore(res);
-      res.statusCode = problem.status;
-      res.setHeader('X-Content-Type-Options', 'nosniff');
-      if (problem.retryAfter !== undefined) res.setHeader('Retry-After', problem.retryAfter);
-      varyOn(res, ['Accept']);
-      if (!prefersHtml(req)) {
-        res.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
-        res.end(JSON.stringify(problem));
-      } else if (render !== undefined) {
-        (async () => render(problem, req as Request, res as Response))()
-          .catch((failure: unknown) => next(asError(failure)))
-          .catch((thrown: unknown) => handleThrown(req, res, thrown));
-      } else {
-        res.setHeader('Content-Type', 'text/html; charset=utf-8');
-        res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
-        res.end(errorPage(problem, nextStep(problem, req, loginPath)));
-      }
-    };
-    // Responds without a redirect for a request that is not a navigation, or if its page cannot be saved.
-    if (LOGIN_NEEDED.includes(problem.code))
-      redirectToLogin(error as MarketgateError, loginPath, req, res, respond);
-    else respond(error);
+    }
+    for (const name of BODY_HEADERS) res.removeHeader(name);
+    res.statusCode = problem.status;
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    varyOn(res, ['Accept']);
+    if (!prefersHtml(req)) {
+      res.setHeader('Content-Type', 'application/problem+json; charset=utf-8');
+      res.end(JSON.stringify(problem));
+    } else if (render !== undefined) {
+      await render(problem, req as Request, res as Response);
+    } else {
+      res.setHeader('Content-Type', 'text/html; charset=utf-8');
+      res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
+      res.end(errorPage(problem, req, paths));
+    }
   };
-  if (loginPath !== undefined) loginRedirects.add(middleware);
-  return middleware;
+
+  return (error, req, res, next) => {
+    const problem = problemOf(error);
+    if (problem === undefined || res.headersSent) return next(error);
+    respond(error, problem, req, res).catch((failure: unknown) =>
+      onceNext(req, res, next)(asError(failure)),
+    );
+  };
 }
 
 /** What is logged about an error. Its message names the command that prints more. */
@@ -157,39 +171,56 @@ const BODY_HEADERS = [
   'Last-Modified',
 ];
 
-const LOGIN_NEEDED = ['login_required', 'access_token_expired'];
-const LOGIN_ERRORS = [...LOGIN_NEEDED, 'login_failed', 'auth_key_rejected'];
+const LOGIN_ERRORS = [
+  'login_required',
+  'access_token_expired',
+  'login_failed',
+  'auth_key_rejected',
+];
+/** Another code can help. */
+const CODE_ERRORS = [
+  'purchase_required',
+  'purchase_code_invalid',
+  'purchase_item_mismatch',
+  'license_type_mismatch',
+];
 
-const errorPage = ({ title, detail, code }: Problem, step: Html): string =>
+type Paths = Pick<ErrorHandlerOptions, 'loginPath' | 'redeemPath'>;
+
+const errorPage = (problem: Problem, req: IncomingMessage, paths: Paths): string =>
   page(
-    title,
-    html`<h1>${title}</h1>
-<p>${detail}</p>
-${step}
-<p><small>Error: ${code}</small></p>`,
+    problem.title,
+    html`<h1>${problem.title}</h1>
+<p>${problem.detail}</p>
+${nextStep(problem, req, paths)}
+<p><small>Error ${problem.status}</small></p>`,
   );
 
 /** What the visitor can do next. */
 function nextStep(
   { code, status }: Problem,
   req: IncomingMessage & { readonly body?: unknown },
-  loginPath: string | undefined,
+  { loginPath, redeemPath }: Paths,
 ): Html {
   const isCallback = /[?&]auth_key=/.test(pathOf(req));
   if (loginPath && (isCallback || LOGIN_ERRORS.includes(code))) {
     return html`<p><a href="${loginPath}">Log in</a></p>`;
   }
   // The visitor has sent a code with a form, and can correct it.
-  if (Object.hasOwn(Object(req.body), 'purchase_code')) return CODE_FORM;
+  if (Object.hasOwn(Object(req.body), 'purchase_code')) return codeForm('Try again');
+  if (redeemPath && CODE_ERRORS.includes(code)) return codeForm('Continue', redeemPath);
   // The empty reference is the address of this page. The callback of a login would find its auth_key used.
-  if (status >= 500 && req.method === 'GET' && !isCallback) {
+  if ((status >= 500 || code === 'too_many_attempts') && req.method === 'GET' && !isCallback) {
     return html`<p><a href="">Try again</a></p>`;
   }
   return html`<p><a href="/">To the start page</a></p>`;
 }
 
-const CODE_FORM = html`<form method="post">
+/** @param action - where the code is sent; by default to the address of this page. */
+const codeForm = (button: string, action?: string): Html =>
+  html`<form method="post"${action && html` action="${action}"`}>
 <label>Purchase code
 <input name="purchase_code" required maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false"></label>
-<button class="main">Try again</button>
-</form>`;
+<button class="main">${button}</button>
+</form>
+<p><a href="/">To the start page</a></p>`;

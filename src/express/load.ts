@@ -1,10 +1,12 @@
 import type { Request } from 'express';
+import { type GuessLimitOption, guessGate } from '../check/guess-gate.js';
+import { isBadCode } from '../check/purchase-check.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
-import { itemId } from '../model/item.js';
+import { type Item, itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
 import type { MarketplaceContext, Middleware } from './context.js';
-import { abortOnLeave, loader } from './middleware.js';
+import { abortOnLeave, middleware } from './middleware.js';
 
 /**
  * Makes a middleware that adds what a method of the KeyApi answers.
@@ -17,8 +19,9 @@ function keyLoader(
   load: (call: { signal: AbortSignal }, req: Request) => Promise<MarketplaceContext>,
 ): Middleware {
   shapedOption<KeyApi>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
-  return loader(async (req, res, context) => {
+  return middleware(async ({ req, res, next, context }) => {
     Object.assign(context, await abortOnLeave(res, (signal) => load({ signal }, req)));
+    next();
   });
 }
 
@@ -47,24 +50,52 @@ export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Mid
 export interface LoadItemOptions {
   /** The item's id: a whole number or its digits, or a promise of either. Default: the route parameter `id`. */
   id?: ((req: Request) => unknown) | undefined;
+  /**
+   * How many failed attempts a client can make, as in `requirePurchase`, with which this shares its count: an item that
+   * the service does not know is a failed attempt. What the cache answers is none. Default: 10 a minute for each client.
+   */
+  guessLimit?: GuessLimitOption | undefined;
 }
+
+/** As much of a {@link KeyApi} as {@link loadItem} uses. */
+export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'peekItem'>>;
 
 /**
  * Puts one item at `req.marketplace.item` (specification: items/item).
  *
  * Passes to `next`: `item_id_invalid` (400), without a request to the service; `item_not_found` (404), when
- * the service has none; and the error when the service cannot be asked.
+ * the service has none; `too_many_attempts` (429), when the client has asked for too many items that do not exist; and
+ * the error when the service cannot be asked.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function loadItem(
-  keyApi: Pick<KeyApi, 'getItem'>,
-  options: LoadItemOptions = {},
-): Middleware {
-  const given = knownOptions('loadItem', options, ['id']);
-  const idOf = functionOption('loadItem', 'id', given.id) ?? ((req: Request) => req.params?.id);
-  return keyLoader('loadItem', keyApi, 'getItem', async (call, req) => {
-    const item = await keyApi.getItem(itemId(await idOf(req)), call);
+export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Middleware {
+  const owner = 'loadItem';
+  const given = knownOptions(owner, options, ['id', 'guessLimit']);
+  shapedOption<ItemSource>(owner, 'keyApi', keyApi, ['getItem'], 'a KeyApi');
+  const idOf = functionOption(owner, 'id', given.id) ?? ((req: Request) => req.params?.id);
+  const gate = guessGate(owner, given.guessLimit, keyApi);
+
+  /** Asks the service, which allows few requests: only clients that have not asked for too many unknown items. */
+  const ask = (id: number, req: Request, signal: AbortSignal): Promise<Item | null> => {
+    if (gate === undefined) return keyApi.getItem(id, { signal });
+    let isCached = false;
+    const onCached = (): void => {
+      isCached = true;
+    };
+    return gate.attempt(
+      gate.keyGenerator(req),
+      (shared) => keyApi.getItem(id, { signal: shared, onCached }),
+      (outcome) =>
+        'error' in outcome ? isBadCode(outcome.error) : outcome.value === null && !isCached,
+      signal,
+    );
+  };
+
+  return keyLoader(owner, keyApi, 'getItem', async ({ signal }, req) => {
+    const id = itemId(await idOf(req));
+    const known = keyApi.peekItem?.(id);
+    const item = known === undefined ? await ask(id, req, signal) : known;
     // A shallow copy, because Express's res.render writes into its argument.
     if (item !== null) return { item: { ...answerOf('getItem', item) } };
     throw new MarketgateError(

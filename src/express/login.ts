@@ -1,8 +1,13 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseCookie } from 'cookie';
 import type { Request } from 'express';
+import { LRUCache } from 'lru-cache';
 import type { LoginApi } from '../clients/login-api.js';
 import { warnOnce } from '../diagnostics.js';
-import { asError, isMarketgateError, MarketgateError } from '../errors.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
+import type { AccessToken } from '../model/access-token.js';
+import type { UserInfo } from '../model/user-info.js';
 import { functionOption, knownOptions, shapedOption, textOption, wrongOption } from '../options.js';
 import {
   checkTokenStore,
@@ -11,9 +16,9 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import { contextOf, keepPrivate, type Middleware, safeNext } from './context.js';
-import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, isNavigation, noStore, pathOf, redirect } from './plain-http.js';
+import { keepPrivate, type Middleware } from './context.js';
+import { type Call, middleware } from './middleware.js';
+import { isNavigation, pathOf, redirect, setCookie } from './plain-http.js';
 import { safeReturnTo, saveReturnTo } from './return-to.js';
 import { idOfUser, isLoggedIn, sessionOf } from './session.js';
 
@@ -35,8 +40,8 @@ export type UserIdSource = (
 /** Options of {@link requireLogin}. */
 export interface RequireLoginOptions {
   /**
-   * Path on this site that starts the login. Default: that of the app's `errorHandler({ loginPath })`, or else
-   * `/login`.
+   * Path on this site that starts the login. Default: that of the app's `errorHandler({ loginPath })`, which then
+   * redirects.
    */
   loginPath?: string | undefined;
 }
@@ -61,24 +66,22 @@ export interface RequireAccessTokenOptions extends RequireLoginOptions, LoadUser
  * Lets only logged-in users into a route, by passport's `req.user`.
  *
  * A browser that navigates to a page is redirected to the login, and afterwards back to the page. Any other
- * request (scripts, forms, API clients) gets `login_required` (401) through `next`.
+ * request (scripts, forms, API clients) gets `login_required` (401) through `next`. Without a `loginPath`, every request
+ * does, and the app's `errorHandler({ loginPath })` redirects.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
 export function requireLogin(options: RequireLoginOptions = {}, ..._: never[]): Middleware {
   const given = knownOptions('requireLogin', options, ['loginPath']);
-  const loginPath = loginPathOption('requireLogin', given.loginPath);
-  return (req, res, next) => {
-    contextOf(req, res);
-    const go = safeNext(req, res, next);
+  const loginPath = pathOption('requireLogin', 'loginPath', given.loginPath);
+  return middleware(async ({ req, res, next }) => {
     if (!isLoggedIn(req)) {
       warnIfNotRestored(req);
-      redirectToLogin(loginRequired(), loginPath ?? defaultLoginPath(req), req, res, go);
-      return;
+      throw loginRequired();
     }
     keepPrivate(res, ['Cookie']);
-    go();
-  };
+    next();
+  }, redirectTo(loginPath));
 }
 
 /** Passport's session middleware deletes a user that it cannot restore, so such a user means that it has not run. */
@@ -90,7 +93,9 @@ function warnIfNotRestored(req: IncomingMessage): void {
 /**
  * Lets only logged-in users with a live access_token into a route (specification: "Limits", 1 hour). Works
  * as {@link requireLogin}. Without a live token the user must log in again (`access_token_expired`, 401),
- * and an expired token is deleted. When the store cannot be asked, the error is `store_unavailable` (503).
+ * and an expired token is deleted. When the store cannot be asked, the error is `store_unavailable` (503). Where a user
+ * has just logged in and there is no token all the same, it is a TypeError: the app looks for it under another id, or in
+ * another store.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -99,29 +104,68 @@ export function requireAccessToken(options: RequireAccessTokenOptions, ..._: nev
   const names = ['tokenStore', 'loginPath', 'userId', 'strategy', 'clock'] as const;
   const given = knownOptions(owner, options, names);
   const { tokens, userOfRequest } = userTokens(owner, given);
-  const loginPath = loginPathOption(owner, given.loginPath);
+  const loginPath = pathOption(owner, 'loginPath', given.loginPath);
   const clock = functionOption(owner, 'clock', given.clock) ?? Date.now;
 
-  return loader(
-    async (req, res) => {
-      const { tokenName } = await userOfRequest(req);
-      const token = await tokens.get(tokenName);
-      const isLive = token !== undefined && clock() < token.expiresAt;
-      // The user must log in again even if the token cannot be deleted.
-      if (token !== undefined && !isLive) await tokens.forget(tokenName, token).catch(() => {});
-      if (!isLive) throw tokenExpired();
-      keepPrivate(res, ['Cookie']);
-    },
-    (error, req, res, next) => {
-      if (!isMarketgateError(error) || error.status !== 401) next(asError(error));
-      else redirectToLogin(error, loginPath ?? defaultLoginPath(req), req, res, next);
-    },
+  return middleware(async ({ req, res, next }) => {
+    const { tokenName } = await userOfRequest(req);
+    const token = await tokens.get(tokenName);
+    if (token === undefined) endLoginLoop(req, res);
+    const isLive = token !== undefined && clock() < token.expiresAt;
+    // The user must log in again even if the token cannot be deleted.
+    if (token !== undefined && !isLive) await tokens.forget(tokenName, token).catch(() => {});
+    if (!isLive) throw tokenExpired();
+    keepPrivate(res, ['Cookie']);
+    next();
+  }, redirectTo(loginPath));
+}
+
+/** The session in which a user without a token was sent to the login, hashed. */
+const NO_TOKEN = 'marketgate.no_token';
+
+/**
+ * A login changes the session. So when a browser without a token comes back in another session, the login has put the
+ * token elsewhere, and the next login would do the same, without end where the marketplace shows no page.
+ *
+ * @throws TypeError
+ */
+function endLoginLoop(req: Request, res: ServerResponse): void {
+  const { sessionID } = req as { sessionID?: unknown };
+  // Other sessions than those of express-session have no id.
+  if (typeof sessionID !== 'string' || res.headersSent) return;
+  const mark = hash('sha256', sessionID, 'base64url').slice(0, 16);
+  const before = parseCookie(req.headers.cookie ?? '')[NO_TOKEN];
+  const isBack = before !== undefined && before !== '' && before !== mark;
+  setCookie(req, res, NO_TOKEN, isBack ? '' : mark, isBack ? 0 : 60_000);
+  if (!isBack) return;
+  throw new TypeError(
+    'requireAccessToken: this user has just logged in, but the token store has no token under the id that "userId" gives; it must give the marketplace\'s user_id (default: req.user.id), and all processes need one token store',
   );
+}
+
+/** How long {@link loadUser} serves an answer, in milliseconds, and how many of them it remembers. */
+const USER_CACHE = { ttl: 60_000, max: 1000, perf: { now: () => performance.now() } };
+
+type UserSource = Pick<LoginApi, 'getUser'>;
+
+/** The answers of each LoginApi by access_token, and the requests in progress. */
+const usersOf = new WeakMap<UserSource, LRUCache<string, Promise<UserInfo>>>();
+
+/** The user of a token. Visitors share the request, so it does not end when one of them leaves. */
+function getUser(loginApi: UserSource, token: AccessToken): Promise<UserInfo> {
+  const users = usersOf.get(loginApi) ?? new LRUCache(USER_CACHE);
+  usersOf.set(loginApi, users);
+  const known = users.get(token.value);
+  if (known !== undefined) return known;
+  const user = (async () => loginApi.getUser(token))();
+  users.set(token.value, user);
+  user.catch(() => users.delete(token.value));
+  return user;
 }
 
 /**
  * Asks the service for the logged-in user (specification: get_user_info), and puts the answer at
- * `req.marketplace.user`.
+ * `req.marketplace.user`. An answer is served for a minute; users with several requests at once share one to the service.
  *
  * Passes to `next`: `login_required` and `access_token_expired` (401), for which
  * `errorHandler({ loginPath })` redirects to the login; `login_failed` (401), when the account is gone;
@@ -130,36 +174,32 @@ export function requireAccessToken(options: RequireAccessTokenOptions, ..._: nev
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
-export function loadUser(
-  loginApi: Pick<LoginApi, 'getUser'>,
-  options: LoadUserOptions,
-): Middleware {
+export function loadUser(loginApi: UserSource, options: LoadUserOptions): Middleware {
   const owner = 'loadUser';
-  shapedOption<Pick<LoginApi, 'getUser'>>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
+  shapedOption<UserSource>(owner, 'loginApi', loginApi, ['getUser'], 'a LoginApi');
   const given = knownOptions(owner, options, ['tokenStore', 'userId', 'strategy']);
   const { tokens, userOfRequest } = userTokens(owner, given);
 
-  return loader(async (req, res, context) => {
+  return middleware(async ({ req, res, next, context }) => {
     const { id, tokenName } = await userOfRequest(req);
-    await abortOnLeave(res, async (signal) => {
-      const token = await tokens.get(tokenName);
-      if (token === undefined) throw tokenExpired();
-      try {
-        const user = await loginApi.getUser(token, { signal });
-        if (user.user_id !== id) {
-          throw tokenExpired(
-            'the stored access_token belongs to another user; check the option "userId" and the token store',
-          );
-        }
-        context.user = user;
-        keepPrivate(res, ['Cookie']);
-      } catch (error) {
-        if (isMarketgateError(error) && error.status === 401) {
-          await tokens.forget(tokenName, token).catch(() => {});
-        }
-        throw error;
+    const token = await tokens.get(tokenName);
+    if (token === undefined) throw tokenExpired();
+    try {
+      const user = await getUser(loginApi, token);
+      if (user.user_id !== id) {
+        throw tokenExpired(
+          'the stored access_token belongs to another user; check the option "userId" and the token store',
+        );
       }
-    });
+      context.user = { ...user };
+    } catch (error) {
+      if (isMarketgateError(error) && error.status === 401) {
+        await tokens.forget(tokenName, token).catch(() => {});
+      }
+      throw error;
+    }
+    keepPrivate(res, ['Cookie']);
+    next();
   });
 }
 
@@ -196,53 +236,42 @@ const tokenExpired = (
 ): MarketgateError => new MarketgateError('access_token_expired', why);
 
 /** @throws TypeError that names the option, unless it is a path on this site. */
-export function loginPathOption(owner: string, value: string | undefined): string | undefined {
+export function pathOption(
+  owner: string,
+  name: string,
+  value: string | undefined,
+): string | undefined {
   if (value !== undefined && safeReturnTo(value) === undefined) {
-    throw wrongOption(owner, 'loginPath', 'must be a path on this site, as in "/login"');
+    throw wrongOption(owner, name, 'must be a path on this site, as in "/login"');
   }
   return value;
 }
 
-/** The error middleware that redirects to a login by itself. */
-export const loginRedirects = new WeakSet<object>();
+/** What a guard does with its errors: to the login where a login helps and the guard has a path, otherwise to `next`. */
+const redirectTo =
+  (loginPath: string | undefined) =>
+  async (error: object, { req, res, next }: Call): Promise<void> => {
+    if (!(await redirectToLogin(error, loginPath, req, res))) next(error);
+  };
 
-type Router = object & { readonly stack?: readonly { readonly handle: Router }[] };
+const LOGIN_NEEDED = ['login_required', 'access_token_expired'];
 
-/** Whether a router of Express runs an error middleware of {@link loginRedirects}. */
-const hasLoginRedirect = (router: Router | undefined): boolean =>
-  Array.isArray(router?.stack) &&
-  router.stack.some(({ handle }) => loginRedirects.has(handle) || hasLoginRedirect(handle));
-
-/** The login path of a guard that names none; `undefined` where an `errorHandler` of the app redirects. */
-function defaultLoginPath(req: IncomingMessage): string | undefined {
-  type App = { _router?: Router; router?: Router; parent?: App };
-  let { app } = req as { app?: App };
-  for (; app !== undefined; app = app.parent) {
-    // Express 4 has `_router`; its `router` throws.
-    if (hasLoginRedirect(app._router ?? app.router)) return undefined;
-  }
-  return '/login';
-}
-
-/** Redirects a navigation to the login, and afterwards back to its page. Any other request gets the error. */
-export function redirectToLogin(
-  error: MarketgateError,
+/**
+ * Redirects a navigation to the login, and afterwards back to its page.
+ *
+ * @returns whether it has responded. @throws when the session cannot be saved.
+ */
+export async function redirectToLogin(
+  error: unknown,
   loginPath: string | undefined,
   req: IncomingMessage,
   res: ServerResponse,
-  next: (error?: unknown) => void,
-): void {
-  noStore(res);
+): Promise<boolean> {
+  if (!isMarketgateError(error) || !LOGIN_NEEDED.includes(error.code)) return false;
   // On the login path itself, the redirect would loop.
   const isLoginPath = pathOf(req).split('?')[0] === loginPath?.split('?')[0];
-  if (loginPath === undefined || isLoginPath || !isNavigation(req)) {
-    next(error);
-    return;
-  }
-  saveReturnTo(req, res)
-    .then(
-      () => redirect(res, loginPath),
-      (failure: unknown) => next(asError(failure)),
-    )
-    .catch((thrown: unknown) => handleThrown(req, res, thrown));
+  if (loginPath === undefined || isLoginPath || !isNavigation(req)) return false;
+  await saveReturnTo(req, res);
+  redirect(res, loginPath);
+  return true;
 }

@@ -1,26 +1,53 @@
-import type { ServerResponse } from 'node:http';
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NextFunction, Request, Response } from 'express';
 import { asError, MarketgateError } from '../errors.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 import { handleThrown, refuseWith } from './plain-http.js';
 
-/** Makes a middleware that waits for `load`. An error goes to `onError`, by default to `next`. */
-export function loader(
-  load: (req: Request, res: Response, context: MarketplaceContext) => Promise<void>,
-  onError: (error: unknown, ...args: Parameters<Middleware>) => void = (error, _req, _res, next) =>
-    next(asError(error)),
+/** What a middleware works with. */
+export interface Call {
+  readonly req: Request;
+  readonly res: Response;
+  /** Calls the given `next` once. What that throws is handled: only Express catches it. */
+  readonly next: NextFunction;
+  readonly context: MarketplaceContext;
+}
+
+/** Makes a `next` that is called once, and whose errors are handled. */
+export function onceNext(
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+): (error?: unknown) => void {
+  let isCalled = false;
+  return (error) => {
+    if (isCalled) return;
+    isCalled = true;
+    try {
+      next(error);
+    } catch (thrown) {
+      handleThrown(req, res, thrown);
+    }
+  };
+}
+
+/**
+ * Makes a middleware of an async function, which calls `next` or responds. Its error is a refusal, which no cache can
+ * store, and goes to `onError`, by default to `next`.
+ */
+export function middleware(
+  run: (call: Call) => Promise<void>,
+  onError: (error: object, call: Call) => Promise<void> = async (error, { next }) => next(error),
 ): Middleware {
-  return (req, res, next) => {
-    const context = contextOf(req, res);
-    (async () => load(req as Request, res as Response, context))()
-      .then(
-        () => next(),
-        (error: unknown) => {
-          refuseWith(res, error);
-          onError(error, req, res, next);
-        },
-      )
-      .catch((error: unknown) => handleThrown(req, res, error));
+  return (req, res, given) => {
+    const next = onceNext(req, res, given);
+    const call = { req, res, next, context: contextOf(req, res) } as Call;
+    run(call)
+      .catch((error: unknown) => {
+        refuseWith(res, error);
+        return onError(asError(error), call);
+      })
+      .catch((error: unknown) => next(asError(error)));
   };
 }
 

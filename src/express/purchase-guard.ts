@@ -1,30 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import {
-  andThen,
   CHECK_OPTION_NAMES,
   type CheckResult,
   type Denial,
   type HolderId,
   isAbsent,
-  isThenable,
   makePurchaseCheck,
   type PurchaseCheckOptions,
   type PurchaseValidator,
 } from '../check/purchase-check.js';
 import { type GuardMessage, guardChannel, warnOnce } from '../diagnostics.js';
-import { asError, type MarketgateError } from '../errors.js';
+import type { MarketgateError } from '../errors.js';
 import { choiceOption, functionOption, knownOptions, textOption, wrongOption } from '../options.js';
-import {
-  contextOf,
-  keepPrivate,
-  type MarketplaceContext,
-  type Middleware,
-  safeNext,
-  varyOn,
-} from './context.js';
-import { abortOnLeave, loader } from './middleware.js';
-import { handleThrown, hideCode, queryOf, refuseWith } from './plain-http.js';
+import { keepPrivate, type MarketplaceContext, type Middleware, varyOn } from './context.js';
+import { abortOnLeave, middleware } from './middleware.js';
+import { hideCode, queryOf, refuseWith } from './plain-http.js';
 import { idOfUser } from './session.js';
 
 /** Options of {@link loadPurchase}, and of {@link requirePurchase}, which has more. */
@@ -40,10 +31,12 @@ export interface LoadPurchaseOptions
 /** Options of {@link requirePurchase}. */
 export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
-   * What happens when the service cannot be asked about a well-formed code. `'deny'` (default): the error goes
-   * to `next`. `'allow'`: the visitor is let in, with `req.marketplace.verdict` "unknown" and no purchase; with
-   * `holder` only if somebody is logged in. A failure of the holder store or of your own functions (`code`,
-   * `item`, `accept`, `holder.id`) goes to `next` in any case.
+   * What happens with a well-formed code while the service is down: it cannot be reached, times out or answers 5xx, also
+   * about the account. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
+   * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other answer
+   * that is neither positive nor negative goes to `next` in any case, and counts as a failed attempt (`guessLimit`). So
+   * does a failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`), which does not
+   * count.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
   /**
@@ -83,50 +76,34 @@ export function requirePurchase(
   const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given, letsInOutage);
   const onDenied = functionOption(owner, 'onDenied', given.onDenied);
 
-  return (req, res, givenNext) => {
-    const next = safeNext(req, res, givenNext);
-    const context = contextOf(req, res);
-    const onResult = (result: CheckResult): void => {
-      const reason = setContext(context, result);
-      const allowed = reason === undefined || (result.isOutage === true && letsInOutage);
-      if (guardChannel.hasSubscribers) {
-        const message: GuardMessage = { allowed, ...(reason && { code: reason.code }) };
-        guardChannel.publish(message);
-      }
-      if (allowed) {
-        keepPrivate(res, headers);
-        next();
-        return;
-      }
-      refuseWith(res, reason);
-      const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
-      if (onDenied === undefined || !isRefusal) {
-        next(reason);
-        return;
-      }
-      // If `onDenied` fails after calling `next`, the failure is dropped.
-      let hasCalledNext = false;
-      const nextOnce = (error?: unknown): void => {
-        if (hasCalledNext) return;
-        hasCalledNext = true;
-        next(error);
-      };
-      (async () => onDenied(reason, req as Request, res as Response, nextOnce))().catch(
-        (error: unknown) => nextOnce(asError(error)),
-      );
-    };
-    const onError = (error: unknown): void => next(asError(error));
-    let result: CheckResult | Promise<CheckResult>;
-    try {
-      result = checkRequest(req as Request, res);
-    } catch (error) {
-      onError(error);
+  return middleware(async ({ req, res, next, context }) => {
+    const result = await checkRequest(req, res);
+    const reason = setContext(context, result);
+    const allowed = reason === undefined || (result.isOutage === true && letsInOutage);
+    report(req, allowed, reason);
+    if (allowed) {
+      keepPrivate(res, headers);
+      next();
       return;
     }
-    // A cached answer is handled synchronously, because a promise would double the cost of the guard.
-    if (!isThenable(result)) onResult(result);
-    else result.then(onResult, onError).catch((error: unknown) => handleThrown(req, res, error));
+    const isRefusal = result.verdict !== 'unknown' || reason.code === 'too_many_attempts';
+    if (onDenied === undefined || !isRefusal) throw reason;
+    refuseWith(res, reason);
+    await onDenied(reason, req, res, next);
+  });
+}
+
+/** Publishes a decision. The path of the request is left out, because it can contain the code. */
+function report(req: Request, allowed: boolean, reason: MarketgateError | undefined): void {
+  if (!guardChannel.hasSubscribers) return;
+  const route: unknown = req.route?.path;
+  const message: GuardMessage = {
+    allowed,
+    ...(reason && { code: reason.code }),
+    ...(req.method && { method: req.method }),
+    ...(typeof route === 'string' && { route }),
   };
+  guardChannel.publish(message);
 }
 
 /**
@@ -153,12 +130,13 @@ export function loadPurchase(
   const owner = 'loadPurchase';
   const given = knownOptions(owner, options, LOAD_OPTION_NAMES);
   const { checkRequest, headers } = makeRequestCheck(owner, keyApi, given);
-  return loader(async (req, res, context) => {
+  return middleware(async ({ req, res, next, context }) => {
     const result = await checkRequest(req, res);
     setContext(context, result);
     // Without a code, the page is the same for all visitors.
     if (result.verdict === 'absent') varyOn(res, headers);
     else keepPrivate(res, headers);
+    next();
   });
 }
 
@@ -188,15 +166,13 @@ function makeRequestCheck(
   if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
-  const checkRequest = (req: Request, res: ServerResponse) =>
-    andThen(source(req), (code) => {
-      hideCode(req, code);
-      return check(code, req, (request) => abortOnLeave(res, request));
-    });
+  const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
+    const code = await source(req);
+    hideCode(req, code);
+    return check(code, req, (request) => abortOnLeave(res, request));
+  };
   // Who holds the code is usually known by a session.
-  const read = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
-  // Two sources can read the same header.
-  const headers = [...new Map(read.map((name) => [name.toLowerCase(), name])).values()];
+  const headers = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
   return { checkRequest, headers };
 }
 
@@ -306,9 +282,12 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
       'firstOf: every source must be a function, as in fromHeader("x-purchase-code")',
     );
   }
-  const pick = (req: Request, i = 0): unknown => {
-    const source = sources[i];
-    return source && andThen(source(req), (code) => (isAbsent(code) ? pick(req, i + 1) : code));
+  const pick = async (req: Request): Promise<unknown> => {
+    for (const source of sources) {
+      const code = await source(req);
+      if (!isAbsent(code)) return code;
+    }
+    return undefined;
   };
   return readsHeaders(
     pick,

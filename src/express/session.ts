@@ -1,5 +1,4 @@
 import type { Request } from 'express';
-import { isThenable } from '../check/purchase-check.js';
 import { NoAnswer, withTimeout } from '../deadline.js';
 import { asError, MarketgateError } from '../errors.js';
 import { handleThrown, responseOf } from './plain-http.js';
@@ -29,16 +28,13 @@ export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unk
  */
 export const idOfUser =
   <T>(idOf: (req: Request) => T | Promise<T>) =>
-  (req: Request): T | undefined | Promise<T | undefined> => {
-    const orNothing = (error: unknown): undefined => {
-      const readsNobody = error instanceof TypeError && error.cause === undefined;
-      if (!readsNobody || isLoggedIn(req)) throw error;
-    };
+  async (req: Request): Promise<T | undefined> => {
     try {
-      const id = idOf(req);
-      return isThenable(id) ? Promise.resolve(id).catch(orNothing) : id;
+      return await idOf(req);
     } catch (error) {
-      return orNothing(error);
+      const readsNobody = error instanceof TypeError && error.cause === undefined;
+      if (readsNobody && !isLoggedIn(req)) return undefined;
+      throw error;
     }
   };
 

@@ -1,8 +1,8 @@
 import { NoAnswer, schedule } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { requiredCode } from '../model/purchase.js';
-import { shapedOption } from '../options.js';
-import { guardedCalls } from './store-guard.js';
+import { countOption, knownOptions, shapedOption } from '../options.js';
+import { StoreGuard } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
@@ -15,10 +15,23 @@ export interface HolderStore {
    * each code in one spelling: normalised, in lower case.
    */
   take(code: string, holder: string, max: number): Promise<boolean>;
-  /** Ends one account's hold on a code, or that of all accounts. No error when there is none. */
+  /**
+   * Ends one account's hold on a code, or that of all accounts. No error when there is none. In a store with a
+   * cooldown, the place stays taken for so long, and only the same account can have it back before.
+   */
   release(code: string, holder?: string): Promise<void>;
   /** The accounts that hold a code, in any order. */
   holders(code: string): Promise<string[]>;
+}
+
+/** The option of the stores of this package. */
+export interface HolderStoreOptions {
+  /**
+   * How long a released place stays taken, in milliseconds, so that one code does not wander through many machines.
+   * Only the account that had it can have it back before. A store without one, on the same backend, frees such places
+   * at once. Default 0.
+   */
+  cooldown?: number | undefined;
 }
 
 /** The longest time for which a process does not ask a store again about a holder, in milliseconds. */
@@ -67,7 +80,7 @@ export function guardHolderStore(owner: string, value: unknown) {
   const methods = ['take', 'release', 'holders'] as const;
   const what = 'a holder store, as in new MemoryHolderStore()';
   const store = shapedOption<HolderStore>(owner, option, value, methods, what);
-  const call = guardedCalls(option, store);
+  const guard = new StoreGuard(option);
   const remembered = known.get(store) ?? new KnownHolders();
   known.set(store, remembered);
   return {
@@ -77,7 +90,7 @@ export function guardHolderStore(owner: string, value: unknown) {
     /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
     async take(code: string, holder: string, max: number): Promise<boolean> {
       const { current } = remembered;
-      const isHeld = await call('take', async () => {
+      const isHeld = await guard.call('take', async () => {
         const answer: unknown = await store.take(code, holder, max);
         if (typeof answer === 'boolean') return answer;
         throw new NoAnswer('gave neither true nor false');
@@ -87,6 +100,10 @@ export function guardHolderStore(owner: string, value: unknown) {
       else remembered.current.delete(code);
       return isHeld;
     },
+
+    /** How many accounts hold the code. @throws MarketgateError `store_unavailable`. */
+    count: (code: string): Promise<number> =>
+      guard.call('holders', async () => (await store.holders(code)).length),
   };
 }
 
@@ -116,9 +133,13 @@ export function checkMax(owner: string, max: unknown): void {
  * and then whoever comes first with a code holds it. In production it warns about that.
  */
 export class MemoryHolderStore implements HolderStore {
-  readonly #holders = new Map<string, Set<string>>();
+  readonly #cooldown: number;
+  /** By code and holder: infinite while the place is held; after a release, until when it stays taken. */
+  readonly #places = new Map<string, Map<string, number>>();
 
-  constructor() {
+  constructor(options: HolderStoreOptions = {}) {
+    const { cooldown } = knownOptions('MemoryHolderStore', options, ['cooldown']);
+    this.#cooldown = countOption('MemoryHolderStore', 'cooldown', cooldown, 0);
     if (process.env.NODE_ENV === 'production') warnOnce('MARKETGATE_HOLDERS_IN_MEMORY');
   }
 
@@ -128,10 +149,9 @@ export class MemoryHolderStore implements HolderStore {
     const name = heldCode(owner, code);
     checkHolder(owner, holder);
     checkMax(owner, max);
-    const holders = this.#holders.get(name) ?? new Set();
-    if (holders.has(holder)) return true;
-    if (holders.size >= max) return false;
-    this.#holders.set(name, holders.add(holder));
+    const places = this.#taken(name);
+    if (!places.has(holder) && places.size >= max) return false;
+    this.#places.set(name, places.set(holder, Number.POSITIVE_INFINITY));
     return true;
   }
 
@@ -140,16 +160,26 @@ export class MemoryHolderStore implements HolderStore {
     const owner = 'MemoryHolderStore.release';
     const name = heldCode(owner, code);
     if (holder !== undefined) checkHolder(owner, holder);
-    const holders = this.#holders.get(name);
-    // Only a code that is held takes memory.
-    if (holder === undefined || (holders?.delete(holder) && holders.size === 0)) {
-      this.#holders.delete(name);
+    const places = this.#taken(name);
+    const until = performance.now() + this.#cooldown;
+    for (const each of holder === undefined ? [...places.keys()] : [holder]) {
+      if (this.#cooldown === 0) places.delete(each);
+      else if (places.get(each) === Number.POSITIVE_INFINITY) places.set(each, until);
     }
+    if (places.size === 0) this.#places.delete(name);
     forgetHolders(this);
   }
 
   /** @throws TypeError for a blank `code`. */
   async holders(code: string): Promise<string[]> {
-    return [...(this.#holders.get(heldCode('MemoryHolderStore.holders', code)) ?? [])];
+    const places = this.#taken(heldCode('MemoryHolderStore.holders', code));
+    return [...places.keys()].filter((each) => places.get(each) === Number.POSITIVE_INFINITY);
+  }
+
+  /** The places of a code, without those whose cooldown has ended. */
+  #taken(name: string): Map<string, number> {
+    const places = this.#places.get(name) ?? new Map<string, number>();
+    for (const [holder, until] of places) if (until <= performance.now()) places.delete(holder);
+    return places;
   }
 }

@@ -91,9 +91,3 @@ function describeFailure(error: unknown): string {
     return 'failed';
   }
 }
-
-/** The same as a function. */
-export function guardedCalls(name: string, _store: object) {
-  const guard = new StoreGuard(name);
-  return <T>(method: string, work: () => T | Promise<T>): Promise<T> => guard.call(method, work);
-}

@@ -1,17 +1,17 @@
 import { createHmac } from 'node:crypto';
-import { STORE_TIMEOUTS } from '../../deadline.js';
-import { knownOptions, secretOption } from '../../options.js';
+import { countOption, knownOptions, secretOption } from '../../options.js';
 import {
   checkHolder,
   checkMax,
   forgetHolders,
   type HolderStore,
+  type HolderStoreOptions,
   heldCode,
 } from '../holder-store.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
 
 /** Options of {@link RedisHolderStore}. */
-export interface RedisHolderStoreOptions extends RedisStoreOptions {
+export interface RedisHolderStoreOptions extends RedisStoreOptions, HolderStoreOptions {
   /**
    * The secret of the HMACs that codes are stored as, of at least 32 characters. With another one, all codes are
    * free again.
@@ -21,20 +21,43 @@ export interface RedisHolderStoreOptions extends RedisStoreOptions {
 
 const OWNER = 'RedisHolderStore';
 
-/** Counts and adds in one step. It writes only for a new holder, so the others also pass a full Redis. */
-const TAKE = `if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then return 1 end
-if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-return redis.call('SADD', KEYS[1], ARGV[1])`;
+// A code is a sorted set of its holders. The score of a place is infinite while it is held; after a release, it is the
+// time until which the place stays taken, by the clock of Redis.
 
-const RELEASE = `if ARGV[1] then return redis.call('SREM', KEYS[1], ARGV[1]) end
-return redis.call('DEL', KEYS[1])`;
+const NOW = `local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+
+/** Counts and adds in one step. It writes only for a new holder, so the others also pass a full Redis. */
+const TAKE = `${NOW}local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if score == 'inf' then return 1 end
+local taken = redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
+if taken >= tonumber(ARGV[2]) and not (score and tonumber(score) > now) then return 0 end
+redis.call('ZADD', KEYS[1], '+inf', ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('PERSIST', KEYS[1])
+return 1`;
+
+/** Where nobody holds the code any more, the key expires with the last cooldown. */
+const RELEASE = `${NOW}local cooldown = tonumber(ARGV[1])
+if cooldown == 0 then
+  if ARGV[2] then return redis.call('ZREM', KEYS[1], ARGV[2]) end
+  return redis.call('DEL', KEYS[1])
+end
+for _, holder in ipairs(ARGV[2] and { ARGV[2] } or redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  if redis.call('ZSCORE', KEYS[1], holder) == 'inf' then
+    redis.call('ZADD', KEYS[1], now + cooldown, holder)
+  end
+end
+local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+if last and last ~= 'inf' then redis.call('PEXPIREAT', KEYS[1], last) end`;
 
 /** A script too, because a client may send plain reads to a replica, which can be behind. */
-const HOLDERS = `return redis.call('SMEMBERS', KEYS[1])`;
+const HOLDERS = `return redis.call('ZRANGEBYSCORE', KEYS[1], '+inf', '+inf')`;
 
 /**
- * A {@link HolderStore} in Redis, for a fleet: single server, cluster or sentinel. Each code is a set of holders
- * under the HMAC of the code, and does not expire. Holders are stored in clear text.
+ * A {@link HolderStore} in Redis, for a fleet: single server, cluster or sentinel. Each code is a sorted set of
+ * holders under the HMAC of the code, which expires only when nobody holds it any more. Holders are stored in clear text.
  *
  * - `take` is one atomic step.
  * - Redis needs persistence (`appendonly yes`), or a restart frees all codes, and a `maxmemory-policy` that does
@@ -44,12 +67,14 @@ const HOLDERS = `return redis.call('SMEMBERS', KEYS[1])`;
 export class RedisHolderStore implements HolderStore {
   readonly #redis: RedisConnection;
   readonly #secret: string;
+  readonly #cooldown: string;
 
   constructor(options: RedisHolderStoreOptions) {
-    const given = knownOptions(OWNER, options, ['client', 'secret', 'prefix', 'timeout']);
+    const known = ['client', 'secret', 'prefix', 'timeout', 'cooldown'] as const;
+    const given = knownOptions(OWNER, options, known);
     this.#secret = secretOption(OWNER, 'secret', given.secret);
     this.#redis = new RedisConnection(OWNER, 'holder', given);
-    STORE_TIMEOUTS.set(this, this.#redis.timeout);
+    this.#cooldown = String(countOption(OWNER, 'cooldown', given.cooldown, 0));
   }
 
   /**
@@ -69,9 +94,8 @@ export class RedisHolderStore implements HolderStore {
    */
   async release(code: string, holder?: string): Promise<void> {
     if (holder !== undefined) checkHolder(`${OWNER}.release`, holder);
-    await this.#run('release', RELEASE, code, holder === undefined ? [] : [holder]).finally(() =>
-      forgetHolders(this),
-    );
+    const args = [this.#cooldown, ...(holder === undefined ? [] : [holder])];
+    await this.#run('release', RELEASE, code, args).finally(() => forgetHolders(this));
   }
 
   /** @throws TypeError for a blank `code`. */

@@ -88,7 +88,7 @@ describe.skipIf(chromiumIsMissing())('in a browser', () => {
     await page.getByRole('link', { name: 'Redeem a code' }).click();
     await page.getByLabel('Purchase code').fill(` ${shop.code('supported')} `);
     await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByRole('status').getByText('Fjord Light is now yours here.').waitFor();
+    await page.getByRole('status').getByText('Fjord Light was added to your account.').waitFor();
     const started = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download Fjord Light' }).click();
     expect(readFileSync(await (await started).path(), 'utf8')).toContain('Licence: Regular');

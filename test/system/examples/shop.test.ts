@@ -116,10 +116,10 @@ describe('examples/shop', () => {
     await shop.logIn();
     const account = await shop.redeem(shop.code('audio-item'));
     expect(account.url).toBe(`${shop.origin}/account`);
-    expect(account.text).toContain('Ember is now yours here.');
+    expect(account.text).toContain('Ember was added to your account.');
     expect(account.text).toMatch(/Until <time datetime="\d{4}-/);
     expect(account.text).not.toContain(shop.code('audio-item'));
-    expect((await shop.page('/account')).text).not.toContain('is now yours here');
+    expect((await shop.page('/account')).text).not.toContain('was added to your account');
     expect((await shop.page('/items/1055')).text).toContain('Yours to download');
     expect((await shop.page('/items/1055/download')).text).toContain('Licence: Extended');
     expect((await shop.page('/items/1042/download')).status).toBe(402);
@@ -210,14 +210,20 @@ describe('examples/shop', () => {
   it.each([
     ['supported', true],
     ['unsupported', false],
-  ] as const)('the page of an item that was bought %s offers support: %s', async (kind, offers) => {
-    const shop = await open();
-    await shop.logIn();
-    await shop.redeem(shop.code(kind));
-    const { text } = await shop.page('/items/1042');
-    expect(text).toContain('Yours to download');
-    expect(text.includes('Get support')).toBe(offers);
-  });
+  ] as const)(
+    'who bought an item %s is offered support: %s; or its renewal',
+    async (kind, offers) => {
+      const shop = await open();
+      await shop.logIn();
+      await shop.redeem(shop.code(kind));
+      const { text } = await shop.page('/items/1042');
+      expect(text).toContain('Yours to download');
+      expect(text.includes('Get support')).toBe(offers);
+      expect((await shop.page('/account')).text.includes('Renew support')).toBe(!offers);
+      expect(text.includes('<a href="/contact">Ask us to renew it</a>')).toBe(!offers);
+      expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
+    },
+  );
 
   it('accepts forms from its own pages only', async () => {
     const shop = await open();

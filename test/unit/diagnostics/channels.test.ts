@@ -39,12 +39,16 @@ it('marketgate:request reports each request, and each retry, with its code', asy
   ]);
 });
 
-it('marketgate:guard reports each decision, and its reason', async () => {
+it('marketgate:guard reports each decision, its reason, and the route without what is in the URL', async () => {
   const { keyApi, sandbox, code } = await openShop();
   const messages = hear('guard');
   const app = express();
   app.get('/', requirePurchase(keyApi, { item: 1042 }), (_req, res) => void res.end());
-  app.get('/open', requirePurchase(keyApi, { onUnknown: 'allow' }), (_req, res) => void res.end());
+  app.get(
+    '/open/:id',
+    requirePurchase(keyApi, { onUnknown: 'allow' }),
+    (_req, res) => void res.end(),
+  );
   app.use(errorHandler());
   const ask = (path: string, sent: string) => request(app).get(path).set('x-purchase-code', sent);
   await ask('/', code('supported'));
@@ -53,13 +57,14 @@ it('marketgate:guard reports each decision, and its reason', async () => {
   await ask('/', code('other-item'));
   sandbox.faults.errorRate = 1;
   await ask('/', code('extended'));
-  await ask('/open', code('extended'));
+  await ask('/open/7', code('extended'));
+  const seen = { method: 'GET', route: '/' };
   expect(messages).toEqual([
-    { allowed: true },
-    { allowed: false, code: 'purchase_required' },
-    { allowed: false, code: 'purchase_code_invalid' },
-    { allowed: false, code: 'purchase_item_mismatch' },
-    { allowed: false, code: 'service_unavailable' },
-    { allowed: true, code: 'service_unavailable' },
+    { ...seen, allowed: true },
+    { ...seen, allowed: false, code: 'purchase_required' },
+    { ...seen, allowed: false, code: 'purchase_code_invalid' },
+    { ...seen, allowed: false, code: 'purchase_item_mismatch' },
+    { ...seen, allowed: false, code: 'service_unavailable' },
+    { ...seen, route: '/open/:id', allowed: true, code: 'service_unavailable' },
   ]);
 });

@@ -83,13 +83,6 @@ describe.each(codes)('the page of %s', (code) => {
     expect(shown).toEqual(answer.body);
     expect(shown).toMatchObject({ title, detail });
   });
-
-  it('is for the operator: no visitor is told of it', async () => {
-    for (const accept of ['application/json', 'text/html']) {
-      const answer = await request(app).get('/').set('accept', accept).expect(status);
-      expect(answer.text).not.toMatch(/npx|explain/);
-    }
-  });
 });
 
 describe.each(warnings)('the page of %s', (code) => {
@@ -133,12 +126,6 @@ describe('marketgate explain', () => {
       }
     },
   );
-
-  it('prints the same text to a pipe as to a terminal of 80 columns, without colors', async () => {
-    const piped = await cli(['explain', 'login_failed']);
-    expect(piped).toEqual(await cli(['explain', 'login_failed'], {}, { columns: 80 }));
-    expect(piped.out).not.toContain('\x1b');
-  });
 
   it('without a code lists them all, a line each', async () => {
     const { code, out } = await cli(['explain']);

@@ -1,10 +1,11 @@
-import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
+import type { ErrorRequestHandler, RequestHandler } from 'express';
 import {
   errorHandler,
   firstOf,
   fromHeader,
   fromQuery,
   fromSession,
+  type LoadPurchaseOptions,
   loadAccount,
   loadItem,
   loadItems,
@@ -14,90 +15,63 @@ import {
   MemoryHolderStore,
   MemoryTokenStore,
   type Middleware,
-  type RequirePurchaseOptions,
   requireLogin,
   requirePurchase,
 } from 'marketgate';
 import request from 'supertest';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expressVersions } from '../../support/express-versions.js';
 import { unhandledRejections } from '../../support/hear.js';
-import { openShop, type Shop } from '../../support/shop.js';
+import { openShop } from '../../support/shop.js';
+import { CODE, purchase } from '../../support/wire.js';
 
 const WRONG = '00000000-0000-4000-8000-000000000000';
+const outage = new MarketgateError('service_unavailable', 'x', { retryAfter: 6.2 });
+const failing = () => Promise.reject(outage);
+const keyApi = {
+  validatePurchase: async (code: string) => (code === CODE ? purchase : null),
+} as unknown as { validatePurchase: () => Promise<null> };
+const down = { validatePurchase: failing };
+const holder = { store: new MemoryHolderStore(), id: () => 'anna' };
+const PUBLIC = { 'Cache-Control': 'public, max-age=60' };
 
 describe.each(expressVersions)('what shared caches are told, on %s', (_version, express) => {
-  interface Setup extends RequirePurchaseOptions {
-    before?: RequestHandler;
-    make?: 'require' | 'load';
-  }
-  async function open({ before, make = 'require', ...options }: Setup = {}) {
-    const shop = await openShop();
-    const app = express();
-    if (before) app.use(before);
-    app.use(
-      make === 'require'
-        ? requirePurchase(shop.keyApi, options)
-        : loadPurchase(shop.keyApi, options),
-    );
-    app.use((_req, res) => void res.send('the file'));
-    app.use(errorHandler({ log: false }));
-    return { ...shop, app };
-  }
-  const get = (app: Express, code?: string) => {
-    const asked = request(app).get('/');
-    return code === undefined ? asked : asked.set('x-purchase-code', code);
-  };
-  const told = ({ headers }: { headers: Record<string, string> }) => [
-    headers['cache-control'],
-    headers.vary,
-  ];
   const setting =
     (headers: Record<string, string>): RequestHandler =>
-    (_req, res, next) => {
-      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-      next();
-    };
+    (_req, res, next) =>
+      next(void res.set(headers));
+  /** A visit with the code at each place, to an app that sets these headers before the guard. */
+  async function visit(guard: Middleware, code: string | undefined, before = {}) {
+    const app = express();
+    app.use(setting(before));
+    app.use((req, _res, next) =>
+      next(void Object.assign(req, { session: { purchase_code: code } })),
+    );
+    app.use(guard, (_req, res) => void res.send('the file'));
+    app.use(errorHandler({ log: false }));
+    const sent = code === undefined ? {} : { 'x-license': code, 'x-purchase-code': code };
+    const { status, headers } = await request(app).get(`/?purchase_code=${code}`).set(sent);
+    return [status, headers['cache-control'], headers.vary];
+  }
 
-  it('a customer’s file is the customer’s, the first time and from the cache', async () => {
-    const { app, code } = await open();
-    for (let i = 0; i < 2; i++) {
-      const answer = await get(app, code('supported')).expect(200);
-      expect(told(answer)).toEqual(['private', 'X-Purchase-Code']);
-    }
-  });
-
-  it.each<[string, RequirePurchaseOptions, string | undefined]>([
+  it.each<[string, LoadPurchaseOptions, string | undefined]>([
+    ['by default', {}, 'X-Purchase-Code'],
     ['another header', { code: fromHeader('x-license') }, 'x-license'],
     ['the session', { code: fromSession() }, 'Cookie'],
+    ['also who holds it', { holder }, 'X-Purchase-Code, Cookie'],
+    ['the session, and who holds it', { code: fromSession(), holder }, 'Cookie'],
     [
-      'who holds it',
-      { holder: { store: new MemoryHolderStore(), id: () => 'anna' } },
-      'X-Purchase-Code, Cookie',
+      'one header twice',
+      { code: firstOf(fromHeader('X-License'), fromHeader('x-license')) },
+      'X-License',
     ],
-    [
-      'the session, and who holds it',
-      { code: fromSession(), holder: { store: new MemoryHolderStore(), id: () => 'anna' } },
-      'Cookie',
-    ],
-    ['one header twice', { code: firstOf(fromHeader('X-A'), fromHeader('x-a')) }, 'x-a'],
+    ['several places', { code: firstOf(fromHeader('x-a'), fromSession()) }, 'x-a, Cookie'],
     ['the query', { code: fromQuery() }, undefined],
-    ['a function', { code: (req) => req.headers['x-license'] }, undefined],
-    [
-      'several places',
-      { code: firstOf(fromHeader('x-license'), fromSession()) },
-      'x-license, Cookie',
-    ],
-  ])('the answer varies on where the code comes from: %s', async (_name, options, vary) => {
-    const before: RequestHandler = (req, _res, next) =>
-      next(void Object.assign(req, { session: { purchase_code: code } }));
-    const shop = await open({ before, ...options });
-    const code = shop.code('supported');
-    const answer = await request(shop.app)
-      .get(`/?purchase_code=${code}`)
-      .set({ 'x-license': code, 'x-purchase-code': code, 'x-a': code })
-      .expect(200);
-    expect(told(answer)).toEqual(['private', vary]);
+  ])('a customer’s file is private, and varies on where the code is: %s', async (...row) => {
+    const [, options, vary] = row;
+    for (const make of [requirePurchase, loadPurchase]) {
+      expect(await visit(make(keyApi, options), CODE)).toEqual([200, 'private', vary]);
+    }
   });
 
   it.each([
@@ -105,140 +79,91 @@ describe.each(expressVersions)('what shared caches are told, on %s', (_version, 
     ['Origin, x-purchase-code', 'Origin, x-purchase-code'],
     ['', 'X-Purchase-Code'],
     ['*', '*'],
-  ])('keeps what the app varies on: %s', async (Vary, expected) => {
-    const { app, code } = await open({ before: setting({ Vary }) });
-    expect(told(await get(app, code('supported')))).toEqual(['private', expected]);
+  ])('a Vary of the app stays: "%s"', async (Vary, expected) => {
+    const told = await visit(requirePurchase(keyApi), CODE, { Vary });
+    expect(told).toEqual([200, 'private', expected]);
   });
 
-  it('an app that has said how it is cached knows better', async () => {
-    const before = setting({ 'Cache-Control': 'public, max-age=60' });
-    const { app, code } = await open({ before });
-    const answer = await get(app, code('supported')).expect(200);
-    expect(told(answer)).toEqual(['public, max-age=60', 'X-Purchase-Code']);
-  });
-
-  it('but a refusal is kept nowhere', async () => {
-    const before = setting({ 'Cache-Control': 'public, max-age=60' });
-    const { app, code } = await open({ before, item: 7 });
-    for (const sent of [undefined, WRONG, code('supported')]) {
-      const answer = await get(app, sent);
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(told(answer)[0]).toBe('no-store');
+  it('a Cache-Control of the app stays, except on a refusal', async () => {
+    const guard = requirePurchase(keyApi);
+    expect(await visit(guard, CODE, PUBLIC)).toEqual([
+      200,
+      PUBLIC['Cache-Control'],
+      'X-Purchase-Code',
+    ]);
+    for (const [code, status] of [
+      [undefined, 402],
+      [WRONG, 403],
+    ] as const) {
+      expect((await visit(guard, code, PUBLIC)).slice(0, 2)).toEqual([status, 'no-store']);
     }
   });
 
-  it('nor is one that the app answers, or one for too many attempts', async () => {
-    const onDenied = vi.fn((denial, _req, res) => res.status(denial.status).end());
-    const { app } = await open({ onDenied, guessLimit: { limit: 1 } });
-    expect(told(await get(app, WRONG).expect(403))[0]).toBe('no-store');
-    expect(told(await get(app, WRONG.replace('4', '5')).expect(429))[0]).toBe('no-store');
+  const getItem = async () => null;
+  const tokenStore = new MemoryTokenStore({ clock: () => 0 });
+  it.each<[string, Middleware, number]>([
+    [
+      'onDenied',
+      requirePurchase(keyApi, { onDenied: ({ status }, _req, res) => res.sendStatus(status) }),
+      403,
+    ],
+    ['loadItem', loadItem({ getItem }, { id: () => 999_999 }), 404],
+    ['loadUser', loadUser({ getUser: failing }, { tokenStore }), 401],
+    ['requireLogin', requireLogin(), 401],
+  ])('a refusal that the app itself responds to is no-store: %s', async (_name, guard, status) => {
+    const own: ErrorRequestHandler = (error, _req, res, _next) => void res.sendStatus(error.status);
+    const app = express().use(setting(PUBLIC), guard, own);
+    const { headers } = await request(app).get('/').set('x-purchase-code', WRONG).expect(status);
+    expect(headers['cache-control']).toBe('no-store');
   });
 
-  it.each<[string, (shop: Shop) => Middleware, number]>([
-    ['loadItem', ({ keyApi }) => loadItem(keyApi, { id: () => 999_999 }), 404],
-    ['loadUser', () => loadUser({ getUser: vi.fn() }, { tokenStore: new MemoryTokenStore() }), 401],
-    ['requireLogin', () => requireLogin(), 401],
-  ])('nor is one of %s that the app answers', async (_name, make, status) => {
-    const shop = await openShop();
-    const app = express();
-    app.use(setting({ 'Cache-Control': 'public, max-age=60' }));
-    app.use(make(shop));
-    const answers: ErrorRequestHandler = (error, _req, res, _next) =>
-      void res.status(error.status).end();
-    app.use(answers);
-    expect(told(await get(app).expect(status))[0]).toBe('no-store');
+  it.each<[string, Middleware, string | undefined, string | undefined]>([
+    ['loadPurchase, a wrong code', loadPurchase(keyApi), WRONG, 'private'],
+    ['loadPurchase, an outage', loadPurchase(down), CODE, 'private'],
+    ['loadPurchase, no code: the page of everybody', loadPurchase(keyApi), undefined, undefined],
+  ])('%s', async (_name, guard, code, control) => {
+    expect(await visit(guard, code)).toEqual([200, control, 'X-Purchase-Code']);
   });
 
-  it('who is let in during an outage gets what is not for others either', async () => {
-    const { app, code, sandbox } = await open({ onUnknown: 'allow' });
-    sandbox.faults.html = true;
-    expect(told(await get(app, code('supported')).expect(200))).toEqual([
-      'private',
-      'X-Purchase-Code',
-    ]);
+  it('what an outage with "allow" lets through is private', async () => {
+    const { keyApi, sandbox, code } = await openShop();
+    sandbox.faults.errorRate = 1;
+    const told = await visit(requirePurchase(keyApi, { onUnknown: 'allow' }), code('supported'));
+    expect(told).toEqual([200, 'private', 'X-Purchase-Code']);
   });
 
-  it.each(['require', 'load'] as const)(
-    'an answer that the app has begun meanwhile is left alone, and nothing crashes: %s',
-    async (make) => {
-      const unhandled = unhandledRejections();
-      const before: RequestHandler = (_req, res, next) => {
+  it.each([
+    ['requirePurchase', requirePurchase],
+    ['loadPurchase', loadPurchase],
+  ])('%s leaves alone what the app has begun to send meanwhile', async (_name, make) => {
+    const unhandled = unhandledRejections();
+    for (const code of [CODE, WRONG]) {
+      const app = express();
+      app.use((_req, res, next) => {
         next();
         res.status(503).write('too slow');
-      };
-      const shop = await openShop();
-      for (const code of [shop.code('supported'), WRONG]) {
-        const app = express().use(before);
-        app.use(make === 'require' ? requirePurchase(shop.keyApi) : loadPurchase(shop.keyApi));
-        const ended = vi.fn((_error: unknown, _req: object, res: { end(): void }, _next: object) =>
-          res.end(),
-        );
-        app.use((req, res, next) => ended('in', req, res, next));
-        app.use(ended);
-        const answer = await request(app).get('/').set('x-purchase-code', code);
-        expect([answer.status, answer.text]).toEqual([503, 'too slow']);
-        expect(ended).toHaveBeenCalledOnce();
-        const isRefused = code === WRONG && make === 'require';
-        expect(ended.mock.calls[0]?.[0]).toEqual(
-          isRefused ? expect.objectContaining({ code: 'purchase_code_invalid' }) : 'in',
-        );
-      }
-      await new Promise(setImmediate);
-      expect(unhandled).not.toHaveBeenCalled();
-    },
-  );
-
-  it.each<[string, (shop: Shop) => string | undefined, string | undefined]>([
-    ['a customer', (shop) => shop.code('supported'), 'private'],
-    ['a wrong code', () => WRONG, 'private'],
-    [
-      'an outage',
-      ({ sandbox, code }) => {
-        sandbox.faults.html = true;
-        return code('supported');
-      },
-      'private',
-    ],
-    ['nobody: everybody without a code gets that page', () => undefined, undefined],
-  ])('loadPurchase, for %s', async (_name, code, control) => {
-    const shop = await open({ make: 'load' });
-    const answer = await get(shop.app, code(shop)).expect(200);
-    expect(told(answer)).toEqual([control, 'X-Purchase-Code']);
+      });
+      app.use(make(keyApi), (_req, res) => void res.end());
+      app.use((_error: unknown, _req: object, res: { end(): void }, _next: object) => res.end());
+      const answer = await request(app).get('/').set('x-purchase-code', code);
+      expect([answer.status, answer.text]).toEqual([503, 'too slow']);
+    }
+    await new Promise(setImmediate);
+    expect(unhandled).not.toHaveBeenCalled();
   });
-});
 
-describe.each(expressVersions)('Retry-After on %s', (_version, express) => {
-  /** A service that is down, and says for how long. */
-  const failing = () =>
-    Promise.reject(new MarketgateError('service_unavailable', 'x', { retryAfter: 6.2 }));
-  const keyApi = {
-    validatePurchase: failing,
-    listItems: failing,
-    getItem: failing,
-    getAccount: failing,
-  };
-  const tokenStore = new MemoryTokenStore({ clock: () => 0 });
-  const userId = () => '77';
-  const MIDDLEWARE: [string, Middleware][] = [
-    ['requirePurchase', requirePurchase(keyApi, { code: () => WRONG })],
-    ['loadItems', loadItems(keyApi)],
-    ['loadItem', loadItem(keyApi, { id: () => 7 })],
-    ['loadAccount', loadAccount(keyApi)],
-    ['loadUser', loadUser({ getUser: failing }, { tokenStore, userId })],
-  ];
-  const own: ErrorRequestHandler = (_error, _req, res, _next) => void res.sendStatus(503);
-
-  it.each(MIDDLEWARE)(
-    'goes out where %s cannot ask, whoever answers',
-    async (_name, middleware) => {
-      await tokenStore.set('77', { value: 't', issuedAt: 0, expiresAt: 1000 });
-      vi.spyOn(console, 'error').mockImplementation(() => {});
-      const handlers = [[errorHandler({ log: false })], [own], []];
-      for (const [i, handler] of handlers.entries()) {
-        const app = express().use(middleware, ...handler);
-        const { status, headers } = await request(app).get('/');
-        expect([i, status, headers['retry-after']]).toEqual([i, 503, '7']);
-      }
-    },
-  );
+  it.each<[string, Middleware]>([
+    ['requirePurchase', requirePurchase(down, { code: () => CODE })],
+    ['loadItems', loadItems({ listItems: failing })],
+    ['loadItem', loadItem({ getItem: failing }, { id: () => 7 })],
+    ['loadAccount', loadAccount({ getAccount: failing })],
+    ['loadUser', loadUser({ getUser: failing }, { tokenStore, userId: () => '77' })],
+  ])('Retry-After goes out where %s cannot ask, whoever responds', async (_name, middleware) => {
+    await tokenStore.set('77', { value: 't', issuedAt: 0, expiresAt: 1000 });
+    const own: ErrorRequestHandler = (_error, _req, res, _next) => void res.sendStatus(503);
+    for (const handler of [errorHandler({ log: false }), own]) {
+      const { status, headers } = await request(express().use(middleware, handler)).get('/');
+      expect([status, headers['retry-after']]).toEqual([503, '7']);
+    }
+  });
 });

@@ -24,7 +24,6 @@ const loginApi = { getUser: vi.fn() };
 /** One option of requirePurchase, or of its guessLimit, with a value. */
 const guard = (name: string) => (wrong: unknown) =>
   requirePurchase(keyApi, { [name]: wrong } as never);
-const limit = (name: string) => (wrong: unknown) => guard('guessLimit')({ [name]: wrong });
 const access = (name: string) => (wrong: unknown) =>
   requireAccessToken({ tokenStore, [name]: wrong } as never);
 const handler = (name: string) => (wrong: unknown) => errorHandler({ [name]: wrong });
@@ -67,13 +66,6 @@ const COMPLAINTS: Complaint[] = [
   ),
   [RP, 'onUnknown', '"deny", "allow"', guard('onUnknown'), 'maybe'],
   [RP, 'onDenied', 'function', guard('onDenied'), 1, {}],
-  [RP, 'guessLimit', 'limit, windowMs, keyGenerator', guard('guessLimit'), 7, true, null],
-  [`${RP}: guessLimit`, 'max', 'known are', limit('max'), 10],
-  [`${RP}: guessLimit`, 'window', 'known are limit, windowMs', limit('window'), 60_000],
-  [`${RP}: guessLimit`, 'limit', 'codes', limit('limit'), 0],
-  [`${RP}: guessLimit`, 'limit', 'whole number', limit('limit'), 1.5],
-  [`${RP}: guessLimit`, 'windowMs', 'milliseconds', limit('windowMs'), 0, -1],
-  [`${RP}: guessLimit`, 'keyGenerator', 'function', limit('keyGenerator'), 'ip'],
   ['loadPurchase', 'keyApi', 'validatePurchase', (wrong) => loadPurchase(wrong as never), {}],
   ['loadPurchase', 'item', 'is given, but undefined', load('item'), undefined],
   [
@@ -86,6 +78,7 @@ const COMPLAINTS: Complaint[] = [
   ['loadItem', 'keyApi', 'getItem', (wrong) => loadItem(wrong as never), {}],
   ['loadItem', 'keyApi', 'a KeyApi', (wrong) => loadItem(wrong as never), undefined],
   ['loadItem', 'id', 'function', (id) => loadItem(keyApi, { id } as never), 7],
+  ['loadItem', 'guessLimit', 'limit', (guessLimit) => loadItem(keyApi, { guessLimit } as never), 7],
   ['loadItem', 'ids', 'known are', (ids) => loadItem(keyApi, { ids } as never), () => 7],
   ['loadItems', 'keyApi', 'listItems', (wrong) => loadItems(wrong as never), {}],
   ['loadAccount', 'keyApi', 'getAccount', (wrong) => loadAccount(wrong as never), {}],
@@ -102,6 +95,7 @@ const COMPLAINTS: Complaint[] = [
   ['requireLogin', 'loginPath', PATH, gate('loginPath'), 'x', ...ELSEWHERE],
   ['requireLogin', 'path', 'loginPath', gate('path'), '/login'],
   ['errorHandler', 'loginPath', PATH, handler('loginPath'), 'x', ...ELSEWHERE, 7],
+  ['errorHandler', 'redeemPath', PATH, handler('redeemPath'), 'x', ...ELSEWHERE, 7],
   ['errorHandler', 'login', 'loginPath', handler('login'), '/login'],
   ['errorHandler', 'log', 'function', handler('log'), true, 'errors.log'],
   ['errorHandler', 'render', 'function', handler('render'), 'page.html'],

@@ -50,50 +50,37 @@ describe.each(expressVersions)('on %s', (_version, express) => {
     return app;
   };
 
-  describe('a proxy', () => {
-    const throughProxy = (app: ReturnType<typeof express>) =>
-      request(app).get('/').set('x-purchase-code', CODE).set('x-forwarded-for', '192.0.2.1');
+  const throughProxy = (app: ReturnType<typeof express>, headers = FORWARDED) =>
+    request(app)
+      .get('/')
+      .set({ 'x-purchase-code': CODE, ...headers });
+  const FORWARDED: Record<string, string> = { 'x-forwarded-for': '192.0.2.1' };
+  const [UNDECLARED, TRUSTS_ALL] = [
+    'MARKETGATE_UNEXPECTED_X_FORWARDED_FOR',
+    'MARKETGATE_PERMISSIVE_TRUST_PROXY',
+  ] as const;
 
-    it.each<[string, RequirePurchaseOptions]>([
-      ['by default', {}],
-      ['for a limit of its own', { guessLimit: new MemoryGuessLimit() }],
-      ['for req.ip by name', { guessLimit: { keyGenerator: (req) => req.ip } }],
-    ])('that was not declared is said once, %s', async (_name, options) => {
-      const warnings = hearWarnings();
-      const app = guarded(options);
-      await throughProxy(app);
-      await throughProxy(app);
-      expect(warnings).toEqual(['MARKETGATE_UNEXPECTED_X_FORWARDED_FOR']);
-    });
-
-    it.each([1, 'loopback', ['127.0.0.1']])('that is declared as %j is no news', async (trust) => {
-      const warnings = hearWarnings();
-      await throughProxy(guarded({}, trust));
-      expect(warnings).toEqual([]);
-    });
-
-    it('that anybody can pretend to be is said once', async () => {
-      const warnings = hearWarnings();
-      const app = guarded({}, true);
-      for (let i = 0; i < 2; i++) await request(app).get('/').set('x-purchase-code', CODE);
-      expect(warnings).toEqual(['MARKETGATE_PERMISSIVE_TRUST_PROXY']);
-    });
-
-    it.each<[string, RequirePurchaseOptions]>([
-      ['nobody is counted', { guessLimit: false }],
-      ['users are counted', { guessLimit: { keyGenerator: () => 'anna' } }],
-    ])('does not matter where %s', async (_name, options) => {
-      const warnings = hearWarnings();
-      await throughProxy(guarded(options));
-      await throughProxy(guarded(options, true));
-      expect(warnings).toEqual([]);
-    });
-
-    it('is no news to an app without one', async () => {
-      const warnings = hearWarnings();
-      await request(guarded()).get('/').set('x-purchase-code', CODE);
-      expect(warnings).toEqual([]);
-    });
+  it.each<[string, RequirePurchaseOptions, unknown, WarningCode[], object?]>([
+    ['that was not declared', {}, undefined, [UNDECLARED]],
+    ['that was not declared', { guessLimit: new MemoryGuessLimit() }, undefined, [UNDECLARED]],
+    [
+      'that was not declared',
+      { guessLimit: { keyGenerator: ({ ip }) => ip } },
+      false,
+      [UNDECLARED],
+    ],
+    ['that anybody can pretend to be', {}, true, [TRUSTS_ALL], {}],
+    ['that was declared', {}, 1, []],
+    ['that was declared', {}, 'loopback', []],
+    ['where nobody is counted', { guessLimit: false }, true, []],
+    ['where users are counted', { guessLimit: { keyGenerator: () => 'anna' } }, undefined, []],
+    ['that is not there', {}, undefined, [], {}],
+  ])('a proxy %s: with %j and trust proxy %j', async (...row) => {
+    const [, options, trust, expected, headers] = row;
+    const warnings = hearWarnings();
+    const app = guarded(options, trust);
+    for (let i = 0; i < 2; i++) await throughProxy(app, headers as typeof FORWARDED);
+    expect(warnings).toEqual(expected);
   });
 
   describe('a guard made in a handler', () => {
@@ -103,12 +90,11 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       ['of a route', (app) => app.get('/', () => void make())],
       ['of an app', (app) => app.use(() => void make())],
       ['of a router', (app) => app.use(express.Router().get('/', () => void make()))],
-      ['that is async', (app) => app.get('/', async () => void make())],
       [
         'of errors',
         (app) => failing(app).use((_e: Error, _q: object, _s: object, _n: object) => void make()),
       ],
-      ['by a helper far below', (app) => app.get('/', () => void deep(30, make))],
+      ['by a helper far below', (app) => app.get('/', async () => void deep(30, make))],
       ['as loadPurchase', (app) => app.get('/', () => void loadPurchase(keyApi))],
     ])('%s is said', async (_name, route) => {
       const warnings = hearWarnings();
@@ -137,38 +123,23 @@ describe.each(expressVersions)('on %s', (_version, express) => {
       depth === 0 ? end() : [deep(depth - 1, end)];
   });
 
-  describe('no body parser', () => {
-    const form = (app: ReturnType<typeof express>) =>
-      request(app).post('/').type('form').send({ purchase_code: CODE });
+  const form = (app: ReturnType<typeof express>) =>
+    request(app).post('/').type('form').send({ purchase_code: CODE });
+  const NO_PARSER: WarningCode[] = ['MARKETGATE_NO_BODY_PARSER'];
 
-    it.each<[string, RequirePurchaseOptions]>([
-      ['by default', {}],
-      ['by name', { code: fromBody('purchase_code') }],
-      ['after others', { code: firstOf(fromHeader('x-other'), fromBody()) }],
-    ])('is said where the code is looked for in the body, %s', async (_name, options) => {
-      const warnings = hearWarnings();
-      const app = guarded(options);
-      await form(app);
-      await request(app).post('/').send({ purchase_code: CODE });
-      expect(warnings).toEqual(['MARKETGATE_NO_BODY_PARSER']);
-    });
-
-    it('does not matter to a request without a body, with a file, or with the code in its header', async () => {
-      const warnings = hearWarnings();
-      const app = guarded();
-      await request(app).get('/');
-      await request(app).post('/');
-      await request(app).put('/').type('application/octet-stream').send('bytes');
-      await form(app).set('x-purchase-code', CODE);
-      expect(warnings).toEqual([]);
-    });
-
-    it('is not what a body that was read looks like', async () => {
-      const warnings = hearWarnings();
-      const app = express().use(express.urlencoded({ extended: false }), guarded());
-      await form(app);
-      expect(warnings).toEqual([]);
-    });
+  it.each<[string, WarningCode[], (app: ReturnType<typeof express>) => request.Test, object?]>([
+    ['a form, by default', NO_PARSER, form],
+    ['a form, for fromBody', NO_PARSER, form, { code: fromBody('purchase_code') }],
+    ['a form, after others', NO_PARSER, form, { code: firstOf(fromHeader('x'), fromBody()) }],
+    ['JSON', NO_PARSER, (app) => request(app).post('/').send({ purchase_code: CODE })],
+    ['no body', [], (app) => request(app).post('/')],
+    ['a file', [], (app) => request(app).put('/').type('application/octet-stream').send('x')],
+    ['the code in a header', [], (app) => form(app).set('x-purchase-code', CODE)],
+  ])('no body parser, and %s', async (_what, expected, send, options = {}) => {
+    const warnings = hearWarnings();
+    const app = guarded(options);
+    for (let i = 0; i < 2; i++) await send(app);
+    expect(warnings).toEqual(expected);
   });
 
   it.each<[string, object, WarningCode[]]>([

@@ -23,14 +23,23 @@ export const README_CHECKS: Checks = {
     expect(refused.status).toBe(403);
     expect(refused.text).toMatch(/not started in this browser[\s\S]*<a href="\/login">Log in/);
 
-    const redeem = (purchase_code: string) => browser.submit(`${origin}/redeem`, { purchase_code });
-    expect((await browser.get(`${origin}/files`)).status).toBe(402);
+    const visitor = new Browser();
+    const download = `${origin}/downloads/1042`;
+    const refusal = await visitor.open(download);
+    expect([refusal.status, refusal.text]).toEqual([
+      402,
+      expect.stringMatching(/<form method="post" action="\/redeem">[\s\S]*name="purchase_code"/),
+    ]);
+    const redeem = (purchase_code: string) => visitor.submit(`${origin}/redeem`, { purchase_code });
     const wrong = await redeem(WRONG);
     expect([wrong.status, wrong.text]).toEqual([
       403,
       expect.stringContaining('name="purchase_code"'),
     ]);
-    expect(await redeem(SUPPORTED)).toMatchObject({ url: `${origin}/files`, status: 200 });
+    expect(await redeem(SUPPORTED)).toMatchObject({ url: download, status: 200 });
+    // Also after the login.
+    await visitor.logIn(`${origin}/account`);
+    expect((await visitor.open(download)).status).toBe(200);
 
     const mine = (from: Browser) => from.get(`${origin}/mine`, { 'x-purchase-code': SUPPORTED });
     expect((await mine(browser)).status).toBe(200);
