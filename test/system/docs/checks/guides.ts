@@ -142,10 +142,28 @@ export const GUIDE_CHECKS: Checks = {
       const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
       expect(released.status).toBe(204);
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
+      const licence = async (path: string, site?: string, sent = code) => {
+        const response = await fetch(`${await running.origin()}/licence/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ purchase_code: sent, site }),
+        });
+        return response.status === 200 ? response.json() : response.status;
+      };
+      expect(await licence('activate', 'Shop.example')).toEqual({ active: 'shop.example' });
+      expect(await licence('activate', 'other.example')).toBe(403);
+      expect(await licence('activate', 'staging.shop.example')).toEqual({
+        active: 'staging.shop.example',
+      });
+      expect(await licence('sites')).toEqual({ sites: ['shop.example'], max: 1 });
+      expect(await licence('sites', undefined, WRONG)).toBe(403);
+      expect(await licence('free', 'shop.example')).toBe(204);
+      expect(await licence('activate', 'other.example')).toBe(403);
+      expect(await licence('activate', 'shop.example')).toEqual({ active: 'shop.example' });
     },
   },
   'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
-  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(20, PGLITE),
+  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(22, PGLITE),
   'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
   'examples/guides/token-store.md: postgres-token-store.test.ts': passes(27, {
     ...PGLITE,
