@@ -85,11 +85,18 @@ export class NoAnswer extends Error {}
  * Runs `work`, and waits for it within the limit. A late result or rejection is ignored. Rejects with {@link NoAnswer}, or
  * with what `work` rejects with.
  */
-export function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
-  const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
-  const deadline = new Deadline(milliseconds, exceeded);
-  const answer = (async () => work())();
-  return deadline.race(answer).finally(() => deadline.dispose());
+export async function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const exceeded = new Promise<never>((_resolve, reject) => {
+    const fail = () => reject(new NoAnswer(`did not answer within ${milliseconds} ms`));
+    // As in a {@link Deadline}: an answer that has arrived in time is read first.
+    timer = setTimeout(setImmediate, milliseconds, fail);
+  });
+  try {
+    return await Promise.race([work(), exceeded]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
@@ -149,50 +156,4 @@ export function onAbort(signal: AbortSignal, listener: () => void): () => void {
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
 export function ignoreRejection(value: unknown): void {
   Promise.resolve(value).catch(() => {});
-}
-
-/** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
-const MAX_UNANSWERED = 10_000;
-
-/**
- * Makes the function that runs the calls to one store or server, each within the limit. A late result or rejection
- * is ignored; `work` can check `deadline.aborted`. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
- */
-export function timeLimit(milliseconds: number) {
-  let unanswered = 0;
-  const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
-  return <T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> => {
-    // While a server hangs, its client keeps every command in memory.
-    if (unanswered >= MAX_UNANSWERED) {
-      return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
-    }
-    unanswered++;
-    const deadline = new Deadline(milliseconds, exceeded);
-    const answer = (async () => work(deadline))().finally(() => {
-      unanswered--;
-      deadline.dispose();
-    });
-    return deadline.race(answer);
-  };
-}
-
-/**
- * The timeout, in milliseconds, of each store that enforces its own. Callers add theirs only where the store's is longer
- * than they can wait.
- */
-export const STORE_TIMEOUTS = new WeakMap<object, number>();
-
-/**
- * Makes the function that runs the calls to a store, each within the limit.
- * @param longest the longest limit that the store itself can have, in milliseconds.
- */
-export function limited(
-  store: object,
-  milliseconds: number,
-  longest = Number.POSITIVE_INFINITY,
-): <T>(work: () => T | Promise<T>) => Promise<T> {
-  const own = STORE_TIMEOUTS.get(store);
-  if (own === undefined) return timeLimit(milliseconds);
-  if (own > longest) return timeLimit(longest);
-  return async (work) => work();
 }

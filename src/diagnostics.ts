@@ -157,7 +157,7 @@ export const WARNINGS = {
   MARKETGATE_PERMISSIVE_TRUST_PROXY:
     'Express\'s "trust proxy" is true: anybody can choose the address that the guess limit counts; set it to the number or the addresses of your proxies',
   MARKETGATE_NO_CLIENT_ADDRESS:
-    'a request has no address (req.ip and the socket\'s are undefined), so all visitors count as one for the guess limit; behind a Unix socket, set app.set("trust proxy", true) where only your proxy can connect, or give guessLimit a keyGenerator',
+    'a request has no address (req.ip and that of its socket are undefined), so all visitors count as one for the guess limit; tell Express which proxy it can trust, or give guessLimit a keyGenerator',
   MARKETGATE_CREATED_IN_HANDLER:
     'a guard was made inside a request handler: its options are checked for each request, a guess limit of its own forgets every count, and unless it is called with (req, res, next) it protects nothing; make it once, when the app starts',
   MARKETGATE_NO_BODY_PARSER:

@@ -5,7 +5,7 @@ import type { Purchase } from '../model/purchase.js';
 export interface Denial extends MarketgateError {
   /** The valid purchase that a condition refused. Not enumerable, because it contains the code. */
   readonly purchase?: Purchase;
-  /** Of `purchase_held`: how many accounts hold the code, and how many can. */
+  /** Of `purchase_held`: how many accounts hold the code, and how many can. Not enumerable. */
   readonly holders?: { readonly count: number; readonly max: number };
 }
 
@@ -76,7 +76,7 @@ export function refuse(
   const copy = { ...purchase };
   // A getter, because `inspect` can print the values of what is not enumerable.
   Object.defineProperty(denial, 'purchase', { get: () => copy });
-  if (holders !== undefined) Object.assign(denial, { holders });
+  Object.defineProperty(denial, 'holders', { value: holders });
   return { verdict: 'invalid', denial };
 }
 

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { MAX_TIMER_DELAY, withTimeout } from '../deadline.js';
 import { reportDrift, warnOnce } from '../diagnostics.js';
-import { MarketgateError } from '../errors.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { knownOptions, shapedOption } from '../options.js';
 import {
   type AttemptCount,
@@ -210,7 +210,7 @@ function reportFailure(limiter: AttemptLimiter, error: Error): void {
   const first = firstFailures.get(limiter) ?? now;
   firstFailures.set(limiter, first);
   // A message of another library can contain the client.
-  const why = error instanceof MarketgateError ? `; last failure: ${error.message}` : '';
+  const why = isMarketgateError(error) ? `; last failure: ${error.message.split(';')[0]}` : '';
   if (now - first >= AGAIN) warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
 }
 

@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { openText, sealText } from '../cache/seal.js';
-import { STORE_TIMEOUTS } from '../deadline.js';
 import { reportUnreadable } from '../diagnostics.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { knownOptions, wrongOption } from '../options.js';
@@ -45,8 +44,6 @@ export class EncryptedTokenStore implements TokenStore {
     if (store.claim !== undefined) {
       Object.defineProperty(this, 'claim', { value: store.claim.bind(store) });
     }
-    const timeout = STORE_TIMEOUTS.get(store);
-    if (timeout !== undefined) STORE_TIMEOUTS.set(this, timeout);
   }
 
   async get(userId: string): Promise<AccessToken | undefined> {

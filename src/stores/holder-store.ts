@@ -2,7 +2,7 @@ import { NoAnswer, schedule } from '../deadline.js';
 import { warnOnce } from '../diagnostics.js';
 import { requiredCode } from '../model/purchase.js';
 import { countOption, knownOptions, shapedOption } from '../options.js';
-import { guardedCalls } from './store-guard.js';
+import { StoreGuard } from './store-guard.js';
 
 /**
  * Stores which accounts hold which purchase codes, without expiry: a value for `holder.store` of the guards.
@@ -80,7 +80,7 @@ export function guardHolderStore(owner: string, value: unknown) {
   const methods = ['take', 'release', 'holders'] as const;
   const what = 'a holder store, as in new MemoryHolderStore()';
   const store = shapedOption<HolderStore>(owner, option, value, methods, what);
-  const call = guardedCalls(option, store);
+  const guard = new StoreGuard(option);
   const remembered = known.get(store) ?? new KnownHolders();
   known.set(store, remembered);
   return {
@@ -90,7 +90,7 @@ export function guardHolderStore(owner: string, value: unknown) {
     /** @throws MarketgateError `store_unavailable`, also for an answer that is neither true nor false. */
     async take(code: string, holder: string, max: number): Promise<boolean> {
       const { current } = remembered;
-      const isHeld = await call('take', async () => {
+      const isHeld = await guard.call('take', async () => {
         const answer: unknown = await store.take(code, holder, max);
         if (typeof answer === 'boolean') return answer;
         throw new NoAnswer('gave neither true nor false');
@@ -103,7 +103,7 @@ export function guardHolderStore(owner: string, value: unknown) {
 
     /** How many accounts hold the code. @throws MarketgateError `store_unavailable`. */
     count: (code: string): Promise<number> =>
-      call('holders', async () => (await store.holders(code)).length),
+      guard.call('holders', async () => (await store.holders(code)).length),
   };
 }
 

@@ -14,7 +14,7 @@ export interface MemoryTokenStoreOptions {
 const OWNER = 'MemoryTokenStore';
 
 /**
- * The most claims, about 150 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
+ * The most claims, about 250 bytes each, next to the tokens. Beyond it, the oldest is dropped, and its name can be
  * claimed again. That takes tens of thousands of logins within the hour that a claim lives.
  */
 const MAX_CLAIMS = 100_000;

@@ -1,8 +1,68 @@
-import { limited, NoAnswer } from '../deadline.js';
+import { NoAnswer, withTimeout } from '../deadline.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 
-/** The errors of {@link storeCall}. They hold no secrets, so they are not wrapped again. */
-const failures = new WeakSet<object>();
+/** The deadline of one call to a store of the app, in milliseconds. */
+const DEADLINE = 2000;
+
+/**
+ * The most calls of one guard that the store has not answered, those past their deadline included. While a server hangs,
+ * its client keeps every command in memory.
+ */
+const MAX_UNANSWERED = 10_000;
+
+/**
+ * The one way to call a store. Each call has a deadline, and each failure is `store_unavailable`, with neither the message
+ * of the store's own error nor that error as its cause.
+ */
+export class StoreGuard {
+  #unanswered = 0;
+
+  /**
+   * @param name - of the store, for the error, as in "tokenStore".
+   * @param deadline - of one call, in milliseconds.
+   */
+  constructor(
+    private readonly name: string,
+    private readonly deadline = DEADLINE,
+  ) {}
+
+  /**
+   * @param method - for the error, as in "get".
+   * @param work - makes the call. It can ask whether the caller has its error already: what it gets then, nobody takes.
+   * @throws MarketgateError `store_unavailable`.
+   */
+  async call<T>(method: string, work: (isOver: () => boolean) => T | Promise<T>): Promise<T> {
+    let isOver = false;
+    try {
+      if (this.#unanswered >= MAX_UNANSWERED) {
+        throw new NoAnswer('was not sent, because too many calls are unanswered');
+      }
+      return await withTimeout(this.deadline, async () => {
+        this.#unanswered++;
+        try {
+          return await work(() => isOver);
+        } finally {
+          this.#unanswered--;
+        }
+      });
+    } catch (error) {
+      throw storeUnavailable(`${this.name}.${method}`, error);
+    } finally {
+      isOver = true;
+    }
+  }
+}
+
+/** The errors made here. They hold no secrets, so the guard of an outer store passes them on. */
+const made = new WeakSet<object>();
+
+function storeUnavailable(name: string, error: unknown): unknown {
+  if (made.has(error as object)) return error;
+  const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
+  const failure = new MarketgateError('store_unavailable', message);
+  made.add(failure);
+  return failure;
+}
 
 /** Codes at the beginning of the messages of Redis that say what to do. */
 const REDIS_CODES = new Set<unknown>(
@@ -30,40 +90,4 @@ function describeFailure(error: unknown): string {
     // It is not an Error, so it has no message, or one of its getters throws.
     return 'failed';
   }
-}
-
-/**
- * Makes one call to a store. Every failure becomes `store_unavailable`, with neither the message of the store's own
- * error nor that error as its cause.
- *
- * @param name - the store and its method, as in "KeyvTokenStore.get".
- */
-export async function storeCall<T>(name: string, run: () => T | Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (failures.has(error as object)) throw error;
-    const message = `${name} ${describeFailure(error)}; look at the store and its connection`;
-    const failure = new MarketgateError('store_unavailable', message);
-    failures.add(failure);
-    throw failure;
-  }
-}
-
-/** The deadline of one call to a store of the app, in milliseconds. */
-const DEADLINE = 2000;
-
-/** One for each store, so that its unanswered calls are counted together. */
-const runners = new WeakMap<object, ReturnType<typeof limited>>();
-
-/**
- * Makes the function that calls a store of the app. Each call has a deadline: that of the store itself, if it has one.
- *
- * @param name - for the error, as in "tokenStore".
- */
-export function guardedCalls(name: string, store: object) {
-  const run = runners.get(store) ?? limited(store, DEADLINE);
-  runners.set(store, run);
-  return <T>(method: string, work: () => T | Promise<T>): Promise<T> =>
-    storeCall(`${name}.${method}`, () => run(work));
 }

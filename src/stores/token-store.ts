@@ -1,6 +1,6 @@
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { shapedOption, wrongOption } from '../options.js';
-import { guardedCalls } from './store-guard.js';
+import { StoreGuard } from './store-guard.js';
 
 /**
  * Stores the access_tokens of logged-in users by `user_id`. Recognised by its shape: any object with these
@@ -47,30 +47,28 @@ export const tokenNameFor =
       : `${encodeURIComponent(strategy)}:${userId}`;
 
 /**
- * A token store as the rest of the package uses it, each call through {@link guardedCalls}. A value that is no token counts
+ * A token store as the rest of the package uses it, each call through a {@link StoreGuard}. A value that is no token counts
  * as none.
  *
  * Does not check expiry: each caller does, by its own clock.
  */
 export class GuardedTokenStore {
-  readonly #call: ReturnType<typeof guardedCalls>;
+  readonly #guard = new StoreGuard('tokenStore');
 
-  constructor(private readonly store: TokenStore) {
-    this.#call = guardedCalls('tokenStore', store);
-  }
+  constructor(private readonly store: TokenStore) {}
 
   /** A copy of the user's token, so that a handler cannot change it for others. */
   get(userId: string): Promise<AccessToken | undefined> {
     // Copied within the guard, because an object from another store can have getters that throw.
-    return this.#call('get', async () => readAccessToken(await this.store.get(userId)));
+    return this.#guard.call('get', async () => readAccessToken(await this.store.get(userId)));
   }
 
   async set(userId: string, token: AccessToken): Promise<void> {
-    await this.#call('set', () => this.store.set(userId, { ...token }));
+    await this.#guard.call('set', () => this.store.set(userId, { ...token }));
   }
 
   async delete(userId: string): Promise<void> {
-    await this.#call('delete', () => this.store.delete(userId));
+    await this.#guard.call('delete', () => this.store.delete(userId));
   }
 
   /** Deletes this token only: the user can have logged in again in another tab since it was read. */
@@ -83,7 +81,7 @@ export class GuardedTokenStore {
    * relies on its own record. Of a store with `claim`, only `true` counts as true.
    */
   claim(name: string, ttl: number): Promise<boolean> {
-    return this.#call(
+    return this.#guard.call(
       'claim',
       async () => this.store.claim === undefined || (await this.store.claim(name, ttl)) === true,
     );

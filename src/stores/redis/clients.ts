@@ -5,10 +5,10 @@ import { wrongOption } from '../../options.js';
  * keys on different servers. Replies are those of Redis.
  */
 export interface RedisCommands {
-  /** A client that is `waiting` queues its commands until it is connected. A `closed` one is closed for good. */
-  readonly state: 'ready' | 'waiting' | 'closed';
-  /** Calls the listener once, when the state can have changed to `ready`. Opens a client that waits to be used. */
-  onceReady(listener: () => void): void;
+  /** Whether it sends a command now. It would queue one while it connects. */
+  readonly isReady: boolean;
+  /** Whether it is closed for good, or was never opened. */
+  readonly isClosed: boolean;
   get(key: string): Promise<unknown>;
   /** Replies `OK`, or `null` when the key must be absent and is not. */
   set(key: string, value: string, milliseconds: number, mustBeAbsent?: true): Promise<unknown>;
@@ -71,47 +71,38 @@ export type IoRedisClient = Methods<'defineCommand'> & {
  */
 export type RedisClient = NodeRedisClient | IoRedisClient;
 
+type Call<Reply = Promise<unknown>> = (...args: unknown[]) => Reply;
+
 /** The members that are used of both libraries. All are public there. */
-interface Client {
-  get(key: string): Promise<unknown>;
-  del(key: string): Promise<unknown>;
-  publish(channel: string, message: string): Promise<unknown>;
+interface Client extends Record<Exclude<(typeof COMMON)[number], 'on'>, Call> {
   on(event: string, listener: (...args: string[]) => void): unknown;
   off(event: string, listener: (...args: string[]) => void): unknown;
-  once(event: string, listener: () => void): unknown;
-  connect(): Promise<unknown>;
 }
 
 interface NodeRedis extends Client {
   readonly isOpen: boolean;
   /** Absent in a cluster before version 6. */
   readonly isReady?: boolean;
-  set(key: string, value: string, options: { PX: number; NX?: true }): Promise<unknown>;
-  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  duplicate(overrides: object): NodeRedis;
+  readonly unsubscribe: Call;
+  readonly duplicate: Call<NodeRedis>;
   /** From version 5 on. */
-  withCommandOptions?(options: object): NodeRedis;
-  destroy?(): unknown;
+  readonly withCommandOptions?: Call<NodeRedis>;
+  readonly destroy?: Call<unknown>;
   /** Up to version 4. */
-  disconnect(): Promise<unknown>;
+  readonly disconnect: Call;
   /** Of a cluster. */
   readonly masters?: readonly unknown[];
-  nodeClient?(node: unknown): NodeRedis | Promise<NodeRedis>;
+  readonly nodeClient?: Call<NodeRedis | Promise<NodeRedis>>;
   /** Of a sentinel. */
-  acquire?(): unknown;
+  readonly acquire?: Call;
 }
 
 interface IoRedis extends Client {
   readonly status: string;
-  set(key: string, value: string, ...options: (string | number)[]): Promise<unknown>;
-  eval(script: string, keys: number, ...keysAndArgs: string[]): Promise<unknown>;
-  subscribe(...channels: string[]): Promise<unknown>;
-  duplicate(overrides: object): IoRedis;
-  disconnect(): void;
+  readonly duplicate: Call<IoRedis>;
+  readonly disconnect: Call<void>;
   /** Of a cluster, whose own `duplicate` takes other arguments. */
-  nodes?(role: 'master'): readonly IoRedis[];
+  readonly nodes?: Call<readonly IoRedis[]>;
 }
 
 /** The events of both libraries after which messages can have been missed. */
@@ -136,24 +127,24 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
   const sender = client.withCommandOptions?.(settings) ?? client;
 
   return {
-    get state() {
-      if (!client.isOpen) return 'closed';
-      return client.isReady === false ? 'waiting' : 'ready';
+    get isReady() {
+      return client.isOpen && client.isReady !== false;
     },
-    onceReady: (listener) => void client.once(isCluster ? 'connect' : 'ready', listener),
+    get isClosed() {
+      return !client.isOpen;
+    },
     get: (key) => sender.get(key),
     set: (key, value, milliseconds, mustBeAbsent) =>
       sender.set(key, value, { PX: milliseconds, ...(mustBeAbsent && { NX: true }) }),
     delete: (key) => sender.del(key),
-    run: (script, key, args) => sender.eval(script, { keys: [key], arguments: [...args] }),
+    run: (script, key, args) => sender.eval(script, { keys: [key], arguments: args }),
     publish: (channel, message) => sender.publish(channel, message),
     async subscriber(listeners, isGiven, onLost) {
       // A sentinel opens a separate connection to subscribe by itself.
       const isOwn = !isSentinel && (isCluster || !isGiven);
       const node = isCluster ? await client.nodeClient?.(randomOf(client.masters ?? [])) : client;
       const connection = isOwn && node ? node.duplicate({ clientSideCache: undefined }) : client;
-      const end = async (): Promise<unknown> =>
-        connection.destroy ? connection.destroy() : connection.disconnect();
+      const end = async () => (connection.destroy ? connection.destroy() : connection.disconnect());
       const onEvent = (): void => {
         // At once, because it reconnects next, and could not be closed while it does. It rejects if it is closed already.
         if (isOwn) end().catch(() => {});
@@ -180,14 +171,12 @@ function nodeRedisCommands(client: NodeRedis, timeout: number): RedisCommands {
 
 function ioRedisCommands(client: IoRedis): RedisCommands {
   return {
-    get state() {
-      if (client.status === 'ready') return 'ready';
-      return client.status === 'end' ? 'closed' : 'waiting';
+    get isReady() {
+      // `wait` is the state of a `lazyConnect` client, which its first command connects.
+      return client.status === 'ready' || client.status === 'wait';
     },
-    onceReady(listener) {
-      client.once('ready', listener);
-      // `wait` is the state of a `lazyConnect` client before its first command. It retries by itself.
-      if (client.status === 'wait') client.connect().catch(() => {});
+    get isClosed() {
+      return client.status === 'end';
     },
     get: (key) => client.get(key),
     set: (key, value, milliseconds, mustBeAbsent) =>
@@ -221,8 +210,6 @@ function ioRedisCommands(client: IoRedis): RedisCommands {
 const EXPECTED =
   'must be a client of redis 4.6 or later (createClient, createCluster, createSentinel) or of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
 
-type Traits = Readonly<Record<string, unknown>> & { options?: { legacyMode?: unknown } };
-
 /**
  * The commands of a client of either library, which is recognised by its shape. Any other client is refused
  * here, because it would fail only with the first customer.
@@ -237,16 +224,14 @@ export function redisCommands(
   timeout: number,
   option = 'client',
 ): RedisCommands {
-  const isObject = (typeof value === 'object' || typeof value === 'function') && value !== null;
-  const client = (isObject ? value : {}) as Traits;
+  const client = Object(value) as Readonly<Record<string, unknown>>;
   const has = (...names: string[]) => names.every((name) => typeof client[name] === 'function');
-  const wrong = (problem: string) => wrongOption(owner, option, `${EXPECTED}${problem}`);
+  const wrong = (problem: string) => wrongOption(owner, option, EXPECTED + problem);
   if (has('then')) throw wrong('; this is a Promise of one: await it');
   if (typeof value === 'string' || value instanceof URL) throw wrong('; this is a URL');
-  if (has('internal_send_command')) throw wrong('; this is of redis 3 or earlier');
-  if (client.options?.legacyMode === true) throw wrong('; this one is in legacyMode');
-  if (has('execute')) throw wrong('; this is a pool of node-redis');
-  if (has('customCommand')) throw wrong('; this is of valkey-glide, whose commands differ');
+  // Of node-redis 4: its methods take callbacks then.
+  const { legacyMode } = Object(client.options) as { legacyMode?: unknown };
+  if (legacyMode === true) throw wrong('; this one is in legacyMode');
   if (has(...COMMON, 'pTTL') && typeof client.isOpen === 'boolean') {
     return nodeRedisCommands(value as NodeRedis, timeout);
   }

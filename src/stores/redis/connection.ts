@@ -1,6 +1,7 @@
-import { type Deadline, MAX_TIMER_DELAY, NoAnswer, timeLimit } from '../../deadline.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_TIMER_DELAY, NoAnswer } from '../../deadline.js';
 import { positiveOption, textOption } from '../../options.js';
-import { storeCall } from '../store-guard.js';
+import { StoreGuard } from '../store-guard.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 
 /** What all stores in Redis take. */
@@ -10,96 +11,66 @@ export interface RedisStoreOptions {
   /** What the keys begin with. Default: `marketgate:` and the kind of store, as in `marketgate:token:`. */
   prefix?: string | undefined;
   /**
-   * The deadline of one call, in milliseconds; then it rejects with `store_unavailable`. Default 1,500 for tokens and
-   * holders, which nothing can replace: their calls wait for a lost connection, until the first has waited in vain.
-   * Default 50 for the others, because visitors wait for them, and without a connection they fail at once.
+   * The deadline of one call, in milliseconds; then it rejects with `store_unavailable`. While the client reconnects,
+   * calls wait until then. Default 1,500 for tokens and holders, which nothing can replace, and 50 for the others. The
+   * package waits for a token or holder store for 2,000 at most.
    */
   timeout?: number | undefined;
 }
 
-/** The kinds of stores, and whether their calls wait for a lost connection. */
-const KINDS = {
-  token: { timeout: 1500, waits: true },
-  holder: { timeout: 1500, waits: true },
-  cache: { timeout: 50, waits: false },
-  guess: { timeout: 50, waits: false },
-};
+/** The default timeout of each kind of store, in milliseconds. */
+const TIMEOUTS = { token: 1500, holder: 1500, cache: 50, guess: 50 };
+
+/** Milliseconds between two looks at a client that is not connected. */
+const POLL = 10;
 
 /**
  * Redis as the stores use it. Each call has a deadline, and each failure is `store_unavailable` without the key
- * or the value in it. A client that is not connected gets no command: it would queue the command, send it when
- * Redis is back, and meanwhile fill the memory.
- *
- * The deadline is here and not around the stores, because calls depend on it: they wait for a connection until
- * then, and release a lock that they got later. So it also holds for an app that calls a store itself.
+ * or the value in it. A client that is not connected gets no command: it would queue it, and send it after the outage,
+ * when its caller has long had an error.
  */
 export class RedisConnection {
   readonly commands: RedisCommands;
   readonly prefix: string;
   /** Of each call, in milliseconds. */
   readonly timeout: number;
-  readonly #owner: string;
-  readonly #waits: boolean;
-  readonly #run: ReturnType<typeof timeLimit>;
-  #wasReady = false;
-  /** Whether a call has waited for the lost connection in vain. */
-  #isDown = false;
-  #becomesReady: Promise<void> | undefined;
+  readonly #guard: StoreGuard;
+  #nextLook: Promise<void> | undefined;
 
-  constructor(owner: string, kind: keyof typeof KINDS, options: RedisStoreOptions) {
-    const { waits, timeout: defaultTimeout } = KINDS[kind];
-    const given = positiveOption(owner, 'timeout', options.timeout, defaultTimeout, 'milliseconds');
+  constructor(owner: string, kind: keyof typeof TIMEOUTS, options: RedisStoreOptions) {
+    const { client, prefix = `marketgate:${kind}:`, timeout } = options;
+    const given = positiveOption(owner, 'timeout', timeout, TIMEOUTS[kind], 'milliseconds');
     this.timeout = Math.min(given, MAX_TIMER_DELAY);
-    this.prefix = textOption(owner, 'prefix', options.prefix ?? `marketgate:${kind}:`);
-    this.commands = redisCommands(owner, options.client, this.timeout);
-    this.#owner = owner;
-    this.#waits = waits;
-    this.#run = timeLimit(this.timeout);
+    this.prefix = textOption(owner, 'prefix', prefix);
+    this.commands = redisCommands(owner, client, this.timeout);
+    this.#guard = new StoreGuard(owner, this.timeout);
   }
 
   /**
    * @param method - for the error, as in "get".
-   * @param work - the commands; when `deadline.aborted`, their caller has left.
+   * @param work - the commands. It can ask whether its caller has left.
    * @throws MarketgateError `store_unavailable`.
    */
   call<T>(
     method: string,
-    work: (redis: RedisCommands, deadline: Deadline) => Promise<T>,
+    work: (redis: RedisCommands, isOver: () => boolean) => Promise<T>,
   ): Promise<T> {
-    const run = async (deadline: Deadline): Promise<T> => {
-      if (this.commands.state !== 'ready') await this.#waitUntilReady(deadline);
-      this.#wasReady = true;
-      this.#isDown = false;
-      return work(this.commands, deadline);
-    };
-    return storeCall(`${this.#owner}.${method}`, () => this.#run(run));
+    return this.#guard.call(method, async (isOver) => {
+      if (!this.commands.isReady) await this.#waitUntilReady(isOver);
+      return work(this.commands, isOver);
+    });
   }
 
-  async #waitUntilReady(deadline: Deadline): Promise<void> {
-    if (this.commands.state === 'closed') throw notSent('the client is not connected');
-    // A first connection is always waited for, or apps would fail at start.
-    if (this.#wasReady && (!this.#waits || this.#isDown)) {
-      throw notSent('the connection is lost');
-    }
-    deadline.signal.addEventListener('abort', () => {
-      this.#isDown = this.commands.state === 'waiting';
-    });
-    while (!deadline.aborted && this.commands.state === 'waiting') await this.#nextReady();
-    if (deadline.aborted || this.commands.state !== 'ready') {
-      throw notSent('the client is not connected');
-    }
-  }
-
-  /** One listener for all calls that wait, because emitters warn about many. */
-  #nextReady(): Promise<void> {
-    this.#becomesReady ??= new Promise<void>((resolve) => {
-      this.commands.onceReady(resolve);
-    }).finally(() => {
-      this.#becomesReady = undefined;
-      this.#isDown = false;
-    });
-    return this.#becomesReady;
+  async #waitUntilReady(isOver: () => boolean): Promise<void> {
+    do {
+      if (isOver() || this.commands.isClosed) {
+        throw new NoAnswer('was not sent, because the client is not connected');
+      }
+      // One timer for all calls that wait. Their deadlines keep the process alive.
+      this.#nextLook ??= delay(POLL, undefined, { ref: false }).finally(() => {
+        this.#nextLook = undefined;
+      });
+      await this.#nextLook;
+    } while (isOver() || !this.commands.isReady);
   }
 }
-
-const notSent = (reason: string) => new NoAnswer(`was not sent, because ${reason}`);

@@ -4,7 +4,7 @@ import { knownOptions } from '../../options.js';
 import { wholeMilliseconds } from '../row-token-store.js';
 import { type RedisClient, type RedisCommands, redisCommands } from './clients.js';
 import { RedisConnection, type RedisStoreOptions } from './connection.js';
-import { Subscription } from './subscription.js';
+import { subscribe } from './subscription.js';
 
 /** Options of {@link RedisCache}. */
 export interface RedisCacheOptions extends RedisStoreOptions {
@@ -18,8 +18,7 @@ export interface RedisCacheOptions extends RedisStoreOptions {
 const OWNER = 'RedisCache';
 
 /** A row, and the time by Redis's own clock. Writes nothing, so it runs on a full Redis. */
-const READ = `local time = redis.call('TIME')
-return {redis.call('GET', KEYS[1]), time[1], time[2]}`;
+const READ = `return {redis.call('GET', KEYS[1]), redis.call('TIME')}`;
 
 /** Compares and writes in one step, or a later row could come in between and be lost. */
 const WRITE = `local row = redis.call('GET', KEYS[1])
@@ -36,8 +35,8 @@ return 0`;
  * A {@link SharedCache} in Redis: single server, cluster or sentinel; a value for `cache.shared` of
  * `KeyApi`. It stores keys and values as they are given: those of `KeyApi` are HMACs and sealed.
  *
- * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. While the client
- * reconnects, calls fail at once and are not queued, so that no outdated write is sent after an outage.
+ * Every call ends within `timeout`, and one that fails rejects with `store_unavailable`. Commands are not queued while the
+ * client reconnects, so that no outdated write is sent after an outage.
  *
  * The user of Redis must be allowed to run EVAL, and to use all keys and channels that begin with `prefix`.
  */
@@ -53,24 +52,22 @@ export class RedisCache implements SharedCache {
     this.#subscriber = redisCommands(OWNER, given.subscriber, this.#redis.timeout, 'subscriber');
   }
 
-  async read(key: string): Promise<SharedRow> {
-    const reply = await this.#redis.call('read', (redis) => redis.run(READ, this.#row(key), []));
-    const [row, seconds, micros] = Array.isArray(reply) ? (reply as unknown[]) : [];
-    const [prefix, order = 0] = /^(\d{1,16}):/.exec(String(row)) ?? [];
-    return {
-      value: prefix && String(row).slice(prefix.length),
-      order: Number(order),
-      now: Number(seconds) * 1e6 + Number(micros),
-    };
+  read(key: string): Promise<SharedRow> {
+    return this.#redis.call('read', async (redis) => {
+      const reply = await redis.run(READ, this.#row(key), []);
+      const [row, [seconds, micros]] = reply as [unknown, [unknown, unknown]];
+      const [prefix, order = 0] = /^(\d{1,16}):/.exec(String(row)) ?? [];
+      return {
+        value: prefix && String(row).slice(prefix.length),
+        order: Number(order),
+        now: Number(seconds) * 1e6 + Number(micros),
+      };
+    });
   }
 
-  /** @throws TypeError unless `value` is a string, `ttl` a finite number, and `order` a safe integer, 0 or more. */
+  /** @param ttl - in milliseconds, above 0. */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
-    check('write', 'value', 'a string', typeof value === 'string');
-    check('write', 'order', 'a whole number, 0 or more', Number.isSafeInteger(order) && order >= 0);
-    const milliseconds = wholeTtl('write', ttl);
-    if (milliseconds <= 0) return false;
-    const args = [String(order), value, String(milliseconds)];
+    const args = [String(order), value, String(wholeMilliseconds(ttl))];
     const reply = this.#redis.call('write', (redis) => redis.run(WRITE, this.#row(key), args));
     return Number(await reply) === 1;
   }
@@ -83,18 +80,16 @@ export class RedisCache implements SharedCache {
    * Takes the lock of a key, unless another process holds it. It expires after `ttl`, also when the
    * process dies. Releasing it after that has no effect. Releasing it rejects when Redis cannot be asked.
    *
-   * @throws TypeError when `ttl` is not a positive number.
+   * @param ttl - in milliseconds, above 0.
    */
   async lock(key: string, ttl: number): Promise<(() => Promise<void>) | undefined> {
-    const milliseconds = wholeTtl('lock', ttl);
-    check('lock', 'ttl', 'above 0', milliseconds > 0);
     const name = `${this.#redis.prefix}lock:${key}`;
     const lockId = randomUUID();
     const unlock = (redis: RedisCommands) => redis.run(UNLOCK, name, [lockId]);
-    const reply = await this.#redis.call('lock', async (redis, deadline) => {
-      const taken = await redis.set(name, lockId, milliseconds, true);
+    const reply = await this.#redis.call('lock', async (redis, isOver) => {
+      const taken = await redis.set(name, lockId, wholeMilliseconds(ttl), true);
       // The caller has left, and would never release it.
-      if (taken === 'OK' && deadline.aborted) await unlock(redis);
+      if (taken === 'OK' && isOver()) await unlock(redis);
       return taken;
     });
     if (reply !== 'OK') return undefined;
@@ -110,23 +105,19 @@ export class RedisCache implements SharedCache {
   /**
    * Resolves at once, calls `onListening` with `false`, and connects in the background. It calls `onListening` with
    * `true` when messages arrive. Each second it checks that they still do.
-   *
-   * @throws TypeError when an argument is not a function.
    */
   async subscribe(
     onMessage: (message: string) => void,
     onListening: (isListening: boolean) => void,
   ): Promise<() => Promise<void>> {
-    check('subscribe', 'onMessage', 'a function', typeof onMessage === 'function');
-    check('subscribe', 'onListening', 'a function', typeof onListening === 'function');
     const source = {
       client: this.#redis.commands,
       subscriber: this.#subscriber,
       channel: this.#channel,
       publish: (channel: string) => this.#publish(channel, ''),
     };
-    const subscription = new Subscription(source, onMessage, onListening);
-    return async () => subscription.close();
+    const end = subscribe(source, onMessage, onListening);
+    return async () => end();
   }
 
   #publish(channel: string, message: string): Promise<unknown> {
@@ -141,14 +132,4 @@ export class RedisCache implements SharedCache {
   #row(key: string): string {
     return `${this.#redis.prefix}row:${key}`;
   }
-}
-
-function check(method: string, name: string, expected: string, isRight: boolean): void {
-  if (!isRight) throw new TypeError(`${OWNER}.${method}: "${name}" must be ${expected}`);
-}
-
-/** Whole milliseconds of a `ttl`. One that is not a finite number would mean no expiry, or no row. */
-function wholeTtl(method: string, ttl: unknown): number {
-  check(method, 'ttl', 'a finite number (milliseconds)', Number.isFinite(ttl));
-  return wholeMilliseconds(ttl as number);
 }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { STORE_TIMEOUTS } from '../../deadline.js';
 import { knownOptions } from '../../options.js';
 import { RowTokenStore, type RowTokenStoreOptions, wholeMilliseconds } from '../row-token-store.js';
 import { checkClaim } from '../token-store.js';
@@ -35,7 +34,6 @@ export class RedisTokenStore extends RowTokenStore {
       delete: (key) => redis.call('delete', (commands) => commands.delete(key)),
     });
     this.#redis = redis;
-    STORE_TIMEOUTS.set(this, redis.timeout);
   }
 
   /**
@@ -47,9 +45,7 @@ export class RedisTokenStore extends RowTokenStore {
     // No user id has such a key, because ids with a colon are hashed.
     const key = `${this.#redis.prefix}claim:${hash('sha256', name, 'base64url')}`;
     const milliseconds = wholeMilliseconds(ttl);
-    const reply = await this.#redis.call('claim', (redis) =>
-      redis.set(key, '1', milliseconds, true),
-    );
-    return reply === 'OK';
+    const claim = this.#redis.call('claim', ({ set }) => set(key, '1', milliseconds, true));
+    return (await claim) === 'OK';
   }
 }

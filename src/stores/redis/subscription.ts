@@ -10,7 +10,7 @@ const HEARTBEAT = 1000;
 /** The wait before another attempt, in milliseconds. */
 const RETRY_WAIT = 200;
 
-/** What a {@link Subscription} needs of its cache. */
+/** What {@link subscribe} needs of its cache. */
 interface Source {
   /** The app's client. Once it is closed, no connection is opened for it, and none stays. */
   readonly client: RedisCommands;
@@ -22,94 +22,78 @@ interface Source {
 }
 
 /**
- * Listens to a channel until it is closed, and reports whether messages arrive.
+ * Listens to a channel until the returned function is called, and reports whether messages arrive.
  *
  * Clients report most losses by events, but not that a firewall has dropped the connection, that the server is frozen,
  * or that a node has left its cluster. So it also listens to a channel of its own, to which it publishes a heartbeat
  * each second. It is listening as long as they arrive.
  */
-export class Subscription {
-  readonly #listeners: ReadonlyMap<string, (message: string) => void>;
-  readonly #heartbeatChannel: string;
-  /** Aborted when it is closed. */
-  readonly #closing = new AbortController();
-  #isListening = false;
-  #onHeartbeat = (): void => {};
+export function subscribe(
+  source: Source,
+  onMessage: (message: string) => void,
+  onListening: (isListening: boolean) => void,
+): () => void {
+  const { client, subscriber = client, channel, publish } = source;
+  const heartbeatChannel = `${channel}:${randomUUID()}`;
+  const ending = new AbortController();
+  const ended = ending.signal;
+  let onHeartbeat = (): void => {};
+  const listeners = new Map([
+    [channel, (message: string) => ended.aborted || onMessage(message)],
+    [heartbeatChannel, () => onHeartbeat()],
+  ]);
 
-  constructor(
-    private readonly source: Source,
-    onMessage: (message: string) => void,
-    private readonly onListening: (isListening: boolean) => void,
-  ) {
-    this.#heartbeatChannel = `${source.channel}:${randomUUID()}`;
-    this.#listeners = new Map([
-      [source.channel, (message) => this.#closing.signal.aborted || onMessage(message)],
-      [this.#heartbeatChannel, () => this.#onHeartbeat()],
-    ]);
-    onListening(false);
-    void this.#run();
-  }
+  let isListening = false;
+  const report = (current: boolean): void => {
+    if (ended.aborted || isListening === current) return;
+    isListening = current;
+    onListening(current);
+  };
 
-  /** Ends the subscription, and its connection unless that is the app's. */
-  close(): void {
-    this.#closing.abort();
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      // The reason is not reported: the app's own client reports the same trouble.
-      if (this.source.client.state !== 'closed') await this.#listen().catch(() => {});
-      this.#report(false);
-      // With jitter, so that not all processes reconnect at the same moment.
-      await sleep(RETRY_WAIT * (0.5 + Math.random()), signal);
-    }
-  }
+  /** Resolves when a message that is published now arrives. */
+  const heartbeat = () =>
+    new Promise<void>((resolve) => {
+      onHeartbeat = resolve;
+      publish(heartbeatChannel).catch(() => {});
+    });
 
   /** Listens on one connection until it is lost. Rejects when it cannot, or when a heartbeat does not arrive. */
-  async #listen(): Promise<void> {
-    const { client, subscriber = client } = this.source;
+  async function listen(): Promise<void> {
     const lost = new AbortController();
     const whenLost = once(lost.signal, 'abort');
-    const over = AbortSignal.any([this.#closing.signal, lost.signal]);
-    const isOver = () => over.aborted || client.state === 'closed';
+    const over = AbortSignal.any([ended, lost.signal]);
     const onLost = (): void => {
-      this.#report(false);
+      report(false);
       lost.abort();
     };
     let connection: RedisSubscriber | undefined;
-    // When it is closed, it first waits until it has connected: node-redis cannot be closed while it connects.
+    // When it is ended, it first waits until it has connected: node-redis cannot be closed while it connects.
     try {
       connection = await withTimeout(CONNECT_TIMEOUT, () =>
-        subscriber.subscriber(this.#listeners, subscriber !== client, onLost),
+        subscriber.subscriber(listeners, subscriber !== client, onLost),
       );
       await Promise.race([whenLost, withTimeout(CONNECT_TIMEOUT, connection.open)]);
-      while (!isOver()) {
-        await Promise.race([whenLost, withTimeout(HEARTBEAT, () => this.#heartbeat())]);
-        if (isOver()) return;
-        this.#report(true);
+      while (!over.aborted && !client.isClosed) {
+        await Promise.race([whenLost, withTimeout(HEARTBEAT, heartbeat)]);
+        if (!over.aborted) report(true);
         await sleep(HEARTBEAT, over);
       }
     } finally {
-      connection?.close(this.#closing.signal.aborted);
+      connection?.close(ended.aborted);
     }
   }
 
-  /** Resolves when a message that is published now arrives. */
-  #heartbeat(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onHeartbeat = resolve;
-      const publish = () => this.source.publish(this.#heartbeatChannel);
-      // Again, because a client of a cluster can have sent it to a node that is down.
-      publish()
-        .catch(publish)
-        .catch(() => {});
-    });
+  async function run(): Promise<void> {
+    while (!ended.aborted) {
+      // The reason is not reported: the app's own client reports the same trouble.
+      if (!client.isClosed) await listen().catch(() => {});
+      report(false);
+      // With jitter, so that not all processes reconnect at the same moment.
+      await sleep(RETRY_WAIT * (0.5 + Math.random()), ended);
+    }
   }
 
-  #report(isListening: boolean): void {
-    if (this.#closing.signal.aborted || this.#isListening === isListening) return;
-    this.#isListening = isListening;
-    this.onListening(isListening);
-  }
+  onListening(false);
+  void run();
+  return () => ending.abort();
 }

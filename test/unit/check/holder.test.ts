@@ -4,6 +4,7 @@ import {
   checkPurchase,
   type Decision,
   errorHandler,
+  type GuardMessage,
   type HolderOptions,
   type HolderStore,
   loadPurchase,
@@ -430,12 +431,9 @@ describe.each(expressVersions)('the option holder on %s', (_version, express) =>
     const again = await ask('anna').expect(200);
     expect(again.headers['cache-control']).toBe('private');
     expect(again.headers.vary).toContain('Cookie');
-    expect(heard).toEqual([
-      { allowed: true },
-      { allowed: false, code: 'purchase_held' },
-      { allowed: false, code: 'login_required' },
-      { allowed: true },
-    ]);
+    const [taken, held, anonymous, revisit] = heard as GuardMessage[];
+    expect([taken?.allowed, revisit?.allowed]).toEqual([true, true]);
+    expect([held?.code, anonymous?.code]).toEqual(['purchase_held', 'login_required']);
   });
 
   it.each([

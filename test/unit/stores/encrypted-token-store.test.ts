@@ -17,55 +17,34 @@ async function withToken(keys: readonly Uint8Array[] = [KEY]) {
   return { inner, store, row };
 }
 
-/** That anna has no token for this store, and that it was reported without giving anything away. */
+/** That a user has no token for this store, and that it was reported without giving anything away. */
 async function expectUnreadable(store: EncryptedTokenStore, user = 'anna'): Promise<void> {
   const messages = hear('drift');
   expect(await store.get(user)).toBeUndefined();
+  const expected = 'a token sealed for this user with one of the keys';
   expect(messages).toEqual([
-    {
-      endpoint: 'EncryptedTokenStore.get',
-      kind: 'unreadable',
-      path: 'value',
-      expected: 'a token sealed for this user with one of the keys',
-    },
+    { endpoint: 'EncryptedTokenStore.get', kind: 'unreadable', path: 'value', expected },
   ]);
 }
 
 /** Any content, sealed for a user as the store seals. */
-const sealedOf = (content: unknown, user = 'anna', key: Uint8Array = KEY): string =>
-  sealText(Buffer.from(key), `marketgate token ${user}`, JSON.stringify(content));
+const sealedOf = (content: unknown): string =>
+  sealText(KEY, 'marketgate token anna', JSON.stringify(content));
 
-describe('what the inner store holds', () => {
-  it('is a sealed text of this format and the times, and neither token nor key', async () => {
-    const { inner, row } = await withToken();
-    expect(row).toEqual({
-      value: expect.stringMatching(/^2\.[\w-]+$/),
-      issuedAt: NOW,
-      expiresAt: NOW + HOUR,
-    });
+describe('what the inner store of EncryptedTokenStore holds', () => {
+  it('is a sealed text and the times, differs each time, and shows neither token nor key', async () => {
+    const { inner, store, row } = await withToken();
+    expect(row).toEqual({ value: expect.any(String), issuedAt: NOW, expiresAt: NOW + HOUR });
+    await store.set('anna', tokenOf());
+    expect(inner.rows.get('anna')?.value).not.toBe(row.value);
     const everything = inspect(inner, { showHidden: true, depth: 9 });
     for (const secret of [SECRET, Buffer.from(SECRET).toString('base64url').slice(0, 20)]) {
       expect(everything).not.toContain(secret);
     }
   });
-
-  it('differs each time, also for the same token', async () => {
-    const { inner, store, row } = await withToken();
-    await store.set('anna', tokenOf());
-    expect(inner.rows.get('anna')?.value).not.toBe(row.value);
-  });
-
-  it('is what was given, although the object changes while it is sealed', async () => {
-    const { store } = await withToken();
-    const token = tokenOf();
-    const setting = store.set('anna', token);
-    token.value = 'changed';
-    await setting;
-    expect(await store.get('anna')).toEqual(tokenOf());
-  });
 });
 
-describe('keys', () => {
+describe('keys of EncryptedTokenStore', () => {
   it('are rotated: the first writes, all read', async () => {
     const { inner } = await withToken([OLD]);
     const rotated = new EncryptedTokenStore(inner, { keys: [KEY, OLD] });
@@ -87,7 +66,7 @@ describe('keys', () => {
     ['base64', OLD.toString('base64')],
     ['base64 without padding', OLD.toString('base64').replace('=', '')],
     ['base64url', OLD.toString('base64url')],
-  ])('may be given as %s', async (_what, key) => {
+  ])('can be given as %s', async (_what, key) => {
     const { inner } = await withToken([OLD]);
     expect(await new EncryptedTokenStore(inner, { keys: [key] }).get('anna')).toEqual(tokenOf());
   });
@@ -101,15 +80,9 @@ describe('keys', () => {
   });
 
   it('are shown by neither inspect nor JSON', async () => {
-    const { store } = await withToken([KEY, OLD]);
-    const shown = [
-      inspect(store, { showHidden: true, depth: 20, getters: true }),
-      inspect(new EncryptedTokenStore(new MemoryTokenStore(), { keys: [KEY] }), {
-        showHidden: true,
-        depth: 20,
-      }),
-      JSON.stringify(store),
-    ].join('\n');
+    const store = new EncryptedTokenStore(new MemoryTokenStore(), { keys: [KEY, OLD] });
+    const options = { showHidden: true, depth: 20, getters: true };
+    const shown = inspect(store, options) + JSON.stringify(store);
     for (const form of ['utf8', 'base64', 'base64url', 'hex'] as const) {
       expect(shown).not.toContain(KEY.toString(form).slice(0, 30));
     }
@@ -118,118 +91,88 @@ describe('keys', () => {
   });
 });
 
-describe('a row that counts as none', () => {
-  it('is one that was moved from another user', async () => {
+describe('a row is no token for EncryptedTokenStore, and is reported, when it', () => {
+  it('was moved from another user', async () => {
     const { inner, store, row } = await withToken();
     inner.rows.set('bert', row);
     await expectUnreadable(store, 'bert');
   });
 
-  it('is one with any character changed', async () => {
+  it('has any character changed', async () => {
     const { inner, row } = await withToken();
     // The last one has bits that are not used.
     for (let at = 0; at < row.value.length - 1; at++) {
       const other = row.value[at] === 'A' ? 'B' : 'A';
-      inner.rows.set('anna', {
-        ...row,
-        value: row.value.slice(0, at) + other + row.value.slice(at + 1),
-      });
+      const value = row.value.slice(0, at) + other + row.value.slice(at + 1);
+      inner.rows.set('anna', { ...row, value });
       await expectUnreadable(new EncryptedTokenStore(inner, { keys: [KEY] }));
     }
   });
 
+  const content = { v: 1, user: 'anna', ...tokenOf() };
   it.each<[string, (row: AccessToken) => unknown]>([
-    ['one that was made to last longer', (row) => ({ ...row, expiresAt: row.expiresAt + 1 })],
-    ['a token from before there was encryption', (row) => ({ ...row, value: SECRET })],
-    ['nothing', (row) => ({ ...row, value: ' ' })],
-    ['one of another version', (row) => ({ ...row, value: '1.AAAA' })],
-    ['a huge one', (row) => ({ ...row, value: 'x'.repeat(200_000) })],
-    [
-      'one of ours with another version in it',
-      (row) => ({ ...row, value: sealedOf({ v: 2, user: 'anna', ...tokenOf() }) }),
-    ],
-    ['what is no token at all', () => ({ value: 5 })],
-  ])('is %s', async (_what, change) => {
+    ['was made to last longer', (row) => ({ ...row, expiresAt: row.expiresAt + 1 })],
+    ['is from before there was encryption', (row) => ({ ...row, value: SECRET })],
+    ['is blank', (row) => ({ ...row, value: ' ' })],
+    ['is of another version', (row) => ({ ...row, value: '1.AAAA' })],
+    ['is huge', (row) => ({ ...row, value: 'x'.repeat(200_000) })],
+    ['holds another version', (row) => ({ ...row, value: sealedOf({ ...content, v: 2 }) })],
+    ['is no token at all', () => ({ value: 5 })],
+    ...['anna', 'marketgate token bert', ''].map(
+      (name): [string, (row: AccessToken) => unknown] => [
+        `was sealed with the key for something else ("${name}")`,
+        (row) => ({ ...row, value: sealText(KEY, name, JSON.stringify(content)) }),
+      ],
+    ),
+  ])('%s', async (_what, change) => {
     const { inner, store, row } = await withToken();
     inner.rows.set('anna', change(row) as AccessToken);
     await expectUnreadable(store);
-  });
-
-  it('is a text that was sealed with the key for something else', async () => {
-    const { inner, store } = await withToken();
-    const content = JSON.stringify({ v: 1, user: 'anna', ...tokenOf() });
-    for (const name of ['anna', 'marketgate token bert', '']) {
-      inner.rows.set('anna', { ...tokenOf(), value: sealText(KEY, name, content) });
-      await expectUnreadable(new EncryptedTokenStore(inner, { keys: [KEY] }));
-    }
-    inner.rows.set('anna', { ...tokenOf(), value: sealedOf(JSON.parse(content)) });
+    inner.rows.set('anna', { ...row, value: sealedOf(content) });
     expect(await store.get('anna')).toEqual(tokenOf());
-  });
-
-  it('is not reported where there is nothing, nor one that is in order', async () => {
-    const { inner, store } = await withToken();
-    const messages = hear('drift');
-    expect(await store.get('anna')).toEqual(tokenOf());
-    expect(await store.get('bert')).toBeUndefined();
-    inner.get = async () => null as never;
-    expect(await store.get('anna')).toBeUndefined();
-    expect(messages).toEqual([]);
   });
 });
 
-describe('the inner store', () => {
-  it('rejects through it, unchanged', async () => {
-    const error = new Error('down');
-    const fail = () => Promise.reject(error);
-    const store = new EncryptedTokenStore(
-      { get: fail, set: fail, delete: fail, claim: fail },
-      { keys: [KEY] },
-    );
-    await expect(store.get('anna')).rejects.toBe(error);
-    await expect(store.set('anna', tokenOf())).rejects.toBe(error);
-    await expect(store.delete('anna')).rejects.toBe(error);
-    await expect(store.claim?.('name', 1)).rejects.toBe(error);
-  });
+it('EncryptedTokenStore reports neither a token in order nor one that is not there', async () => {
+  const { inner, store } = await withToken();
+  const messages = hear('drift');
+  expect(await store.get('anna')).toEqual(tokenOf());
+  expect(await store.get('bert')).toBeUndefined();
+  inner.get = async () => null as never;
+  expect(await store.get('anna')).toBeUndefined();
+  expect(messages).toEqual([]);
+});
 
-  it('has its claim passed through, as a method', async () => {
-    const store = new EncryptedTokenStore(new MemoryTokenStore(), { keys: [KEY] });
-    expect(await store.claim?.('name', HOUR)).toBe(true);
-    expect(await store.claim?.('name', HOUR)).toBe(false);
-  });
-
-  it('without claim gives none to it', () => {
-    const store = new EncryptedTokenStore(new PlainStore(), { keys: [KEY] });
-    expect(store.claim).toBeUndefined();
-    expect('claim' in store).toBe(false);
-  });
+it('EncryptedTokenStore has claim exactly if its store has it', async () => {
+  const keys = [KEY];
+  const store = new EncryptedTokenStore(new MemoryTokenStore(), { keys });
+  expect([await store.claim?.('name', HOUR), await store.claim?.('name', HOUR)]).toEqual([
+    true,
+    false,
+  ]);
+  expect('claim' in new EncryptedTokenStore(new PlainStore(), { keys })).toBe(false);
 });
 
 describe('options of EncryptedTokenStore', () => {
   const inner = new PlainStore();
   const secret = KEY.toString('base64');
+  const [zeroth, first] = ['"keys[0]" must be 32 bytes', '"keys[1]" must be 32 bytes'];
   it.each<[string, unknown, unknown, string]>([
     ['no store', undefined, { keys: [KEY] }, 'option "store" must be a token store'],
     ['half a store', { get() {}, set() {} }, { keys: [KEY] }, '"delete" is missing'],
     ['no options', inner, undefined, 'option "keys" must be an array of keys'],
-    ['no keys', inner, {}, 'option "keys" must be an array'],
     ['a key that is no array', inner, { keys: secret }, 'option "keys" must be an array'],
     ['an empty array', inner, { keys: [] }, 'option "keys" must be an array of keys'],
-    ['a short key', inner, { keys: [KEY.subarray(1)] }, '"keys[0]" must be 32 bytes'],
-    ['a long key', inner, { keys: [KEY, Buffer.alloc(64)] }, '"keys[1]" must be 32 bytes'],
-    ['text of 32 characters', inner, { keys: ['k'.repeat(32)] }, '"keys[0]" must be 32 bytes'],
-    ['hex', inner, { keys: [KEY.toString('hex')] }, '"keys[0]" must be 32 bytes'],
-    [
-      'no base64',
-      inner,
-      { keys: [`${secret.slice(0, 20)} ${secret.slice(21)}`] },
-      '"keys[0]" must be 32 bytes',
-    ],
-    ['a key and more behind it', inner, { keys: [`${secret}!`] }, '"keys[0]" must be 32 bytes'],
-    ['a key and more before it', inner, { keys: [`!${secret}`] }, '"keys[0]" must be 32 bytes'],
-    ['an empty text', inner, { keys: [''] }, '"keys[0]" must be 32 bytes'],
-    ['undefined', inner, { keys: [KEY, undefined] }, '"keys[1]" must be 32 bytes as a Buffer'],
-    ['no text at all', inner, { keys: [Object.create(null)] }, '"keys[0]" must be 32 bytes'],
-    ['a list of numbers', inner, { keys: [[...KEY]] }, '"keys[0]" must be 32 bytes as a Buffer'],
+    ['a short key', inner, { keys: [KEY.subarray(1)] }, zeroth],
+    ['a long key', inner, { keys: [KEY, Buffer.alloc(64)] }, first],
+    ['text of 32 characters', inner, { keys: ['k'.repeat(32)] }, zeroth],
+    ['hex', inner, { keys: [KEY.toString('hex')] }, zeroth],
+    ['no base64', inner, { keys: [`${secret.slice(0, 20)} ${secret.slice(21)}`] }, zeroth],
+    ['a key and more behind it', inner, { keys: [`${secret}!`] }, zeroth],
+    ['a key and more before it', inner, { keys: [`!${secret}`] }, zeroth],
+    ['undefined', inner, { keys: [KEY, undefined] }, first],
+    ['no text at all', inner, { keys: [Object.create(null)] }, zeroth],
+    ['a list of numbers', inner, { keys: [[...KEY]] }, zeroth],
     ['a typing error', inner, { keys: [KEY], key: secret }, 'unknown option "key"'],
   ])('that are wrong (%s) are a TypeError that shows no key', (_what, store, options, message) => {
     const make = () => new EncryptedTokenStore(store as never, options as never);
@@ -238,11 +181,11 @@ describe('options of EncryptedTokenStore', () => {
     expect(make).not.toThrow(secret.slice(0, 12));
     expect(make).not.toThrow('SENTINEL');
   });
+});
 
-  it('set takes nothing but a token', async () => {
-    const store = new EncryptedTokenStore(inner, { keys: [KEY] });
-    await expect(store.set('anna', { value: SECRET } as never)).rejects.toThrow(
-      new TypeError('EncryptedTokenStore.set: "token" must be an AccessToken'),
-    );
-  });
+it('EncryptedTokenStore.set takes nothing but a token', async () => {
+  const { store } = await withToken();
+  await expect(store.set('anna', { value: SECRET } as never)).rejects.toThrow(
+    new TypeError('EncryptedTokenStore.set: "token" must be an AccessToken'),
+  );
 });

@@ -6,8 +6,16 @@ import {
   RedisHolderStore,
   RedisTokenStore,
 } from 'marketgate/redis';
-import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
-import { describe, expect, it } from 'vitest';
+import { createClient, createCluster, createSentinel } from 'redis';
+import { describe, expect, it, vi } from 'vitest';
+import { redisCommands } from '../../../src/stores/redis/clients.js';
+import { deferred } from '../../support/deferred.js';
+import { rejection } from '../../support/errors.js';
+import { FakeIoRedis, FakeNodeRedis } from './redis-fakes.js';
+import { HOUR, NOW, tokenOf } from './support.js';
+
+const clock = () => NOW;
+const settle = (): Promise<void> => new Promise(setImmediate);
 
 const MAKERS = {
   RedisTokenStore: (client: RedisClient) => new RedisTokenStore({ client }),
@@ -19,90 +27,94 @@ const MAKERS = {
 
 /** Nobody listens there, and nothing of this connects. */
 const URL_WITH_SECRET = 'redis://user:SENTINEL-password@127.0.0.1:1';
+const node = { host: '127.0.0.1', port: 1 };
+const lazyConnect = true;
 
-/** How the message ends when there is nothing special to say. */
-const GENERAL = 'of ioredis 5 or later or iovalkey (new Redis, new Cluster)';
-
-const WRONG: [string, unknown, string][] = [
-  ['nothing', undefined, GENERAL],
-  ['null', null, GENERAL],
-  ['a number', 6379, GENERAL],
-  ['a URL', URL_WITH_SECRET, 'this is a URL'],
-  ['a URL object', new URL(URL_WITH_SECRET), 'this is a URL'],
-  ['the options of a client', { url: URL_WITH_SECRET }, GENERAL],
-  ['a Map', new Map(), GENERAL],
-  ['a Promise of a client', Promise.resolve(createClient()), 'this is a Promise of one: await it'],
-  ['a function that makes one', createClient, GENERAL],
-  ['a client of redis 3', { ...methods(), internal_send_command() {} }, 'this is of redis 3'],
-  [
-    'a client of redis 4 in legacyMode',
-    { ...methods(), isOpen: true, options: { legacyMode: true } },
-    'this one is in legacyMode',
-  ],
-  ['a pool of node-redis', createClientPool(), 'this is a pool of node-redis'],
-  ['a client of valkey-glide', { customCommand() {} }, 'this is of valkey-glide'],
-  ['a client of ioredis without its class', { ...methods(), status: 'ready' }, GENERAL],
-  [
-    'a client without publish and subscribe',
-    { get() {}, set() {}, del() {}, isOpen: true },
-    GENERAL,
-  ],
-];
-
-function methods(): Record<string, () => void> {
-  const names = ['get', 'set', 'del', 'eval', 'publish', 'subscribe', 'duplicate', 'connect', 'on'];
-  return Object.fromEntries(names.map((name) => [name, () => {}]));
-}
-
-describe.each(Object.entries(MAKERS))('%s', (owner, make) => {
-  it.each(WRONG)('refuses %s, and says what to pass', (_what, client, said) => {
-    const attempt = () => make(client as RedisClient);
-    expect(attempt).toThrow(TypeError);
-    expect(attempt).toThrow(`${owner}: option "client" must be a client of redis 4.6 or later`);
-    expect(attempt).toThrow(said);
-    expect(attempt).not.toThrow('SENTINEL');
+describe('a Redis client', () => {
+  it.each<[string, () => RedisClient]>([
+    ['node-redis', () => createClient()],
+    ['a cluster of node-redis', () => createCluster({ rootNodes: [{ url: URL_WITH_SECRET }] })],
+    [
+      'a sentinel of node-redis',
+      () => createSentinel({ name: 'main', sentinelRootNodes: [node] }) as RedisClient,
+    ],
+    [
+      'a sentinel of node-redis 5, which has no duplicate()',
+      () =>
+        Object.assign(createSentinel({ name: 'main', sentinelRootNodes: [node] }), {
+          duplicate: undefined,
+        }) as RedisClient,
+    ],
+    ['ioredis', () => new Redis({ lazyConnect })],
+    ['a sentinel of ioredis', () => new Redis({ lazyConnect, name: 'main', sentinels: [node] })],
+    ['a cluster of ioredis', () => new Cluster([URL_WITH_SECRET], { lazyConnect })],
+  ])('of %s is taken before it is connected, by each store', (_kind, make) => {
+    for (const store of Object.values(MAKERS)) expect(() => store(make())).not.toThrow();
   });
 
-  it('takes clients of each kind that are not connected yet', () => {
-    const settings = { lazyConnect: true };
-    const clients = [
-      createClient(),
-      createCluster({ rootNodes: [{ url: 'redis://127.0.0.1:1' }] }),
-      createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
-      // As in node-redis 5.
-      Object.assign(
-        createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
-        { duplicate: undefined },
-      ),
-      new Redis(settings),
-      new Redis({ ...settings, name: 'main', sentinels: [{ host: '127.0.0.1', port: 1 }] }),
-      new Cluster(['redis://127.0.0.1:1'], settings),
-    ];
-    for (const client of clients) expect(() => make(client)).not.toThrow();
+  const GENERAL = 'iovalkey (new Redis, new Cluster)';
+  const methods = Object.fromEntries(
+    'get set del eval publish subscribe duplicate connect on pTTL'
+      .split(' ')
+      .map((name) => [name, () => {}]),
+  );
+  it.each<[string, unknown, string]>([
+    ['nothing', undefined, GENERAL],
+    ['null', null, GENERAL],
+    ['a URL', URL_WITH_SECRET, 'this is a URL'],
+    ['a URL object', new URL(URL_WITH_SECRET), 'this is a URL'],
+    ['the options of a client', { url: URL_WITH_SECRET }, GENERAL],
+    ['a Map', new Map(), GENERAL],
+    ['a Promise of a client', Promise.resolve(createClient()), 'a Promise of one: await it'],
+    ['a function that makes one', createClient, GENERAL],
+    [
+      'one in legacyMode',
+      { ...methods, isOpen: true, options: { legacyMode: true } },
+      'legacyMode',
+    ],
+    ['one of redis 3', methods, GENERAL],
+    ['one of ioredis without its class', { ...methods, status: 'ready' }, GENERAL],
+    ['half a client', { get() {}, set() {}, del() {}, isOpen: true }, GENERAL],
+  ])('is a TypeError that says what to pass when it is %s', (_what, value, said) => {
+    const attempts = Object.entries(MAKERS).map(([owner, make]): [string, () => unknown] => [
+      `${owner}: option "client"`,
+      () => make(value as RedisClient),
+    ]);
+    const subscriber = () => new RedisCache({ client: createClient(), subscriber: value as never });
+    if (value !== undefined) attempts.push(['RedisCache: option "subscriber"', subscriber]);
+    for (const [option, attempt] of attempts) {
+      expect(attempt).toThrow(TypeError);
+      expect(attempt).toThrow(`${option} must be a client of redis 4.6 or later`);
+      expect(attempt).toThrow(said);
+      expect(attempt).not.toThrow('SENTINEL');
+    }
   });
-});
 
-it.each(WRONG.slice(1))('RedisCache refuses %s as subscriber', (_what, subscriber, said) => {
-  const attempt = () => new RedisCache({ client: createClient(), subscriber } as never);
-  expect(attempt).toThrow(TypeError);
-  expect(attempt).toThrow('RedisCache: option "subscriber" must be a client of redis 4.6 or later');
-  expect(attempt).toThrow(said);
-  expect(attempt).not.toThrow('SENTINEL');
-});
+  it.each<[string, () => object, string]>([
+    ['node-redis', () => new FakeNodeRedis(), 'isOpen pTTL'],
+    ['ioredis', () => new FakeIoRedis(), 'status defineCommand pttl'],
+  ])('of %s needs each method that is used', (_library, make, own) => {
+    for (const name of `get set del eval publish subscribe connect on ${own}`.split(' ')) {
+      const client = Object.assign(make(), { [name]: 5 });
+      expect(() => redisCommands('test', client, 5), name).toThrow(GENERAL);
+    }
+  });
 
-describe('a client that was never connected', () => {
-  it('of node-redis: calls fail at once, and say why', async () => {
+  it('that was never connected fails each call at once, and the error says so', async () => {
     const client = createClient({ url: URL_WITH_SECRET });
-    await expect(new RedisTokenStore({ client }).get('anna')).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message:
-        'RedisTokenStore.get was not sent, because the client is not connected; look at the store and its connection (npx marketgate explain store_unavailable)',
-    });
-    await expect(new RedisCache({ client }).read('key')).rejects.toThrow('is not connected');
+    for (const call of [
+      () => new RedisTokenStore({ client }).get('anna'),
+      () => new RedisCache({ client }).read('key'),
+    ]) {
+      expect(await rejection(call())).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringContaining('was not sent, because the client is not connected'),
+      });
+    }
   });
 
-  it('of ioredis: it is connected by the first call, and waited for within the time', async () => {
-    const client = new Redis(1, '127.0.0.1', { lazyConnect: true }).on('error', () => {});
+  it('of ioredis with lazyConnect is connected by the first call', async () => {
+    const client = new Redis(1, '127.0.0.1', { lazyConnect }).on('error', () => {});
     const store = new RedisTokenStore({ client, timeout: 50 });
     await expect(store.get('anna')).rejects.toThrow('RedisTokenStore.get did not answer within');
     expect(client.status).not.toBe('wait');
@@ -110,23 +122,253 @@ describe('a client that was never connected', () => {
   });
 });
 
-describe('options', () => {
+describe('an option of a store in Redis', () => {
   const client = createClient();
   it.each([
     ['prefix', () => new RedisTokenStore({ client, prefix: ' ' })],
-    ['prefix', () => new RedisCache({ client, prefix: '' })],
-    ['prefix', () => new RedisGuessLimit({ client, prefix: 5 as never })],
+    ['prefix', () => new RedisCache({ client, prefix: 5 as never })],
     ['timeout', () => new RedisTokenStore({ client, timeout: 0 })],
     ['timeout', () => new RedisCache({ client, timeout: Number.NaN })],
-    ['timeout', () => new RedisGuessLimit({ client, timeout: -1 })],
     ['clock', () => new RedisTokenStore({ client, clock: 5 as never })],
-    ['limit', () => new RedisGuessLimit({ client, limit: 1.5 })],
-    ['windowMs', () => new RedisGuessLimit({ client, windowMs: 0 })],
-    ['keyGenerator', () => new RedisGuessLimit({ client, keyGenerator: 'ip' as never })],
     ['ttl', () => new RedisCache({ client, ttl: 5 } as never)],
-  ])('a wrong "%s" is a TypeError that names it', (name, make) => {
+  ])('that is wrong is a TypeError that names it: "%s"', (name, make) => {
     expect(make).toThrow(TypeError);
-    const unit = name === 'timeout' ? ' must be a positive number (milliseconds)' : '';
-    expect(make).toThrow(`option "${name}"${unit}`);
+    expect(make).toThrow(`option "${name}"`);
+  });
+});
+
+describe('a call to Redis', () => {
+  const COMMANDS = ['get', 'set', 'del', 'eval', 'publish'] as const;
+  const cacheOf = (client: FakeNodeRedis) => new RedisCache({ client: client.asClient });
+  const storeOf = (client: FakeNodeRedis, timeout = 5000) =>
+    new RedisTokenStore({ client: client.asClient, clock, timeout });
+
+  it.each<[string, (client: FakeNodeRedis) => Promise<unknown>]>([
+    ['RedisCache.read', (client) => cacheOf(client).read('a')],
+    ['RedisCache.write', (client) => cacheOf(client).write('a', 'x', 5, 1)],
+    ['RedisCache.delete', (client) => cacheOf(client).delete('a')],
+    ['RedisCache.publish', (client) => cacheOf(client).publish('a')],
+    ['RedisCache.lock', (client) => cacheOf(client).lock('a', 5)],
+    ['RedisTokenStore.get', (client) => storeOf(client).get('a')],
+    ['RedisTokenStore.set', (client) => storeOf(client).set('a', tokenOf())],
+    ['RedisTokenStore.delete', (client) => storeOf(client).delete('a')],
+    ['RedisTokenStore.claim', (client) => storeOf(client).claim('a', 5)],
+  ])('that fails names the method and the code of Redis: %s', async (name, call) => {
+    const client = new FakeNodeRedis();
+    for (const method of COMMANDS)
+      client[method].mockRejectedValue(new Error('OOM command SECRET'));
+    const error = await rejection(call(client));
+    expect([error.code, error.message]).toEqual([
+      'store_unavailable',
+      expect.stringContaining(`${name} failed (OOM); look at the store`),
+    ]);
+  });
+
+  it('to a Redis that is loading its data is store_unavailable, and the next one is sent again', async () => {
+    const client = new FakeNodeRedis();
+    client.eval.mockRejectedValueOnce(new Error('LOADING Redis is loading the dataset in memory'));
+    client.eval.mockResolvedValueOnce([null, ['1800000000', '5']]);
+    const cache = cacheOf(client);
+    expect((await rejection(cache.read('a'))).message).toContain(
+      'RedisCache.read failed (LOADING)',
+    );
+    expect(await cache.read('a')).toEqual({
+      value: undefined,
+      order: 0,
+      now: 1_800_000_000_000_005,
+    });
+  });
+
+  it.each<[string, () => FakeNodeRedis | FakeIoRedis, object, object]>([
+    ['node-redis', () => new FakeNodeRedis(), { isReady: false }, { isReady: true }],
+    ['ioredis', () => new FakeIoRedis(), { status: 'reconnecting' }, { status: 'ready' }],
+  ])(
+    'waits for a lost connection of %s, and is sent when it is back',
+    async (_library, make, lost, back) => {
+      const client = Object.assign(make(), lost);
+      const store = new RedisTokenStore({ client: client.asClient, clock });
+      const stored = store.set('anna', tokenOf());
+      await settle();
+      expect(client.set).not.toHaveBeenCalled();
+      Object.assign(client, back);
+      await stored;
+      expect(client.set).toHaveBeenCalledOnce();
+    },
+  );
+
+  it('whose deadline has passed is not sent when the connection is back', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const error = await rejection(storeOf(client, 20).set('anna', tokenOf()));
+    expect(error.message).toContain('did not answer within 20 ms');
+    client.isReady = true;
+    await storeOf(client).get('anna');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(client.set).not.toHaveBeenCalled();
+  });
+
+  it('fails when the client is closed while it waits', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    const outcome = rejection(storeOf(client).get('anna'));
+    await settle();
+    client.isOpen = false;
+    expect((await outcome).message).toContain('the client is not connected');
+    expect(client.get).not.toHaveBeenCalled();
+  });
+
+  it('waits with all others on one timer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const client = Object.assign(new FakeNodeRedis(), { isReady: false });
+    // A timeout that is longer than a timer can be is no timeout of 1 ms.
+    const store = storeOf(client, 1e12);
+    const calls = Array.from({ length: 100 }, () => store.get('anna'));
+    await vi.advanceTimersByTimeAsync(5000);
+    client.isReady = true;
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await Promise.all(calls)).toEqual(Array(100).fill(undefined));
+  });
+
+  it('that locks too late gives the lock back, because nobody knows of it', async () => {
+    const client = new FakeNodeRedis();
+    const reply = deferred<string>();
+    client.set.mockReturnValue(reply.promise);
+    const cache = new RedisCache({ client: client.asClient, timeout: 5 });
+    const error = await rejection(cache.lock('a', 5000));
+    expect(error.message).toContain('RedisCache.lock did not answer within 5 ms');
+    reply.resolve('OK');
+    await settle();
+    expect(client.eval).toHaveBeenCalledOnce();
+  });
+
+  it('that claims a name shows Redis a hash of it', async () => {
+    const client = new FakeNodeRedis();
+    expect(await storeOf(client).claim('auth_key:very-secret', HOUR)).toBe(true);
+    expect(client.set).toHaveBeenCalledWith(
+      expect.stringMatching(/^marketgate:token:claim:[\w-]{43}$/),
+      '1',
+      { PX: HOUR, NX: true },
+    );
+  });
+
+  it.each([
+    ['a client', {}, 0],
+    ['a cluster, where nothing else ends a command to a lost server', { nodeClient() {} }, 50],
+    ['a sentinel, for the same reason', { acquire() {} }, 50],
+  ])('has the timer of node-redis only on %s', (_name, traits, timeout) => {
+    const client = Object.assign(new FakeNodeRedis(), traits);
+    redisCommands('test', client, 50);
+    expect(client.withCommandOptions).toHaveBeenCalledWith({ timeout, typeMapping: {} });
+  });
+
+  it('works on node-redis 4, which has no withCommandOptions', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { withCommandOptions: undefined });
+    client.get.mockResolvedValue('there');
+    expect(await redisCommands('test', client, 5).get('a')).toBe('there');
+  });
+});
+
+describe('a connection to subscribe with', () => {
+  const listenTo = async (client: FakeNodeRedis | FakeIoRedis, isGiven = false) => {
+    const [onMessage, onLost] = [vi.fn(), vi.fn()];
+    const { subscriber } = redisCommands('test', client, 5);
+    const made = await subscriber(new Map([['channel', onMessage]]), isGiven, onLost);
+    return { subscriber: made, onMessage, onLost };
+  };
+
+  describe.each<[string, () => FakeNodeRedis | FakeIoRedis]>([
+    ['node-redis', () => new FakeNodeRedis()],
+    ['ioredis', () => new FakeIoRedis()],
+  ])('of %s', (_library, make) => {
+    it.each(['error', 'close', 'end', 'topology-change'])('is lost with "%s"', async (event) => {
+      const client = make();
+      const { onLost } = await listenTo(client);
+      expect(onLost).not.toHaveBeenCalled();
+      client.double.emit(event, new Error('away'));
+      expect(onLost).toHaveBeenCalled();
+    });
+
+    it('is a duplicate of the client, connected when it is opened', async () => {
+      const client = make();
+      const { subscriber } = await listenTo(client);
+      expect(client.double.connect).not.toHaveBeenCalled();
+      await subscriber.open();
+      expect(client.double.connect).toHaveBeenCalledOnce();
+      expect(client.double.subscribe).toHaveBeenCalledOnce();
+      expect(client.subscribe).not.toHaveBeenCalled();
+    });
+
+    it("can be the app's subscriber, which is neither connected nor closed", async () => {
+      const client = make();
+      const { subscriber, onLost } = await listenTo(client, true);
+      await subscriber.open();
+      subscriber.close(true);
+      client.emit('close');
+      expect(onLost).not.toHaveBeenCalled();
+      expect(client.subscribe).toHaveBeenCalledOnce();
+      for (const method of ['connect', 'duplicate', 'disconnect'] as const) {
+        expect(client[method]).not.toHaveBeenCalled();
+      }
+    });
+
+    it.each([false, true])('is to any one node of a cluster (given: %s)', async (isGiven) => {
+      const nodes = [make(), make(), make()];
+      const cluster = Object.assign(make(), {
+        masters: nodes,
+        nodes: () => nodes,
+        ...(make() instanceof FakeNodeRedis && { nodeClient: async (each: unknown) => each }),
+      });
+      for (const [random, expected] of [
+        [0, 0],
+        [0.5, 1],
+        [0.999, 2],
+      ] as const) {
+        vi.spyOn(Math, 'random').mockReturnValue(random);
+        await listenTo(cluster, isGiven);
+        expect(nodes[expected]?.duplicate).toHaveBeenCalledOnce();
+      }
+      expect(cluster.duplicate).not.toHaveBeenCalled();
+      nodes.length = 0;
+      await expect(listenTo(cluster)).rejects.toThrow('no node of the cluster is known');
+    });
+  });
+
+  it.each([
+    ['destroyed', { destroy: vi.fn() }, 'destroy'],
+    ['disconnected by version 4', { destroy: undefined }, 'disconnect'],
+  ] as const)('of node-redis is %s within the event of its loss', async (_what, traits, method) => {
+    const client = new FakeNodeRedis();
+    Object.assign(client.double, traits);
+    client.double.disconnect.mockRejectedValue(new Error('closed already'));
+    await listenTo(client);
+    expect(client.duplicate).toHaveBeenCalledWith({ clientSideCache: undefined });
+    client.double.emit('error', new Error('away'));
+    await settle();
+    expect(client.double[method]).toHaveBeenCalledOnce();
+  });
+
+  it("that is the app's node-redis is unsubscribed at the end, and not before", async () => {
+    const client = new FakeNodeRedis();
+    const { subscriber, onMessage } = await listenTo(client, true);
+    subscriber.close(false);
+    expect(client.unsubscribe).not.toHaveBeenCalled();
+    client.unsubscribe.mockRejectedValue(new Error('closed already'));
+    subscriber.close(true);
+    expect(client.unsubscribe).toHaveBeenCalledWith('channel', onMessage);
+  });
+
+  it("that is the app's ioredis passes on messages of its channels alone", async () => {
+    const client = new FakeIoRedis();
+    const { onMessage } = await listenTo(client, true);
+    client.emit('message', 'channel', 'said');
+    client.emit('message', 'channel');
+    client.emit('message', 'another', 'of the app');
+    expect(onMessage.mock.calls).toEqual([['said'], ['']]);
+  });
+
+  it('of a sentinel of node-redis is the one that it opens itself', async () => {
+    const client = Object.assign(new FakeNodeRedis(), { acquire() {} });
+    const { subscriber, onMessage } = await listenTo(client);
+    await subscriber.open();
+    expect(client.subscribe).toHaveBeenCalledWith('channel', onMessage);
+    expect(client.duplicate).not.toHaveBeenCalled();
   });
 });

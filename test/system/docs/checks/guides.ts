@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { createClient } from 'redis';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { Browser } from '../../../support/browser.js';
 import { forwardProxy } from '../../../support/forward-proxy.js';
-import { anyRedis } from '../../../support/redis-server.js';
+import { anyRedis, type RedisServer, SOON, startRedis } from '../../../support/redis-server.js';
 import { guess } from '../../../support/wire.js';
 import { ROOT } from '../support/pages.js';
 import type { Running, RunOptions } from '../support/run-block.js';
@@ -53,6 +53,8 @@ const passesInVitest = (tests: number): Check => ({
   check: async (running) =>
     expect(await running.printed()).toContain(`Tests  ${tests} passed (${tests})`),
 });
+
+let redisOfSessions: RedisServer | undefined;
 
 export const GUIDE_CHECKS: Checks = {
   'examples/guides/behind-a-proxy.md: main.js': async (running) => {
@@ -102,6 +104,28 @@ export const GUIDE_CHECKS: Checks = {
       expect([...keys, ...values].join('\n')).not.toContain(running.code('supported'));
     },
   },
+  'examples/guides/redis.md: sessions.js': {
+    needsRedis: true,
+    async prepare() {
+      const server = await startRedis();
+      redisOfSessions = server;
+      return { env: { REDIS_URL: server.url }, end: () => server.stop() };
+    },
+    async check(running) {
+      const first = await running.get('/session');
+      const id = await first.json();
+      const cookie = first.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      const visit = () => running.get('/session', { cookie });
+      expect(await (await visit()).json()).toBe(id);
+      await redisOfSessions?.cut();
+      await vi.waitFor(async () => expect((await visit()).status).toBe(503), SOON);
+      expect(await (await visit()).json()).toMatchObject({ code: 'store_unavailable' });
+      expect(await statusOf(running.get('/'))).toBe(200);
+      await redisOfSessions?.restart();
+      await vi.waitFor(async () => expect((await visit()).status).toBe(200), SOON);
+      expect(await (await visit()).json()).toBe(id);
+    },
+  },
   'examples/guides/one-customer.md: main.js': {
     needsRedis: true,
     async prepare() {
@@ -120,6 +144,24 @@ export const GUIDE_CHECKS: Checks = {
       const released = await fetch(`${await running.origin()}${support}`, { method: 'DELETE' });
       expect(released.status).toBe(204);
       expect([await ask('bert'), await ask('anna')]).toEqual([200, 403]);
+      const licence = async (path: string, site?: string, sent = code) => {
+        const response = await fetch(`${await running.origin()}/licence/${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ purchase_code: sent, site }),
+        });
+        return response.status === 200 ? response.json() : response.status;
+      };
+      expect(await licence('activate', 'Shop.example')).toEqual({ active: 'shop.example' });
+      expect(await licence('activate', 'other.example')).toBe(403);
+      expect(await licence('activate', 'staging.shop.example')).toEqual({
+        active: 'staging.shop.example',
+      });
+      expect(await licence('sites')).toEqual({ sites: ['shop.example'], max: 1 });
+      expect(await licence('sites', undefined, WRONG)).toBe(403);
+      expect(await licence('free', 'shop.example')).toBe(204);
+      expect(await licence('activate', 'other.example')).toBe(403);
+      expect(await licence('activate', 'shop.example')).toEqual({ active: 'shop.example' });
     },
   },
   'examples/guides/health.md: main.js': async (running) => {
@@ -155,7 +197,7 @@ export const GUIDE_CHECKS: Checks = {
   // It checks itself; see the hidden block.
   'examples/guides/receipts.md: verify.js': prints(''),
   'examples/guides/one-customer.md: sql-holder-store.ts': prints(''),
-  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(20, PGLITE),
+  'examples/guides/one-customer.md: sql-holder-store.test.ts': passes(22, PGLITE),
   'examples/guides/token-store.md: postgres-token-store.ts': prints(''),
   'examples/guides/token-store.md: postgres-token-store.test.ts': passes(27, {
     ...PGLITE,
