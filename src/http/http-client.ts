@@ -3,7 +3,7 @@ import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
 import { Breaker, Probe, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { decode, isTransient, type JsonResponse } from './response.js';
+import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -183,9 +183,7 @@ export class HttpClient {
       const response = await this.#transport.send(request, deadline, check);
       ({ status } = response);
       try {
-        const { isLarge, parseJson } = decode(response.body);
-        if (isLarge) await deadline.yield();
-        const result = await request.parse({ name, status, ...parseJson() });
+        const result = await request.parse({ name, status, ...parseJson(response.body) });
         outcome = { result, isAnswer: true, isFailure: false };
       } catch (error) {
         throw this.#backOff(response, error);
