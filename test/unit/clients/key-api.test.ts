@@ -109,10 +109,8 @@ describe('options of the cache', () => {
     const { keyApi } = keyApiOn({ says: 'negative' });
     const codes = Array.from({ length: 1001 }, (_, i) => `code-${i}`);
     await Promise.all(codes.map((code) => keyApi.validatePurchase(code)));
-    expect(['code-0', 'code-1'].map((code) => keyApi.peekPurchase(code))).toEqual([
-      undefined,
-      null,
-    ]);
+    const forgotten = codes.filter((code) => keyApi.peekPurchase(code) === undefined);
+    expect(forgotten).toHaveLength(1);
   });
 });
 
