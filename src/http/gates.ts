@@ -1,3 +1,4 @@
+import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 
 /** Milliseconds that the result of a probe is remembered. */
@@ -159,4 +160,40 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   // The form of asctime has no zone; all are in GMT.
   const at = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+}
+
+/** The most requests of one client at a time. */
+export const MAX_REQUESTS = 128;
+
+/** Lets so many requests out at a time. The others wait here and not for a connection, so that a closed gate stops them. */
+export class Turns {
+  #taken = 0;
+  readonly #waiting = new Set<() => void>();
+
+  /** Waits for a turn, which must be given back. */
+  async take(deadline: Deadline): Promise<void> {
+    if (this.#taken < MAX_REQUESTS) {
+      this.#taken++;
+      return;
+    }
+    let go = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      go = resolve;
+      this.#waiting.add(go);
+    });
+    await deadline.race(turn).catch((reason: unknown) => {
+      // It can have got its turn in the same moment.
+      if (!this.#waiting.delete(go)) this.giveBack();
+      throw reason;
+    });
+  }
+
+  giveBack(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#taken--;
+    else {
+      this.#waiting.delete(next);
+      next();
+    }
+  }
 }

@@ -2,8 +2,8 @@ import { checkSignal, Deadline } from '../deadline.js';
 import { requestChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import type { ClientSettings } from './client-options.js';
-import { Breaker, Probe, parseRetryAfter, RetryAfterGate } from './gates.js';
-import { decode, isTransient, type JsonResponse } from './response.js';
+import { Breaker, Probe, parseRetryAfter, RetryAfterGate, Turns } from './gates.js';
+import { isTransient, type JsonResponse, parseJson } from './response.js';
 import { nameOf, Transport, type WireRequest, type WireResponse } from './transport.js';
 
 export interface HttpRequest<T> extends WireRequest {
@@ -32,6 +32,7 @@ export const failures = new WeakMap<object, () => Promise<boolean>>();
 export class HttpClient {
   readonly #transport: Transport;
   readonly #gate: RetryAfterGate;
+  readonly #turns = new Turns();
   readonly #probe: Probe;
   readonly #breaker: Breaker;
   /** By path, of the endpoints that no visitor can make fail. One of them can hang alone. */
@@ -160,7 +161,7 @@ export class HttpClient {
     try {
       return await this.within('probe', { elapsed }, async (deadline) => {
         const request = await deadline.race(Promise.resolve().then(probe));
-        return (await this.#attempt(request, 0, deadline)).isFailure;
+        return (await this.#attempt(request, 0, deadline, true)).isFailure;
       });
     } catch {
       return false;
@@ -172,23 +173,25 @@ export class HttpClient {
     request: HttpRequest<T>,
     attempt: number,
     deadline: Deadline,
+    isProbe = false,
   ): Promise<Outcome<T>> {
     const startedAt = requestChannel.hasSubscribers ? performance.now() : undefined;
     const name = nameOf(request);
     let status: number | undefined;
     let outcome: Outcome<T>;
     try {
-      // The gate can have been closed while the request was waiting for a connection.
-      const check = (): void => this.#gate.check(name);
-      const response = await this.#transport.send(request, deadline, check);
-      ({ status } = response);
+      // Requests that hang keep nobody from finding out whether the service does.
+      if (!isProbe) await this.#turns.take(deadline);
       try {
-        const { isLarge, parseJson } = decode(response.body);
-        if (isLarge) await deadline.yield();
-        const result = await request.parse({ name, status, ...parseJson() });
+        // It can have been closed while the request was waiting.
+        this.#gate.check(name);
+        const response = await this.#transport.send(request, deadline);
+        ({ status } = response);
+        const parsed = { name, status, ...parseJson(response.body) };
+        const result = await this.#parse(request, parsed, response);
         outcome = { result, isAnswer: true, isFailure: false };
-      } catch (error) {
-        throw this.#backOff(response, error);
+      } finally {
+        if (!isProbe) this.#turns.giveBack();
       }
     } catch (error) {
       outcome = { error, ...this.#meaningOf(error, status, deadline) };
@@ -203,6 +206,18 @@ export class HttpClient {
       requestChannel.publish({ method, endpoint, attempt, ...ending, durationMs });
     }
     return outcome;
+  }
+
+  async #parse<T>(
+    request: HttpRequest<T>,
+    parsed: JsonResponse,
+    response: WireResponse,
+  ): Promise<T> {
+    try {
+      return await request.parse(parsed);
+    } catch (error) {
+      throw this.#backOff(response, error);
+    }
   }
 
   /** What an error says about the service: nothing, where the caller has left, the gate is closed or it was a 429. */

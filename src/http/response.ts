@@ -30,27 +30,19 @@ const canHaveProto = (text: string): boolean =>
   (text.includes('__') && text.includes('__proto__')) ||
   (text.includes('\\u00') && /\\u00[567]/.test(text));
 
-/** Characters of a body above which it is parsed in another turn of the event loop than it is decoded in. */
-const LARGE = 1_000_000;
-
 /**
- * Decodes a body, and makes the function that parses it as JSON. Text before the JSON is not skipped: what follows a
- * PHP warning can be cut or altered.
+ * Parses a body as JSON. Text before the JSON is not skipped: what follows a PHP warning can be cut or altered.
  */
-export function decode(body: Buffer) {
+export function parseJson(body: Buffer): Pick<JsonResponse, 'value' | 'found'> {
   // `trimStart` also removes the byte order mark.
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8').trimStart();
-  const parseJson = (): Pick<JsonResponse, 'value' | 'found'> => {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return { found: describe(text) };
-    }
+  try {
+    const value: unknown = JSON.parse(text);
     if (canHaveProto(text)) removeProto(value);
     return { value };
-  };
-  return { isLarge: text.length > LARGE, parseJson };
+  } catch {
+    return { found: describe(text) };
+  }
 }
 
 /** Never quotes the text, which can repeat secrets. */

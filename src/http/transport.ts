@@ -1,9 +1,10 @@
 import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { type Deadline, onAbort } from '../deadline.js';
+import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import type { ClientSettings, FetchLike } from './client-options.js';
 import { networkFailure } from './failure.js';
+import { MAX_REQUESTS } from './gates.js';
 import { isTransient } from './response.js';
 
 declare const __MARKETGATE_VERSION__: string | undefined;
@@ -69,7 +70,10 @@ interface Sent {
 interface Received {
   readonly status: number;
   header(name: string): string | undefined;
-  readonly body: object | null;
+  /** Reads the body; `undefined`: it is larger than `most` bytes. */
+  read(most: number): Promise<Buffer | undefined>;
+  /** Ends the request, where the body is not read to its end. */
+  discard(): void;
 }
 
 /**
@@ -77,7 +81,11 @@ interface Received {
  * @param onStart - called with the redirects that were followed, each time when the request has a connection. What it
  * throws is the result, and nothing is sent.
  */
-type Send = (sent: Sent, onStart: (redirects: number) => void) => Promise<Received>;
+type Send = (
+  sent: Sent,
+  deadline: Deadline,
+  onStart: (redirects: number) => void,
+) => Promise<Received>;
 
 /** The connections to one service. */
 export class Transport {
@@ -91,7 +99,7 @@ export class Transport {
     // If it cannot be opened, the first request rejects.
     this.#own.catch(() => {});
     if (fetch !== undefined) this.#send = byFetch(fetch);
-    else if (dispatcher !== undefined) this.#send = byUndici(dispatcher as Dispatcher);
+    else if (dispatcher !== undefined) this.#send = byUndici(dispatcher as Dispatcher, true);
     else {
       this.#send = this.#own.then((own) =>
         own === undefined
@@ -105,41 +113,31 @@ export class Transport {
   /**
    * Sends the request once. Resolves with a response of any status but 3xx; rejects when there is none, or it is
    * refused (a redirect, too large, compressed).
-   * @param check - called when the request has a connection. What it throws is the result, and nothing is sent.
    */
-  async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
+  async send(request: WireRequest, deadline: Deadline): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
     const { url } = this.settings;
     const name = nameOf(request);
-    // Ends the request with the call, and where its response is refused.
-    const ending = new AbortController();
-    const stop = onAbort(deadline.signal, () => ending.abort(deadline.signal.reason));
     const sent: Sent = {
       origin: url.origin,
       path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
       headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
       body,
-      signal: ending.signal,
+      signal: deadline.signal,
     };
     let starts = 0;
     const onStart = (redirects: number): void => {
-      deadline.signal.throwIfAborted();
       if (redirects > 0) throw redirected(name, 'by the dispatcher');
-      if (starts++ === 0) check();
-      else if (!request.repeatable) throw notRepeated(name);
+      if (starts++ > 0 && !request.repeatable) throw notRepeated(name);
     };
     try {
       const send = await this.#send;
       deadline.signal.throwIfAborted();
-      const received = await deadline.race(send(sent, onStart));
-      return await this.#read(name, received, deadline, ending);
+      return await this.#read(name, await send(sent, deadline, onStart), deadline);
     } catch (error) {
-      ending.abort(CALL_ENDED);
       if (deadline.aborted) throw deadline.signal.reason;
       throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
-    } finally {
-      stop();
     }
   }
 
@@ -148,12 +146,7 @@ export class Transport {
     await (await this.#own)?.destroy();
   }
 
-  async #read(
-    name: string,
-    received: Received,
-    deadline: Deadline,
-    ending: AbortController,
-  ): Promise<WireResponse> {
+  async #read(name: string, received: Received, deadline: Deadline): Promise<WireResponse> {
     const { status } = received;
     const { maxResponseBytes: most } = this.settings;
     const head = {
@@ -161,42 +154,27 @@ export class Transport {
       retryAfter: received.header('retry-after'),
       date: received.header('date'),
     };
-    if (status >= 300 && status < 400) throw redirected(name, `HTTP ${status}`);
     try {
+      if (status >= 300 && status < 400) throw redirected(name, `HTTP ${status}`);
       const encoding = (received.header('content-encoding') ?? '').trim().toLowerCase();
       if (encoding !== 'identity' && encoding !== '') {
         throw refused(name, 'the answer is compressed, although that was not asked for');
       }
       const length = Number(received.header('content-length'));
-      const body = length > most ? undefined : await deadline.race(readBody(received.body, most));
+      const body = length > most ? undefined : await received.read(most);
       if (body !== undefined) return { ...head, body };
       throw refused(
         name,
         `the answer is larger than ${most} bytes; raise "maxResponseBytes" if it should be`,
       );
     } catch (error) {
+      received.discard();
       // The service failed: then the status and `Retry-After` are all that counts.
       if (!isTransient(status) || deadline.isAbortedByCaller) throw error;
-      ending.abort(CALL_ENDED);
       return { ...head, body: Buffer.alloc(0) };
     }
   }
 }
-
-/** Reads a body; `undefined`: it is larger than `most` bytes. */
-async function readBody(body: object | null, most: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > most) return undefined;
-    chunks.push(chunk);
-  }
-  const [only] = chunks;
-  return only instanceof Buffer && chunks.length === 1 ? only : Buffer.concat(chunks);
-}
-
-const CALL_ENDED = new Error('the call has ended');
 
 const refused = (name: string, problem: string): MarketgateError =>
   new MarketgateError('unexpected_response', `${name}: ${problem}`);
@@ -222,40 +200,61 @@ async function openOwn(origin: string, timeout: number): Promise<Dispatcher | un
   const { EnvHttpProxyAgent, Pool } = loaded.Pool === undefined ? loaded.default : loaded;
   // Bun replaces undici by classes that cannot dispatch.
   if (typeof Pool.prototype.dispatch !== 'function') return undefined;
-  const options = { connections: 128, connect: { timeout } };
+  // One more for the probe.
+  const options = { connections: MAX_REQUESTS + 1, connect: { timeout } };
   // Set where Node.js itself uses the proxies of the environment (NODE_USE_ENV_PROXY, --use-env-proxy).
   const { proxyEnv } = (globalAgent as { options?: { proxyEnv?: object } }).options ?? {};
   return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
 }
 
-/** @param isOwn whether the dispatcher was opened here. */
-const byUndici =
-  (dispatcher: Dispatcher, isOwn = false): Send =>
-  async (sent, onStart) => {
-    const watched = dispatcher.compose((dispatch) => (options, handler) => {
-      const start = handler.onRequestStart;
-      handler.onRequestStart = (controller, context) => {
-        const { history } = Object(context) as { history?: unknown };
-        try {
-          onStart(Array.isArray(history) ? history.length : 0);
-        } catch (error) {
-          // An abort would close the connection, which undici keeps when the handler throws. A dispatcher of the app
-          // can be one that does not catch that.
-          if (isOwn) throw error;
-          controller.abort(error as Error);
-          return;
-        }
-        start?.call(handler, controller, context);
-      };
-      return dispatch(options, handler);
-    });
-    // The deadline of the call replaces undici's own timeouts.
-    const response = await watched.request({ ...sent, ...TURNED_OFF });
+/** @param isGiven whether the app gave the dispatcher, which can have interceptors. */
+function byUndici(dispatcher: Dispatcher, isGiven = false): Send {
+  const sender = isGiven ? dispatcher.compose(watchStarts) : dispatcher;
+  return async (sent, deadline, onStart) => {
+    const options = { ...sent, ...TURNED_OFF, ...(isGiven && { onStart }) };
+    const response = await deadline.race(sender.request(options as Dispatcher.RequestOptions));
     const { statusCode: status, headers, body } = response;
-    return { status, header: (name) => [headers[name]].flat()[0], body };
+    return {
+      status,
+      header: (name) => [headers[name]].flat()[0],
+      // It fails when the deadline ends.
+      read: (most) =>
+        new Promise((resolve, reject) => {
+          const chunks: Buffer[] = [];
+          let bytes = 0;
+          body.on('data', (chunk: Buffer) => {
+            bytes += chunk.length;
+            if (bytes > most) resolve(undefined);
+            else chunks.push(chunk);
+          });
+          body.on('end', () => {
+            resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+          });
+          body.on('error', reject);
+        }),
+      discard: () => void body.on('error', () => {}).destroy(),
+    };
   };
+}
 
-/** The timeouts of undici, and a redirect interceptor of the dispatcher. */
+/** An interceptor that calls `onStart` of a request, also where an inner one redirects or repeats it. */
+const watchStarts: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (given, handler) => {
+  const { onStart, ...options } = given as typeof given & { onStart: Parameters<Send>[2] };
+  const start = handler.onRequestStart;
+  handler.onRequestStart = (controller, context) => {
+    const { history } = Object(context) as { history?: unknown };
+    try {
+      onStart(Array.isArray(history) ? history.length : 0);
+    } catch (error) {
+      controller.abort(error as Error);
+      return;
+    }
+    start?.call(handler, controller, context);
+  };
+  return dispatch(options, handler);
+};
+
+/** The timeouts of undici, in whose place is the deadline of the call, and a redirect interceptor of the dispatcher. */
 const TURNED_OFF = { headersTimeout: 0, bodyTimeout: 0, maxRedirections: 0 };
 
 /** The status where `fetch` followed a redirect, or hides its status. */
@@ -263,16 +262,31 @@ const REDIRECT = 302;
 
 const byFetch =
   (fetch: FetchLike): Send =>
-  async ({ origin, path, ...init }) => {
-    const response = await fetch(`${origin}${path}`, { ...init, redirect: 'manual' });
+  async ({ origin, path, ...init }, deadline) => {
+    const request = fetch(`${origin}${path}`, { ...init, redirect: 'manual' });
+    const response = await deadline.race(request);
     if (response.type === 'error') throw new TypeError('the request failed');
-    const { headers, body } = response;
+    const { headers } = response;
+    const body = response.body as ReadableStream<Uint8Array> | null;
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
     return {
       status: isRedirect ? REDIRECT : response.status,
       // `fetch` has decoded the body.
       header: (name) =>
         name === 'content-encoding' ? undefined : (headers.get(name) ?? undefined),
-      body,
+      // A stream of the app can go on when the deadline ends.
+      read: (most) => deadline.race(readStream(body, most)),
+      discard: () => void body?.cancel?.().catch(() => {}),
     };
   };
+
+async function readStream(body: object | null, most: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > most) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

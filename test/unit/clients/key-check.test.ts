@@ -1,10 +1,9 @@
 import type { KeyApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { ACCOUNT, begun, KeyApiService, keyApiOn, settle } from '../../support/key-api-service.js';
-import { json, page, type WireAnswer } from '../../support/service-in-memory.js';
+import { json, page } from '../../support/service-in-memory.js';
 import { CODE, KEY, refusal, success } from '../../support/wire.js';
 
 const SECOND = 1000;
@@ -117,20 +116,6 @@ describe('the check of the key', () => {
     expect(self.checks()).toBe(checks);
   });
 
-  it('that the service rejected counts no longer than a minute, also when the clock goes back while it is in flight', async () => {
-    const { service, lookup, checks } = shop();
-    service.hold();
-    const [first] = await begun(lookup());
-    await service.release(0);
-    service.now -= 60 * MINUTE;
-    await service.release();
-    expect(await first).toBe('api_key_rejected');
-    service.keys?.add(KEY);
-    service.now += MINUTE;
-    expect(await lookup()).toBe('negative');
-    expect(checks()).toBe(2);
-  });
-
   it('that fails says nothing: it is made anew', async () => {
     const { service, lookup, checks } = shop(KEY);
     service.override = ({ path }) => (path === ACCOUNT ? page(503) : undefined);
@@ -158,35 +143,6 @@ describe('the check of the key', () => {
     );
     expect(await other).toBe(expected);
     expect(service.asked(ACCOUNT)).toBe(2);
-  });
-
-  it('is in force while it is repeated', async () => {
-    const { service, keyApi } = keyApiOn();
-    await keyApi.validatePurchase(CODE);
-    await keyApi.getAccount();
-    service.later(10 * SECOND, 'negative');
-    const held = deferred<WireAnswer>();
-    service.override = ({ path }) => (path === ACCOUNT ? held.promise : undefined);
-    const [repeated] = await begun(rejection(keyApi.validatePurchase(CODE, { fresh: true })));
-    expect(await keyApi.validatePurchase('a-wrong-code')).toBeNull();
-    held.resolve(page(503));
-    expect((await repeated).code).toBe('service_unavailable');
-    // The account is still served.
-    await keyApi.getAccount();
-  });
-
-  it('in flight is joined however long it takes', async () => {
-    const { service, lookup, checks } = shop(KEY);
-    service.hold();
-    const [first] = await begun(lookup('wrong-code-1'));
-    await service.release(0);
-    service.hold();
-    await settle();
-    service.now += 20 * MINUTE;
-    const [second] = await begun(lookup('wrong-code-2'));
-    await service.release();
-    expect([await first, await second]).toEqual(['negative', 'negative']);
-    expect(checks()).toBe(1);
   });
 
   it('ends on the wire when its last caller has left, and not before', async () => {
@@ -284,16 +240,6 @@ describe('the documented msg of account/details, "Invalid request", at another e
     await expect(call).rejects.toThrow('left');
   });
 
-  it('takes a later check than that of another negative answer', async () => {
-    const { service, lookup } = shop(KEY);
-    await lookup();
-    service.keys?.clear();
-    service.now += 5 * SECOND;
-    service.override = ({ path }) =>
-      path === ACCOUNT ? undefined : json(refusal('Invalid request'), 404);
-    expect(await lookup()).toBe('api_key_rejected');
-  });
-
   it.each<[string, object]>([
     ['without status "error"', { status: 'success', msg: 'Invalid request' }],
     ['in other words', refusal('Invalid requests')],
@@ -306,20 +252,6 @@ describe('the documented msg of account/details, "Invalid request", at another e
 });
 
 describe('getAccount is a check of the key', () => {
-  // How long it spares the check of a wrong code, known key or not.
-  it.each<[string, string[], number, number]>([
-    ['for 5 minutes', [KEY], 5 * MINUTE - 1, 1],
-    ['not for longer', [KEY], 5 * MINUTE, 2],
-    ['for 1 minute when the key was rejected', [], MINUTE - 1, 1],
-    ['not for longer when the key was rejected', [], MINUTE, 2],
-  ])('%s', async (_name, known, age, checks) => {
-    const self = shop(...known);
-    await self.keyApi.getAccount().catch(() => {});
-    self.service.now += age;
-    expect(await self.lookup()).toBe(known.length > 0 ? 'negative' : 'api_key_rejected');
-    expect(self.checks()).toBe(checks);
-  });
-
   it('whose rejection counts more than the check before', async () => {
     const { service, keyApi, lookup } = shop(KEY);
     const unhandled = unhandledRejections();

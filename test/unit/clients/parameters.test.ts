@@ -1,4 +1,4 @@
-import type { KeyApiOptions } from 'marketgate';
+import { type KeyApiOptions, LoginApi } from 'marketgate';
 import { describe, expect, it } from 'vitest';
 import { rejection } from '../../support/errors.js';
 import { ITEM, KeyApiService } from '../../support/key-api-service.js';
@@ -51,6 +51,24 @@ it.each<[string, KeyApiOptions['cache']]>([
     ]) {
       await expect(call()).rejects.toThrow(TypeError);
       await expect(call()).rejects.toThrow('option "signal" must be an AbortSignal');
+    }
+  }
+});
+
+it('options of a call that are none are a TypeError that says so', async () => {
+  const keyApi = new KeyApiService().client();
+  const loginApi = new LoginApi({ authUrl: 'https://a.test', appId: 'a', appSecret: 's' });
+  for (const options of [null, 5, 'fresh'] as never[]) {
+    for (const call of [
+      () => keyApi.getItem(1042, options),
+      () => keyApi.validatePurchase(CODE, options),
+      () => keyApi.listItems(options),
+      () => keyApi.getAccount(options),
+      () => loginApi.exchange('auth-key', options),
+      () => loginApi.getUser('token', options),
+    ]) {
+      await expect(call()).rejects.toThrow(TypeError);
+      await expect(call()).rejects.toThrow('the options of a call must be an object');
     }
   }
 });

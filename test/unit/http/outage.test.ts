@@ -83,6 +83,15 @@ describe('a visitor whose code makes the service fail', () => {
     expect(service.count(ACCOUNT)).toBeLessThanOrEqual(61);
   });
 
+  it('and hangs with each of 200 requests at a time makes no outage', async () => {
+    const { keyApi } = keyApiOn((request) => (isBad(request) ? SILENT : FINE));
+    const calls = Array.from({ length: 200 }, () => ending(keyApi.validatePurchase(BAD_CODE)));
+    const [first] = await Promise.all(calls);
+    expect(first?.took).toBe(10_000);
+    expect(await time.until(isOutage(first?.error))).toBe(false);
+    expect((await ending(keyApi.validatePurchase('customer'))).value).toBeTruthy();
+  });
+
   it('closes it also not when it is the first to come after an outage', async () => {
     let isDown = true;
     const { keyApi } = keyApiOn((request) => (isDown || isBad(request) ? FAILED : FINE));

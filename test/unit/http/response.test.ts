@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decode } from '../../../src/http/response.js';
+import { parseJson as parseBody } from '../../../src/http/response.js';
 
-const parseJson = (text: string) => decode(Buffer.from(text)).parseJson();
+const parseJson = (text: string) => parseBody(Buffer.from(text));
 
 /** Whether a value from JSON has a field of that name, at any depth. */
 function hasProto(value: unknown): boolean {
@@ -78,6 +78,6 @@ describe('JSON bodies', () => {
 
   it('replaces broken UTF-8 instead of failing', () => {
     const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    expect(decode(body).parseJson()).toEqual({ value: { a: '\uFFFD' } });
+    expect(parseBody(body)).toEqual({ value: { a: '\uFFFD' } });
   });
 });

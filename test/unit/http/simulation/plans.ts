@@ -30,9 +30,3 @@ export type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
 /** Every request fails, and can be repeated. */
 export const onlyFailures = planOf(quickly('500', 'reset'), { retries: 6, timeout: 20 });
-
-/** Most requests are answered, after a failure or two. */
-export const mostlyAnswers = planOf(
-  quickly('negative', 'negative', 'positive', 'positive', '500', 'reset'),
-  { length: 2, retries: 3, timeout: 200 },
-);
