@@ -104,7 +104,7 @@ export class Transport {
       this.#send = this.#own.then((own) =>
         own === undefined
           ? byFetch((url, init) => globalThis.fetch(url, init))
-          : byUndici(own, true),
+          : byUndici(own, false),
       );
       this.#send.catch(() => {});
     }
@@ -208,7 +208,7 @@ async function openOwn(origin: string, timeout: number): Promise<Dispatcher | un
 }
 
 /** @param isGiven whether the app gave the dispatcher, which can have interceptors. */
-function byUndici(dispatcher: Dispatcher, isGiven = false): Send {
+function byUndici(dispatcher: Dispatcher, isGiven: boolean): Send {
   const sender = isGiven ? dispatcher.compose(watchStarts) : dispatcher;
   return async (sent, deadline, onStart) => {
     const options = { ...sent, ...TURNED_OFF, ...(isGiven && { onStart }) };
