@@ -76,11 +76,15 @@ export function createContext(options: SandboxOptions) {
     }
   };
   const clock = createClock(options.clock ?? Date.now, live.notify);
-  /** For `faults.errorRate`, the rates of all requests less the errors; for `dialect.rateLimit`, by address. */
-  const counted = { errorsDue: 0, requests: new Map<string, number>() };
+  /** For `faults.errorRate`, the rates of all requests less the errors, by scope; for `dialect.rateLimit`, by address. */
+  const counted = {
+    errorsDue: new Map<string, number>(),
+    delays: 0,
+    requests: new Map<string, number>(),
+  };
   const setSwitch = (name: string, make: () => void) => {
     change(make);
-    if (name === 'faults.errorRate') counted.errorsDue = 0;
+    if (/^faults\.errorRate\b/.test(name)) counted.errorsDue.delete(name.split('@')[1] ?? '');
     if (name === 'dialect.rateLimit') counted.requests.clear();
   };
   const dialect = createDialect(options.dialect, setSwitch);
