@@ -44,8 +44,8 @@ function swap(part, fresh) {
   const isOpen = all(part, 'details').map((each) => each.open);
   const focused = controlsOf(part).find((each) => each === document.activeElement);
   part.replaceChildren(...fresh.childNodes);
-  all(part, 'details').forEach((each, at) => Object.assign(each, { open: isOpen[at] }));
-  all(part, '.scroll').forEach((each, at) => Object.assign(each, { scrollTop: scrolled[at] }));
+  for (const [at, each] of all(part, 'details').entries()) each.open = isOpen[at];
+  for (const [at, each] of all(part, '.scroll').entries()) each.scrollTop = scrolled[at];
   const again = (/** @type {any} */ old) =>
     controlsOf(part).find((each) => keyOf(each) === keyOf(old));
   for (const old of changed) Object.assign(again(old) ?? {}, { value: old.value });
