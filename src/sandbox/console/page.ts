@@ -27,10 +27,10 @@ export const consolePage = (context: SandboxContext, origin: string): Html => ht
 <script src="${CONSOLE}/script.js" defer></script>
 </head>
 <body>
-<header class="bar"><h1>Console</h1>
+<header><div class="bar"><h1>Console</h1>
 <noscript>Without JavaScript, this page does not stay up to date, and its switches do not act.</noscript>
-<p class="pill" id="live" role="status">Connecting</p></header>
-${startBar(context, origin)}
+<p class="pill" id="live" role="status">Connecting</p></div>
+${startBar(context, origin)}</header>
 <nav aria-label="On this page">${SECTIONS.map(
   (title) => html`<a href="#${title.toLowerCase()}">${title}</a>`,
 )}</nav>
@@ -181,7 +181,7 @@ ${action('revoke-token', 'access_token', value, 'Revoke', ` the access_token of 
   return section(
     'Users',
     html`<a href="/sandbox/logout">Log out of the login pages</a>`,
-    html`${scroll('Users', html`<ul class="list">${data.users.map(userEntry)}</ul>`)}
+    html`${scroll('All users', html`<ul class="list">${data.users.map(userEntry)}</ul>`)}
 <h3>Access tokens</h3>
 ${scroll('Access tokens', html`<ul class="list">${tokens.length > 0 ? tokens.map(tokenEntry) : none}</ul>`)}`,
   );
