@@ -39,7 +39,7 @@ tidewater | c25a8e17f3604bd9918e5d02a7f6c34b60d9e1872fab45c3705e18d9b4a26fc1 | t
 /** Two apps, so that an auth_key of one can be tried with the other. Neither has a redirect URL yet. */
 const APPS = `
 app_id   | app_secret                       | name
-18230471 | e4b8d61f9a3c0572be81f46d23907ca5 | Atelier Desk
+18230471 | e4b8d61f9a3c0572be81f46d23907ca5 | Northlight Studio
 55409216 | 0f6a92c7d85b41e3a7c9306d1be852f4 | Tide Table
 `;
 

@@ -136,7 +136,7 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
   it('shows what code and other consoles change, and keeps what is being typed', async () => {
     const running = await start();
     const { page } = await open(running);
-    const url = page.getByLabel('redirectUrl of Atelier Desk');
+    const url = page.getByLabel('redirectUrl of Northlight Studio');
     await url.fill('http://localhost:5');
     running.sandbox.faults.hang = true;
     await expect.poll(() => page.getByRole('switch', { name: / hang$/ }).isChecked()).toBe(true);

@@ -24,7 +24,7 @@ describe('the walk, as curl would take it', () => {
     const chosen = await browser.submit('/sandbox/login', { attempt, user_id: '3002' });
     expect([chosen.status, chosen.location]).toEqual([303, `/sandbox/login?attempt=${attempt}`]);
     const consent = await browser.visit(chosen.location);
-    expect(consent.text).toContain('Atelier Desk wants to know who you are');
+    expect(consent.text).toContain('Northlight Studio wants to know who you are');
     expect(consent.text).toContain('Tomás Aguilar Ibáñez');
 
     const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
