@@ -50,7 +50,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
         'explain an error or a warning: what happened, why, and what to do; without a code, list all',
       takes: '[code]',
       flags: {},
-      run: (_values, [code]) => io.out(explain(code, io)),
+      run: (_values, [code]) => io.out(explain(code)),
     },
   };
   try {

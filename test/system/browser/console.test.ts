@@ -125,11 +125,6 @@ describe.skipIf(chromiumIsMissing())('the console in a browser', () => {
     await clock.getByRole('button', { name: 'Set right' }).click();
     await expect.poll(() => running.sandbox.clock() - Date.now()).toBeLessThan(60_000);
 
-    // The key is revoked: the app is told so.
-    await page.getByRole('button', { name: 'Revoke the key of northlight' }).click();
-    await card(page, 'Credentials').getByText('revoked', { exact: true }).waitFor();
-    await expect(keyApi.getAccount()).rejects.toMatchObject({ code: 'api_key_rejected' });
-
     expect([loads(), problems]).toEqual([1, []]);
   });
 
