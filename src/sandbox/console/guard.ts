@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { Request, RequestHandler } from 'express';
-import type { SandboxContext } from '../context.js';
 import { originOf, Refused } from '../request.js';
 
 /** On every answer of the console, so that `marketgate doctor` knows a sandbox. In lower case. */
@@ -41,9 +40,15 @@ function isOwn(req: Request): boolean {
   return req.headers.origin === undefined || req.headers.origin === originOf(req);
 }
 
+/** The names under which the console answers, besides loopback: those it was given, and what the sandbox listens on. */
+interface ConsoleNames {
+  readonly consoleHosts: ReadonlySet<string>;
+  readonly listensOn: { readonly host: string };
+}
+
 /** Keeps other websites in the developer's browser from reading and from driving the console. */
 export const ownSiteOnly =
-  ({ consoleHosts, listensOn }: SandboxContext): RequestHandler =>
+  ({ consoleHosts, listensOn }: ConsoleNames): RequestHandler =>
   (req, res, next) => {
     res.setHeader(SANDBOX_HEADER, 'true');
     res.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
