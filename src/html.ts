@@ -37,8 +37,8 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
 export const trusted = (text: string): Html => new Html(text);
 
 const STYLE = trusted(`<style>
-:root{color-scheme:light dark;--ink:#1d2129;--soft:#5b6472;--ground:#f6f7f9;--card:#fff;--line:#d5d9e0;--main:#1f5fd0;--on:#fff}
-@media(prefers-color-scheme:dark){:root{--ink:#eef0f4;--soft:#a5adba;--ground:#14161a;--card:#1d2026;--line:#3a3f49;--main:#7aa7ff;--on:#0d1424}}
+:root{color-scheme:light dark;--ink:#17232b;--soft:#55636c;--ground:#f5f4f0;--card:#fffefb;--line:#dcd9d0;--main:#0d5c68;--on:#fff}
+@media(prefers-color-scheme:dark){:root{--ink:#edf1f2;--soft:#a3b1b8;--ground:#0f161b;--card:#182229;--line:#2d3a43;--main:#6cc5cf;--on:#06252b}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;display:grid;place-items:center;padding:clamp(.75rem,5vw,1.5rem);background:var(--ground);color:var(--ink);font:1rem/1.6 system-ui,sans-serif}
 main{max-width:30rem;width:100%;padding:clamp(1.25rem,6vw,2rem);background:var(--card);border:1px solid var(--line);border-radius:.75rem}

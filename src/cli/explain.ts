@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WARNINGS } from '../diagnostics.js';
 import { ERROR_CODES } from '../errors.js';
-import { CommandError, type Io, table } from './io.js';
-import { plainText, unstyled } from './plain-text.js';
+import { CommandError, table } from './io.js';
 
 /** Where the pages are: from the built files, and from this one. */
 const FOLDERS = ['../src/errors/pages/', '../errors/pages/'];
@@ -15,11 +14,11 @@ const KINDS: Readonly<Record<string, string>> = Object.fromEntries([
 ]);
 
 /**
- * `marketgate explain [CODE]`: shows the page that the `help` of an error or a warning names, as plain text. A file or a
- * pipe gets the same as a terminal of 80 columns: what reads there is a pager, a log or `grep`.
+ * `marketgate explain [CODE]`: gives the page that the `help` of an error or a warning names. It is Markdown, which
+ * reads as text.
  * @throws CommandError that lists the codes, when the given one does not exist.
  */
-export function explain(code: string | undefined, io: Io): string {
+export function explain(code: string | undefined): string {
   if (code === undefined) {
     const rows = Object.entries(KINDS).map(([name, kind]) => [name, kind, summaryOf(pageOf(name))]);
     return `${table(rows)}\n\nnpx marketgate explain CODE prints the page of one.`;
@@ -28,13 +27,13 @@ export function explain(code: string | undefined, io: Io): string {
     const codes = Object.keys(KINDS).join('\n  ');
     throw new CommandError(`explain: there is no code of this name. The codes are\n  ${codes}`);
   }
-  return plainText(pageOf(code), io.columns);
+  return pageOf(code).trimEnd();
 }
 
 /** The first sentence of a page's first section. */
 function summaryOf(page: string): string {
   const [, happened = ''] = /^## What happened\n\n([\s\S]+?\.)\s/m.exec(page) ?? [];
-  return unstyled(happened.replace(/\s+/g, ' '));
+  return happened.replace(/\s+/g, ' ').replace(/[`*]/g, '');
 }
 
 function pageOf(code: string): string {

@@ -9,8 +9,6 @@ export interface Io {
   err(text: string): void;
   /** Reads stdin to its end. */
   read(): Promise<string>;
-  /** How many characters fit into a line of the terminal. `undefined` for a file or a pipe. */
-  readonly columns?: number | undefined;
 }
 
 /** What the commands use of their process. */
@@ -27,7 +25,6 @@ export const processIo: Io = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   read: () => text(process.stdin),
-  columns: process.stdout.columns,
 };
 
 /** A command cannot do what was asked, or a check failed. The message is for the user, and holds no secret. */

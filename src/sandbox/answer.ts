@@ -32,6 +32,7 @@ export function sendAnswer(
   contentType = 'application/json',
 ): void {
   const faults = faultsOf.get(res);
+  res.locals.answer = body;
   const type = faults?.contentType || contentType;
   res.statusCode = status;
   res.setHeader('Content-Type', type === true ? HTML : type);

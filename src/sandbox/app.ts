@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ErrorRequestHandler, Express } from 'express';
 import express from 'express';
-import { consoleRouter } from './console/router.js';
+import { API, apiRouter, consoleRouter } from './console/router.js';
 import type { SandboxContext } from './context.js';
 import { keyApiRouter, sendRefusal } from './key-api/endpoints.js';
 import { loginApiRouter, sendLoginError } from './login-api/endpoints.js';
@@ -31,7 +33,8 @@ const errors =
     const part = interfaceOf(req.path);
     if (part === 'key-api') return sendRefusal(res, dialect, status, message);
     if (part === 'login-api') return sendLoginError(res, dialect, status, message);
-    if (req.accepts('html')) sendPage(res, errorPage(message, status));
+    const isPage = !req.path.startsWith(API) && req.accepts('html');
+    if (isPage) sendPage(res, errorPage(message, status));
     else res.status(status).json({ message });
   };
 
@@ -41,10 +44,21 @@ export function createApp(context: SandboxContext): Express {
   app.disable('x-powered-by');
   // Every browser asks for it, so it is not recorded.
   app.get('/favicon.ico', (_req, res) => void res.type('svg').send(picture('', true)));
+  // For whoever waits for the start: docker, CI, a test of another process.
+  app.get('/health', (_req, res) => void res.json({ status: 'ok' }));
+  app.get('/openapi.json', (_req, res) => {
+    const file = ['.', '../../dist'].map((folder) =>
+      join(import.meta.dirname, folder, 'openapi.json'),
+    );
+    const found = file.find((path) => existsSync(path));
+    if (found === undefined) throw new Refused(404, 'It is not there before `npm run build`.');
+    res.type('json').send(readFileSync(found));
+  });
   app.use(context.record.recordRequest);
   app.use(keyApiRouter(context));
   app.use(loginApiRouter(context));
   app.use(consoleRouter(context));
+  app.use(apiRouter(context));
   app.use(mediaRouter(context));
   app.get('/', (_req, res) => sendPage(res, homePage(context.data.items)));
   app.get('/preview/:id', (req, res, next) => {

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { createClock } from './clock.js';
 import { hostnameOf } from './console/guard.js';
@@ -27,9 +28,9 @@ const optionFields = {
   /** The redirect URL of the first app. Default: the seed's; without one, the login page asks for it. */
   redirectUrl,
   /**
-   * Names under which the console page can be opened, besides localhost, IP addresses and names without a
-   * dot: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other websites could use
-   * such a name.
+   * Names and addresses under which the console and the API of the sandbox can be used, besides loopback and the
+   * address that it listens on: `['sandbox.example.test']`, say, behind a proxy. Default: none, because other
+   * websites could use such a name.
    */
   consoleHosts: z.array(z.string()).readonly(),
   /**
@@ -37,6 +38,8 @@ const optionFields = {
    * place of `seed` and `dialect`, and written at every change. It holds secrets. Default: none.
    */
   state: z.string().min(1),
+  /** Whether keys, tokens and codes are the same in every run, because each is drawn by its number. Default: false. */
+  deterministic: z.boolean(),
   /** Called with each request when its answer has ended, except those of the console. Default: not called. */
   onRequest: z.custom<(request: SandboxRequest) => void>(
     (value) => typeof value === 'function',
@@ -76,16 +79,30 @@ export function createContext(options: SandboxOptions) {
     }
   };
   const clock = createClock(options.clock ?? Date.now, live.notify);
-  /** For `faults.errorRate`, the rates of all requests less the errors; for `dialect.rateLimit`, by address. */
-  const counted = { errorsDue: 0, requests: new Map<string, number>() };
+  /** For `faults.errorRate`, the rates of all requests less the errors, by scope; for `dialect.rateLimit`, by address. */
+  const counted = {
+    errorsDue: new Map<string, number>(),
+    delays: 0,
+    requests: new Map<string, number>(),
+  };
   const setSwitch = (name: string, make: () => void) => {
     change(make);
-    if (name === 'faults.errorRate') counted.errorsDue = 0;
+    if (/^faults\.errorRate\b/.test(name)) counted.errorsDue.delete(name.split('@')[1] ?? '');
     if (name === 'dialect.rateLimit') counted.requests.clear();
   };
   const dialect = createDialect(options.dialect, setSwitch);
-  const credentials = createCredentials(clock, dialect);
-  const seed = buildSeed(options.seed, clock.now());
+  /** How many secrets were drawn: the next one is made of that, if this sandbox is deterministic. */
+  const drawn = { count: 0 };
+  /** Makes a secret of up to 32 bytes, in hex. */
+  const draw = (bytes: number): string => {
+    drawn.count++;
+    if (!options.deterministic) return randomBytes(bytes).toString('hex');
+    const digest = createHash('sha256').update(`marketgate sandbox ${drawn.count}`).digest('hex');
+    return digest.slice(0, 2 * bytes);
+  };
+  const credentials = createCredentials(clock, dialect, draw);
+  const freshSeed = () => buildSeed(options.seed, clock.now());
+  const seed = freshSeed();
   const context = {
     clock,
     dialect,
@@ -93,12 +110,14 @@ export function createContext(options: SandboxOptions) {
     counted,
     /** What `data` reads and changes. */
     seed,
-    data: new SandboxData({ seed, clock, credentials, change }),
+    data: new SandboxData({ seed, freshSeed, clock, credentials, change, draw }),
     credentials,
+    drawn,
     record: createRecord(clock, live.notify, options.onRequest),
     live,
-    /** The names under which the console answers, besides the safe ones. */
+    /** The names under which the console answers, besides loopback and `listensOn`. */
     consoleHosts: new Set(options.consoleHosts?.map(hostnameOf)),
+    listensOn: { host: '' },
     change,
   };
   if (options.state !== undefined) save = keepState(context, options.state);

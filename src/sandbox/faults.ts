@@ -2,27 +2,41 @@ import type { RequestHandler, Response } from 'express';
 import { faultsOf, sendErrorPage } from './answer.js';
 import type { SandboxContext } from './context.js';
 import { interfaceOf } from './request.js';
-import { FAULTS, type FaultSettings } from './switches.js';
+import { FAULTS, type FaultSettings, faultsInForce } from './switches.js';
+
+/** Spreads values over a range evenly, in the same order each time. */
+const GOLDEN_RATIO = 0.618_034;
 
 /**
  * Carries out the faults that happen instead of the service's work, in this order: latency, hang,
  * redirect, rateLimit, errorRate, html. `sendAnswer` carries out the others.
  */
 export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): RequestHandler {
+  /** Whether one of the scopes that a request is in has its turn to fail. Counts the request there. */
+  const isFailingIn = (scope: string, errorRate: number): boolean => {
+    const due = (counted.errorsDue.get(scope) ?? 0) + errorRate;
+    const isFailing = due >= 1 - 1e-9;
+    counted.errorsDue.set(scope, isFailing ? due - 1 : due);
+    return isFailing;
+  };
   return (req, res, next) => {
-    const settings: Readonly<FaultSettings> = { ...faults };
-    const { only, times, ...each } = settings;
-    const isAnyOn = Object.entries(each).some(
-      ([name, value]) => value !== FAULTS[name as keyof typeof each].initial,
+    const isHit = [undefined, req.path, interfaceOf(req.path)].includes(faults.only);
+    const hits = faultsInForce(faults, [interfaceOf(req.path), req.path]).filter(
+      ({ scope, on: { only, times, ...others } }) =>
+        (scope !== '' || isHit) && Object.keys(others).length > 0,
     );
-    const isHit = only === undefined || only === req.path || only === interfaceOf(req.path);
-    if (!isAnyOn || !isHit) return next();
-    // Before clear(), which starts the count again.
-    counted.errorsDue += settings.errorRate;
-    const isFailing = counted.errorsDue >= 1 - 1e-9;
-    if (isFailing) counted.errorsDue -= 1;
-    if (times === 1) faults.clear();
-    else if (times !== undefined) faults.times = times - 1;
+    if (hits.length === 0) return next();
+    const settings: Readonly<FaultSettings> = Object.assign(
+      Object.fromEntries(Object.entries(FAULTS).map(([key, { initial }]) => [key, initial])),
+      ...hits.map(({ on }) => on),
+    );
+    // All of them count, so no `some`; and before `times` clears them, which starts the count again.
+    const failing = hits.map(({ scope, on }) => isFailingIn(scope, on.errorRate ?? 0));
+    const isFailing = failing.includes(true);
+    for (const { set, on } of hits) {
+      if (on.times === 1) for (const name of Object.keys(set)) Reflect.deleteProperty(set, name);
+      else if (on.times !== undefined) set.times = on.times - 1;
+    }
     faultsOf.set(res, settings);
     const proceed = (): void => {
       const { redirect, rateLimit } = settings;
@@ -43,7 +57,9 @@ export function faultsBeforeAnswer({ faults, clock, counted }: SandboxContext): 
       }
     };
     if (settings.latency === 0) return proceed();
-    const timer = setTimeout(proceed, settings.latency);
+    const [least, most] = [settings.latency].flat() as [number, number?];
+    const share = (++counted.delays * GOLDEN_RATIO) % 1;
+    const timer = setTimeout(proceed, least + ((most ?? least) - least) * share);
     // The caller can hang up, or the sandbox close, during the wait.
     res.once('close', () => clearTimeout(timer));
   };

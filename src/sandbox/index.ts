@@ -1,6 +1,13 @@
 export type { SandboxClock } from './clock.js';
 export type { SandboxOptions } from './context.js';
-export type { NewPurchase, SandboxCode, SandboxData } from './data/sandbox-data.js';
+export type {
+  NewApp,
+  NewItem,
+  NewPurchase,
+  NewUser,
+  SandboxCode,
+  SandboxData,
+} from './data/sandbox-data.js';
 export type {
   SandboxSeed,
   SeedApp,
@@ -19,4 +26,5 @@ export type {
   RedirectFault,
   SandboxDialect,
   SandboxFaults,
+  ScopedFaults,
 } from './switches.js';

@@ -6,7 +6,9 @@ import type { SandboxContext } from './context.js';
 import type { SeedItem } from './data/schema.js';
 
 /** The URLs of an item's media: each kind of item has other previews (spec, "media fields"). */
-export function mediaOf({ id, kind, screenshots }: Readonly<SeedItem>, origin: string) {
+export function mediaOf(item: Readonly<SeedItem>, origin: string): NonNullable<SeedItem['media']> {
+  const { id, kind, screenshots } = item;
+  if (item.media) return item.media;
   const url = (file: string) => `${origin}/media/items/${id}/${file}`;
   return {
     thumbnail: url('thumbnail.svg'),

@@ -57,9 +57,11 @@ export function itemPage(item: Readonly<SeedItem>): Page {
     title: item.name,
     content: html`<p>${item.description}</p>
 ${
-  player
-    ? html`<video width="100%" controls playsinline poster="${media.thumbnail}" src="${player}"></video>`
-    : html`<img width="100%" src="${media.thumbnail}" alt="">`
+  item.media
+    ? html`<p>Its pictures are elsewhere: <a href="${media.thumbnail}">${media.thumbnail}</a></p>`
+    : player
+      ? html`<video width="100%" controls playsinline poster="${media.thumbnail}" src="${player}"></video>`
+      : html`<img width="100%" src="${media.thumbnail}" alt="">`
 }
 <p>Item ${item.id}, version ${item.version}; ${item.category}, ${item.sub_category}</p>
 <p>${regular} ${item.currency}, extended ${extended} ${item.currency}; ${item.options.join(', ')}</p>`,

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import type { SandboxClock } from './clock.js';
 import { bodyParameters, interfaceOf, queryParameters, type SandboxInterface } from './request.js';
 
@@ -23,6 +23,12 @@ export interface SandboxRequest {
    * code shows its last four characters.
    */
   readonly params: Readonly<Record<string, string>>;
+  /** Those of `params` that came in the body, or what body it was that no endpoint reads; `undefined` without one. */
+  readonly body?: Readonly<Record<string, string>> | string | undefined;
+  /** The body of the answer, likewise without secrets: JSON, or how long it was; `undefined` for none. */
+  readonly answer?: unknown;
+  /** Whether the answer has not ended, and the client still waits for it. */
+  readonly isOpen: boolean;
   /** Real milliseconds until the answer ended, or so far. */
   readonly durationMs: number;
 }
@@ -55,13 +61,28 @@ function redactedValue(name: string, value: unknown): string {
   return isSecret ? REDACTED : redacted(String(value));
 }
 
-const parametersOf = (req: Request): Record<string, string> =>
+const redactedFields = (fields: object): Record<string, string> =>
   Object.fromEntries(
-    Object.entries({ ...queryParameters(req), ...bodyParameters(req) }).map(([name, value]) => [
-      redacted(name),
-      redactedValue(name, value),
-    ]),
+    Object.entries(fields).map(([name, value]) => [redacted(name), redactedValue(name, value)]),
   );
+
+/** The longest answer that is recorded as it is. */
+const MAX_ANSWER = 16_384;
+
+/** The body of an answer without secrets: JSON, or how long it was. */
+function redactedAnswer(body: string): unknown {
+  const length = `${body.length} characters`;
+  if (body.length > MAX_ANSWER) return length;
+  try {
+    // A URL is no secret, however long: no answer has one with a secret in it.
+    return JSON.parse(body, (name, value) => {
+      if (typeof value !== 'string' || /^https?:/.test(value)) return value;
+      return redactedValue(name, value);
+    });
+  } catch {
+    return length;
+  }
+}
 
 /** Reads all getters, so that the copy does not change any more. */
 const copyOf = (request: SandboxRequest): SandboxRequest => ({ ...request });
@@ -78,10 +99,10 @@ export function createRecord(
 ) {
   const requests: SandboxRequest[] = [];
 
-  /** Records every request as it comes in, except those of the console. */
+  /** Records every request as it comes in, except those of the console and of the API of the sandbox. */
   const recordRequest: RequestHandler = (req, res, next) => {
-    // The console shows the record, and its forms carry secrets.
-    if (/^\/sandbox\/console(\/|$)/i.test(req.path)) return next();
+    // They show the record, and their fields carry secrets.
+    if (/^\/sandbox\/(console|api)(\/|$)/i.test(req.path)) return next();
     const startedAt = performance.now();
     let endedAt: number | undefined;
     const request: SandboxRequest = {
@@ -97,7 +118,20 @@ export function createRecord(
         return res.locals.msg as string | undefined;
       },
       get params() {
-        return parametersOf(req);
+        return redactedFields({ ...queryParameters(req), ...bodyParameters(req) });
+      },
+      get body() {
+        const fields = bodyParameters(req);
+        if (Object.keys(fields).length > 0) return redactedFields(fields);
+        const { 'content-type': type = 'no content type', 'content-length': length } = req.headers;
+        return Number(length) > 0 ? redacted(`not read: ${length} bytes, ${type}`) : undefined;
+      },
+      get answer() {
+        const { answer } = res.locals;
+        return typeof answer === 'string' ? redactedAnswer(answer) : undefined;
+      },
+      get isOpen() {
+        return endedAt === undefined;
       },
       get durationMs() {
         return Math.round(((endedAt ?? performance.now()) - startedAt) * 10) / 10;

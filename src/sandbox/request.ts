@@ -1,5 +1,5 @@
 import { parse } from 'node:querystring';
-import express, { type Request, type Response } from 'express';
+import express, { type Request, type RequestHandler, type Response } from 'express';
 
 /** A request that is refused with this status. The message is the answer, so it quotes nothing that was sent. */
 export class Refused extends Error {
@@ -32,8 +32,29 @@ export const queryParameters = (req: Request): ParameterValues =>
 /** Parses the body of a form. */
 export const form = express.urlencoded({ extended: false });
 
+/** Parses a multipart body, as `curl -F` and axios's `postForm` send it. A file counts as no text. */
+export const multipart: readonly RequestHandler[] = [
+  express.raw({ type: 'multipart/form-data' }),
+  (req, _res, next) => {
+    if (!Buffer.isBuffer(req.body)) return next();
+    const headers = { 'content-type': req.headers['content-type'] ?? '' };
+    new globalThis.Response(req.body, { headers }).formData().then(
+      (fields) => {
+        const read = (name: string) => {
+          const [first, ...others] = fields.getAll(name);
+          return others.length > 0 ? [first, ...others] : first;
+        };
+        req.body = Object.fromEntries([...fields.keys()].map((name) => [name, read(name)]));
+        next();
+      },
+      () => next(new Refused(400, 'The request body is not readable.')),
+    );
+  },
+];
+
 export function bodyParameters({ body }: Request): ParameterValues {
-  return typeof body === 'object' && !Array.isArray(body) ? (body ?? {}) : {};
+  const isRead = typeof body === 'object' && !Array.isArray(body) && !Buffer.isBuffer(body);
+  return isRead ? (body ?? {}) : {};
 }
 
 /** Reads a parameter that must be one string; anything else counts as missing and reads as an empty string. */

@@ -2,18 +2,16 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
+import { acceptLogin } from './actions.js';
 import { createApp } from './app.js';
 import type { SandboxClock } from './clock.js';
-import { hostnameOf } from './console/guard.js';
 import { createContext, type SandboxContext, type SandboxOptions } from './context.js';
 import {
   examine,
-  findOrThrow,
   firstCredentials,
   type SandboxCode,
   type SandboxData,
 } from './data/sandbox-data.js';
-import { callbackUrl } from './login-api/oauth.js';
 import type { SandboxRequest } from './record.js';
 import { restoreSnapshot, type SandboxSnapshot, snapshotOf } from './state.js';
 import type { SandboxDialect, SandboxFaults } from './switches.js';
@@ -92,21 +90,17 @@ export class Sandbox {
    * Accepts a login in a user's name, as after the consent page, for tests of routes behind a login. Gives the
    * address to which the browser goes then: the app's callback, with a new auth_key.
    *
-   * @param options - `appId`: the app; by default the first.
+   * @param options - `appId`: the app; by default the first. `state`: comes back with the switch `echoState`.
    * @throws TypeError where there is no such user or app, or the app has no redirect URL.
    */
-  acceptLogin(userId: string, options: { appId?: string | undefined } = {}): string {
-    const unknown = Object.keys(options).find((name) => name !== 'appId');
+  acceptLogin(
+    userId: string,
+    options: { appId?: string | undefined; state?: string | undefined } = {},
+  ): string {
+    const unknown = Object.keys(options).find((name) => !['appId', 'state'].includes(name));
     if (unknown !== undefined) throw new TypeError(`acceptLogin: there is no option "${unknown}"`);
-    const { appId = firstCredentials(this.data).appId } = options;
-    const app = findOrThrow(this.data.apps, 'app_id', appId);
-    findOrThrow(this.data.users, 'user_id', userId);
-    if (app.redirect_url === undefined) {
-      throw new TypeError(
-        'acceptLogin: the app has no redirect URL; register one with sandbox.data.setRedirectUrl(appId, url), or for the first app with the option redirectUrl',
-      );
-    }
-    return callbackUrl(this.#context, app, userId);
+    const { appId = firstCredentials(this.data).appId, state } = options;
+    return acceptLogin(this.#context, userId, appId, state);
   }
 
   /** The data and the switches as they are now, as JSON. Not in it: the clock, logins, requests. */
@@ -132,6 +126,9 @@ export class Sandbox {
    */
   async listen(port = 0, host = '127.0.0.1'): Promise<SandboxListening> {
     if (this.#server) throw new Error('The sandbox is listening already; close it first.');
+    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw new TypeError('listen: "port" must be a whole number from 0 to 65535');
+    }
     const server = createServer(this.app).listen(port, host);
     this.#server = server;
     const closed = new AbortController();
@@ -140,7 +137,7 @@ export class Sandbox {
       if (this.#server === server) this.#server = undefined;
       throw closed.signal.aborted ? new Error('The sandbox was closed before it listened.') : error;
     });
-    this.#context.consoleHosts.add(hostnameOf(urlHost(host)));
+    this.#context.listensOn.host = host;
     const origin = `http://${urlHost(host)}:${(server.address() as AddressInfo).port}`;
     return {
       baseUrl: origin,

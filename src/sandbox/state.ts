@@ -3,7 +3,7 @@ import type { SandboxClock } from './clock.js';
 import type { SandboxSeed } from './data/schema.js';
 import { buildSeed } from './data/seed.js';
 import { Refused } from './request.js';
-import { changeSwitches, type SwitchGroups, switchValues } from './switches.js';
+import { changeSwitches, SWITCHES, type SwitchGroups, switchValues } from './switches.js';
 
 /** What {@link Sandbox.snapshot} gives: plain JSON, with the secrets of the sandbox in it. */
 export interface SandboxSnapshot {
@@ -11,6 +11,8 @@ export interface SandboxSnapshot {
   readonly seed: SandboxSeed;
   /** The values of all switches, by names such as `faults.latency`; `null` is "not set". */
   readonly switches: Readonly<Record<string, unknown>>;
+  /** How many secrets were drawn, which decides the next ones of a `deterministic` sandbox. */
+  readonly drawn?: number | undefined;
 }
 
 /** The parts of a sandbox that make up its state, and what its changes need. */
@@ -18,15 +20,20 @@ interface StateParts extends SwitchGroups {
   readonly seed: SandboxSeed;
   readonly clock: SandboxClock;
   readonly change: (make: () => void) => void;
+  readonly drawn: { count: number };
 }
 
 /** The data and the switches as they are now. */
 export const snapshotOf = (parts: StateParts): SandboxSnapshot =>
-  structuredClone({ seed: parts.seed, switches: switchValues(parts) });
+  structuredClone({
+    seed: parts.seed,
+    switches: switchValues(parts),
+    drawn: parts.drawn.count,
+  });
 
 /**
  * Puts data and switches back. A part of the data that the snapshot lacks is the default one; a switch that it
- * lacks stays as it is.
+ * lacks stays as it is, but faults of one scope end.
  *
  * @throws TypeError that names what is wrong; nothing is changed then.
  */
@@ -35,9 +42,14 @@ export function restoreSnapshot(parts: StateParts, snapshot: SandboxSnapshot): v
     throw new TypeError('snapshot: expected an object of seed and switches');
   }
   const seed = buildSeed(snapshot.seed, parts.clock.now());
+  const { switches = {}, drawn } = snapshot;
   parts.change(() => {
-    changeSwitches(parts, snapshot.switches ?? {});
+    const names = new Set(SWITCHES.map(({ name }) => name));
+    const scoped = Object.keys(switchValues(parts)).filter((name) => !names.has(name));
+    const ended = Object.fromEntries(scoped.map((name) => [name, null]));
+    changeSwitches(parts, { ...ended, ...switches });
     Object.assign(parts.seed, seed);
+    if (Number.isSafeInteger(drawn)) parts.drawn.count = Number(drawn);
   });
 }
 
@@ -98,9 +110,10 @@ export function keepState(parts: StateParts, path: string): () => void {
 /** Writes a file that only its owner can read, as a whole. */
 function replaceFile(file: string, text: string): void {
   const fresh = `${file}.new`;
-  // The mode is only that of a new file.
+  // What an ended process left there is removed, and the file is made anew: its mode is only that of a new file,
+  // and a link that somebody put there meanwhile is not followed.
   rmSync(fresh, { force: true });
-  writeFileSync(fresh, text, { mode: 0o600 });
+  writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' });
   try {
     renameSync(fresh, file);
   } catch {

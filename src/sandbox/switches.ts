@@ -13,6 +13,8 @@ export interface Switch<T = unknown> {
   readonly expected: string;
   /** What to choose from in the console; without any, a number is typed in. `undefined` is "not set". */
   readonly choices?: readonly unknown[];
+  /** How the console calls values that a reader would not understand, by their JSON. */
+  readonly names?: Readonly<Record<string, string>>;
   /** What a number counts. */
   readonly unit?: string;
 }
@@ -97,7 +99,7 @@ export const DIALECT = {
   microseconds: onOff('Timestamps with microseconds'),
   /** Key API. Prices and balances as strings with two decimals. */
   numericStrings: onOff('Prices and balances as strings'),
-  /** Key API. `supported_until` is also present when it has passed: the reader must compare. */
+  /** Key API. Support that has ended: `supported_until` is left out (off), or there and in the past (on). */
   supportedUntilPast: onOff('supported_until also when it has passed'),
   /** Key API. items/all answers "No items found" when there is exactly one item. */
   singleItemBug: onOff('“No items found” when there is exactly one'),
@@ -132,11 +134,18 @@ export const DIALECT = {
   trimming: onOff('Spaces around parameters are ignored', true),
   /**
    * Login API. `'ok'` (default): errors are HTTP 200 with `{error: true, message}`. `'http'`: the same body
-   * with 400, or 401 for an access_token. `'localised'`: HTTP 200 with a translated sentence.
+   * with 400, or 401 for an access_token. `'localised'`: HTTP 200 with a translated sentence. 403 and 422: JSON of
+   * another form. `'empty'`: 400 without a body.
    */
-  errors: oneOf('How the login API refuses', 'ok', 'http', 'localised'),
+  errors: oneOf('How the login API refuses', 'ok', 'http', 'localised', 403, 422, 'empty'),
   /** Login API. `'get'`: the exchange reads its fields from the query only, and GET is accepted. */
   authorizeMethod: oneOf('How the auth_key is exchanged', 'post', 'get'),
+  /** Login API. A new auth_key ends the one before it of the same app and user. */
+  oneLiveAuthKey: onOff('A new auth_key ends the one before it, of one app and user'),
+  /** Login API. After a first consent, later visits are redirected back at once, without a page. */
+  rememberedConsent: onOff('Asks for consent once; later visits go back at once'),
+  /** Login API. A `state` given to /api/oauth comes back with the auth_key. */
+  echoState: onOff('A state given to /api/oauth comes back with the auth_key'),
   /** Login API. How many minutes a new access_token lives; 60 by default (spec, Limits). */
   tokenMinutes: amount('How long a new access_token lives', 'minutes', TEN_YEARS, 60),
   /**
@@ -209,29 +218,43 @@ const times: Switch<number | undefined> = {
   expected: 'a whole number of requests, at least 1',
 };
 
+const delay = z.number().min(0).max(MAX_TIMER_DELAY);
+
 /** The switches of {@link SandboxFaults}. */
 export const FAULTS = {
-  /** Milliseconds of real time before anything happens. 0 by default. */
-  latency: amount('Waits before anything happens', 'milliseconds', MAX_TIMER_DELAY),
+  /** Milliseconds of real time before anything happens: a number, or the least and the most. 0 by default. */
+  latency: {
+    about: 'Waits before anything happens; [100,400] is a range',
+    unit: 'milliseconds',
+    initial: 0,
+    schema: z.union([delay, z.tuple([delay, delay])]),
+    expected: `a number from 0 to ${MAX_TIMER_DELAY}, or two as [least, most]`,
+  } as Switch<number | [least: number, most: number]>,
   /** Never answers. */
   hang: onOff('Never answers'),
   /** Redirects to another host: `true`, a location, or a {@link RedirectFault}. */
-  redirect: offOr(
-    'Redirects to another host',
-    z.union([headerValue, z.strictObject(redirectFault)]),
-    ', a location or { location, status }',
-    true,
-    { status: 307 },
-  ),
+  redirect: {
+    ...offOr(
+      'Redirects to another host',
+      z.union([headerValue, z.strictObject(redirectFault)]),
+      ', a location or { location, status }',
+      true,
+      { status: 307 },
+    ),
+    names: { true: 'on (302)', '{"status":307}': 'with the form (307)' },
+  },
   /** 429 with `Retry-After`: `true` (30 seconds), a number of seconds, or a {@link RateLimitFault}. */
-  rateLimit: offOr(
-    'Answers 429 with Retry-After',
-    z.union([seconds, z.strictObject(rateLimitFault)]),
-    ', a whole number of seconds or { retryAfter, form }',
-    true,
-    { form: 'http-date' },
-    1,
-  ),
+  rateLimit: {
+    ...offOr(
+      'Answers 429 with Retry-After',
+      z.union([seconds, z.strictObject(rateLimitFault)]),
+      ', a whole number of seconds or { retryAfter, form }',
+      true,
+      { form: 'http-date' },
+      1,
+    ),
+    names: { true: 'for 30 seconds', '{"form":"http-date"}': 'until a date', '1': 'for 1 second' },
+  },
   /** Share of requests, 0 to 1, answered 500. Spread evenly, not by chance: 0.5 fails every second one. */
   errorRate: amount('Share of requests answered 500, spread evenly', '0 to 1', 1),
   /** An HTML page with HTTP 200. */
@@ -271,13 +294,21 @@ export const FAULTS = {
 
 export type FaultSettings = SettingsOf<typeof FAULTS>;
 
+/** The faults of one scope: all of {@link SandboxFaults} but `only`. */
+export interface ScopedFaults extends Omit<FaultSettings, 'only'> {}
+
 /**
  * What can go wrong between a client and the service. Faults hit the API endpoints of both APIs,
  * never pages and media; they combine. The first six happen instead of the service's work, the others to
  * an answer after the work was done, so an auth_key is spent by then.
  */
 export interface SandboxFaults extends FaultSettings {
-  /** Ends all faults. */
+  /**
+   * Further faults for one API or one path alone: `faults.at('/api/items/all').hang = true`. They combine with the
+   * others; where both set the same one, that of the path comes before that of the API, and that before the general one.
+   */
+  at(scope: FaultScope): ScopedFaults;
+  /** Ends all faults, in every scope. */
   clear(): void;
 }
 
@@ -289,10 +320,11 @@ type SetSwitch = (name: string, make: () => void) => void;
  * `delete` put a switch back. A misspelt switch or a value that it does not take throws a TypeError that names
  * it, because a test that sets a switch nobody reads would pass for the wrong reason.
  *
+ * @param nameOf - The full name of a switch.
  * @param methods - What the object can do besides; not among its keys.
  */
 function switchObject<T extends Switches, M extends object>(
-  group: string,
+  nameOf: (key: string) => string,
   switches: T,
   setSwitch: SetSwitch,
   methods: M,
@@ -300,7 +332,7 @@ function switchObject<T extends Switches, M extends object>(
   const values = Object.create(methods);
   for (const [name, { initial }] of Object.entries(switches)) values[name] = initial;
   const set = (key: string | symbol, value: unknown): true => {
-    const name = `${group}.${String(key)}`;
+    const name = nameOf(String(key));
     const entry = Object.hasOwn(switches, key) ? switches[String(key)] : undefined;
     if (!entry) {
       const names = Object.keys(switches).join(', ');
@@ -328,19 +360,59 @@ function checkSwitch(name: string, { schema, expected }: Switch, value: unknown)
 export const createDialect = (
   given: Partial<SandboxDialect> | undefined,
   setSwitch: SetSwitch,
-): SandboxDialect => Object.assign(switchObject('dialect', DIALECT, setSwitch, {}), given);
+): SandboxDialect =>
+  Object.assign(
+    switchObject((key) => `dialect.${key}`, DIALECT, setSwitch, {}),
+    given,
+  );
+
+const { only: _only, ...SCOPED_FAULTS } = FAULTS;
+
+/** The faults of each scope that was asked for. */
+const scopesOf = new WeakMap<object, Map<string, ScopedFaults>>();
 
 export function createFaults(setSwitch: SetSwitch): SandboxFaults {
+  const scopes = new Map<string, ScopedFaults>();
+  const at = (scope: FaultScope): ScopedFaults => {
+    checkSwitch('faults.at', only, scope ?? '');
+    const suffix = `@${scope}`;
+    const found =
+      scopes.get(scope) ??
+      switchObject((key) => `faults.${key}${suffix}`, SCOPED_FAULTS, setSwitch, {});
+    scopes.set(scope, found);
+    return found;
+  };
   const clear = () =>
     setSwitch('faults', () => {
       for (const name of Object.keys(FAULTS)) Reflect.deleteProperty(faults, name);
+      for (const each of scopes.values()) {
+        for (const name of Object.keys(SCOPED_FAULTS)) Reflect.deleteProperty(each, name);
+      }
     });
-  const faults: SandboxFaults = switchObject('faults', FAULTS, setSwitch, { clear });
+  const faults: SandboxFaults = switchObject((key) => `faults.${key}`, FAULTS, setSwitch, {
+    at,
+    clear,
+  });
+  scopesOf.set(faults, scopes);
   return faults;
 }
 
+/** The faults that are on, by scope, the general ones (scope `''`) first; in these scopes, or in all of them. */
+export function faultsInForce(
+  faults: SandboxFaults,
+  scopes: Iterable<string> = scopesOf.get(faults)?.keys() ?? [],
+) {
+  const isOn = ([key, value]: [string, unknown]) =>
+    value !== FAULTS[key as keyof typeof FAULTS].initial;
+  return ['', ...scopes].map((scope) => {
+    const set = scope === '' ? faults : scopesOf.get(faults)?.get(scope);
+    const on: Partial<FaultSettings> = Object.fromEntries(Object.entries(set ?? {}).filter(isOn));
+    return { scope, set: set as ScopedFaults, on };
+  });
+}
+
 /** The faults and the dialect of one sandbox. */
-export type SwitchGroups = Readonly<Record<'faults' | 'dialect', object>>;
+export type SwitchGroups = Readonly<{ faults: SandboxFaults; dialect: object }>;
 
 const switchesOf = (group: keyof SwitchGroups, switches: Readonly<Record<string, Switch>>) =>
   Object.entries(switches).map(([key, entry]) => ({ name: `${group}.${key}`, group, key, entry }));
@@ -348,14 +420,21 @@ const switchesOf = (group: keyof SwitchGroups, switches: Readonly<Record<string,
 /** Every switch that a sandbox has, with its full name, such as `faults.latency`. */
 export const SWITCHES = [...switchesOf('faults', FAULTS), ...switchesOf('dialect', DIALECT)];
 
-/** The value of every switch by its full name, as JSON; `null` is "not set". */
+/**
+ * The value of every switch by its full name, as JSON; `null` is "not set". A fault of one scope is called as in
+ * `faults.hang@/api/items/all`, and is there while it is on.
+ */
 export const switchValues = (groups: SwitchGroups): Record<string, unknown> =>
-  Object.fromEntries(
-    SWITCHES.map(({ name, group, key }) => [name, Reflect.get(groups[group], key) ?? null]),
-  );
+  Object.fromEntries([
+    ...SWITCHES.map(({ name, group, key }) => [name, Reflect.get(groups[group], key) ?? null]),
+    ...faultsInForce(groups.faults).flatMap(({ scope, on }) =>
+      Object.entries(scope && on).map(([key, value]) => [`faults.${key}@${scope}`, value]),
+    ),
+  ]);
 
 /**
- * Sets switches from `{ latency: 5, 'dialect.nulls': true }`, all or none; `null` puts one back.
+ * Sets switches from `{ latency: 5, 'dialect.nulls': true, 'hang@/api/items/all': true }`, all or none; `null` puts
+ * one back, and all of `faults` or `dialect`.
  *
  * @throws TypeError that names what is wrong.
  */
@@ -367,19 +446,31 @@ export function changeSwitches(
     throw new TypeError('expected an object of switches');
   }
   const sets = Object.entries(changes).map(([given, change]) => {
-    const { name, group, key, entry } = locate(given);
     const value: unknown = change ?? undefined;
-    checkSwitch(name, entry, value);
-    return () => Object.assign(context[group], { [key]: value });
+    if (given === 'faults' && value === undefined) return () => context.faults.clear();
+    if (given === 'dialect' && value === undefined) {
+      const back = Object.fromEntries(Object.keys(DIALECT).map((key) => [key, undefined]));
+      return () => Object.assign(context.dialect, back);
+    }
+    const [base = '', scope] = given.split(/@(.*)/s);
+    const { name, group, key, entry } = locate(base, scope);
+    checkSwitch(scope === undefined ? name : `${name}@${scope}`, entry, value);
+    if (scope === undefined) return () => Object.assign(context[group], { [key]: value });
+    const scoped = context.faults.at(scope as FaultScope);
+    return () => Object.assign(scoped, { [key]: value });
   });
   context.change(() => {
     for (const set of sets) set();
   });
 }
 
-/** The switch of a name; one that both groups have must be given with its group. */
-function locate(given: string) {
-  const [found, other] = SWITCHES.filter(({ name, key }) => given === name || given === key);
+/** The switch of a name; one that both groups have must be given with its group, or with a scope. */
+function locate(given: string, scope: string | undefined) {
+  const [found, other] = SWITCHES.filter(
+    ({ name, key, group }) =>
+      (given === name || given === key) &&
+      (scope === undefined || (group === 'faults' && key !== 'only')),
+  );
   if (!found) {
     const advice = '"marketgate sandbox switches" lists all';
     throw new TypeError(`${given}: there is no such switch; ${advice}`);

@@ -110,7 +110,7 @@ navigator.serviceWorker.register('/worker.js');
 
 export async function open(options: Options) {
   const { mode, express, confirm } = options;
-  const sandbox = createSandbox();
+  const sandbox = createSandbox({ dialect: { rememberedConsent: true } });
   const { authUrl, appId, appSecret } = await sandbox.listen();
   onTestFinished(() => sandbox.close());
   const loginApi = new LoginApi({ authUrl, appId, appSecret, clock: sandbox.clock });

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import type { z } from 'zod';
 import { DAY, type SandboxClock, timestamp } from '../clock.js';
 import {
   parseOrThrow,
@@ -9,7 +9,8 @@ import {
   type SeedPurchase,
   type SeedUser,
   type SeedWorkspace,
-  seedPurchaseSchema,
+  seedSchema,
+  UNIQUE,
 } from './schema.js';
 
 /** Half a year of support, as most marketplaces sell it. */
@@ -24,6 +25,21 @@ export type NewPurchase = {
   /** Absent: half a year from now. `null`: no support. */
   supported_until?: string | number | Date | null | undefined;
 };
+
+/** What {@link SandboxData.addItem} needs to know; the rest is filled in. */
+export interface NewItem extends Partial<SeedItem> {
+  name: string;
+}
+
+/** What {@link SandboxData.addUser} needs to know; the rest is filled in. */
+export interface NewUser extends Partial<SeedUser> {
+  user_name: string;
+}
+
+/** What {@link SandboxData.addApp} needs to know; the rest is filled in. */
+export interface NewApp extends Partial<SeedApp> {
+  name: string;
+}
 
 /** An instant as the service writes it; nothing for `null`. */
 function instant(when: string | number | Date | null | undefined): string | undefined {
@@ -49,10 +65,12 @@ export function findOrThrow<T>(
 export function newPurchase(
   item: Readonly<SeedItem>,
   now: number,
-  { license_type = 'Regular', ...given }: Partial<SeedPurchase>,
+  {
+    license_type = 'Regular',
+    ...given
+  }: Partial<SeedPurchase> & Pick<SeedPurchase, 'purchase_code'>,
 ): SeedPurchase {
   return {
-    purchase_code: randomUUID(),
     kind: 'added',
     item_id: item.id,
     license_type,
@@ -67,10 +85,31 @@ export function newPurchase(
 /** What the data of a sandbox needs of its other parts. */
 interface DataParts {
   readonly seed: SandboxSeed;
+  /** What the sandbox started with. */
+  readonly freshSeed: () => SandboxSeed;
   readonly clock: SandboxClock;
-  readonly credentials: { readonly revokeToken: (accessToken: string) => void };
+  readonly credentials: {
+    readonly revokeToken: (accessToken: string) => void;
+    readonly clear: () => void;
+  };
   readonly change: (make: () => void) => void;
+  readonly draw: (bytes: number) => string;
 }
+
+/** A UUID v4 of 32 hex digits. */
+const uuidOf = (hex: string): string =>
+  hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-4$3-a$4-$5');
+
+/** The next number as an id. */
+const nextId = (ids: readonly unknown[]): number =>
+  Math.max(0, ...ids.map(Number).filter(Number.isSafeInteger)) + 1;
+
+const same = (one: object, other: object, field: string): boolean =>
+  Reflect.get(one, field) === Reflect.get(other, field);
+
+/** Without the fields that are `undefined`, so that they do not replace what is filled in. */
+const given = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 
 /**
  * What the service knows, for tests to read and change while it runs. Reading gives the live records;
@@ -113,23 +152,44 @@ export class SandboxData {
    * Sells an item: a new code, license "Regular", half a year of support, not downloaded, dated now.
    * Whatever is given replaces that.
    */
-  addPurchase(given: NewPurchase): Readonly<SeedPurchase> {
-    const item = findOrThrow(this.items, 'id', given.item_id, 'item_id');
+  addPurchase(fields: NewPurchase): Readonly<SeedPurchase> {
+    const item = findOrThrow(this.items, 'id', fields.item_id, 'item_id');
     const now = this.#parts.clock.now();
-    const { supported_until: until = now + SUPPORT, ...rest } = given;
-    const isGiven = ([, value]: [string, unknown]) => value !== undefined;
-    const others: Partial<SeedPurchase> = Object.fromEntries(Object.entries(rest).filter(isGiven));
-    const supported_until = instant(until);
-    const fields = {
-      ...newPurchase(item, now, others),
-      ...(supported_until && { supported_until }),
-    };
-    const purchase = parseOrThrow(seedPurchaseSchema, fields, 'addPurchase');
-    if (this.purchases.some((other) => other.purchase_code === purchase.purchase_code)) {
-      throw new TypeError('addPurchase.purchase_code: given twice');
-    }
-    this.#parts.change(() => this.#parts.seed.purchases.push(purchase));
-    return purchase;
+    const { supported_until: until = now + SUPPORT, ...rest } = fields;
+    const sold = { purchase_code: uuidOf(this.#parts.draw(16)), ...given(rest) };
+    const purchase = newPurchase(item, now, sold as SeedPurchase);
+    return this.#add('addPurchase', 'purchases', { ...purchase, supported_until: instant(until) });
+  }
+
+  /** Adds an item to the catalogue of the first workspace. Whatever is given replaces what is filled in. */
+  addItem(fields: NewItem): Readonly<SeedItem> {
+    const { workspace = this.workspaces[0]?.id } = fields;
+    const { currency } = findOrThrow(this.workspaces, 'id', workspace, 'workspace');
+    return this.#add('addItem', 'items', {
+      ...{ id: nextId(this.items.map(({ id }) => id)), workspace, kind: 'image', description: '' },
+      ...{ category: 'Other', sub_category: '', options: [], version: '1.0.0', tags: [] },
+      ...{ screenshots: 0, price: { regular: 20, extended: 150 }, currency },
+      published_at: timestamp(this.#parts.clock.now()),
+      ...given(fields),
+    });
+  }
+
+  /** Adds somebody who can log in. Whatever is given replaces what is filled in. */
+  addUser(fields: NewUser): Readonly<SeedUser> {
+    return this.#add('addUser', 'users', {
+      user_id: String(nextId(this.users.map(({ user_id }) => user_id))),
+      user_email: `${fields.user_name}@users.example`,
+      user_registered: timestamp(this.#parts.clock.now()).slice(0, 10),
+      user_verified: '1',
+      ...given(fields),
+    });
+  }
+
+  /** Registers an app, with a new app_id and app_secret. Whatever is given replaces these. */
+  addApp(fields: NewApp): Readonly<SeedApp> {
+    const app_id = String(nextId(this.apps.map(({ app_id }) => app_id)));
+    const app_secret = this.#parts.draw(16);
+    return this.#add('addApp', 'apps', { app_id, app_secret, ...given(fields) });
   }
 
   /** Refunds a purchase: its code reads "Invalid purchase code" from now on. */
@@ -137,10 +197,22 @@ export class SandboxData {
     this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: 'refunded' });
   }
 
+  /** Takes a refund or a cancellation back: the code is valid again. */
+  unrefundPurchase(code: string): void {
+    this.#change(findOrThrow(this.purchases, 'purchase_code', code), { void: undefined });
+  }
+
   /** Moves the end of support; `null` or `undefined` disables support. */
   setSupportedUntil(code: string, until: string | number | Date | null | undefined): void {
     const purchase = findOrThrow(this.purchases, 'purchase_code', code);
     this.#change(purchase, { supported_until: instant(until) });
+  }
+
+  /** Renews support: for half a year after its end, or after today where it has ended. */
+  renewSupport(code: string): void {
+    const { supported_until = '' } = findOrThrow(this.purchases, 'purchase_code', code);
+    const now = this.#parts.clock.now();
+    this.setSupportedUntil(code, Math.max(Date.parse(supported_until) || now, now) + SUPPORT);
   }
 
   /** Removes an item from the catalogue; purchases of it stay valid and still show it. */
@@ -150,7 +222,7 @@ export class SandboxData {
 
   /** Makes a new api_key for a workspace (by its `id`) and returns it. The old one is dead at once. */
   rotateApiKey(workspace: string): string {
-    const api_key = randomBytes(32).toString('hex');
+    const api_key = this.#parts.draw(32);
     this.#change(findOrThrow(this.workspaces, 'id', workspace, 'workspace'), { api_key });
     return api_key;
   }
@@ -177,6 +249,35 @@ export class SandboxData {
   /** Ends an access_token before its hour has passed: it reads "invalid access_token". */
   revokeToken(accessToken: string): void {
     this.#parts.change(() => this.#parts.credentials.revokeToken(accessToken));
+  }
+
+  /** Puts everything back as it was at the start, except where logins lead back to. Ends all logins. */
+  reset(): void {
+    const { seed, freshSeed, credentials, change } = this.#parts;
+    const { apps, ...others } = freshSeed();
+    for (const app of apps) {
+      const { redirect_url } = this.apps.find(({ app_id }) => app_id === app.app_id) ?? app;
+      Object.assign(app, { redirect_url });
+    }
+    change(() => Object.assign(seed, { apps, ...others }));
+    credentials.clear();
+  }
+
+  #add<P extends keyof SandboxSeed>(
+    method: string,
+    part: P,
+    fields: object,
+  ): SandboxSeed[P][number] {
+    const schema = seedSchema.shape[part].element as z.ZodType<SandboxSeed[P][number]>;
+    const record = parseOrThrow(schema, given(fields), method);
+    const { seed, change } = this.#parts;
+    const records = seed[part] as SandboxSeed[P][number][];
+    for (const [of, field] of UNIQUE) {
+      const isTaken = of === part && records.some((each) => same(each, record, field));
+      if (isTaken) throw new TypeError(`${method}.${field}: given twice`);
+    }
+    change(() => records.push(record));
+    return record;
   }
 
   #change<T extends object>(record: T, change: Partial<T>): void {

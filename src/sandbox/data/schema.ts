@@ -1,7 +1,10 @@
 import * as z from 'zod';
 
-const text = z.string();
-const nonEmpty = z.string().min(1);
+// Data of a file is printed, and written to `.env` and headers: names and keys have no control characters.
+const text = z.string().regex(/^\P{Cc}*$/u, 'expected text without control characters');
+const nonEmpty = text.min(1, 'expected some text');
+/** Text of several lines. */
+const prose = z.string().regex(/^[\P{Cc}\t\n\r]*$/u, 'expected text without control characters');
 const amount = z.number().min(0);
 const instant = z.iso.datetime();
 const dayOrEmpty = z.union([z.iso.date(), z.literal('')]);
@@ -29,7 +32,7 @@ const user = {
   /** `YYYY-MM-DD`. */ user_registered: dayOrEmpty,
   /** `"1"` means verified. */ user_verified: text,
   /** Any word. */ user_relationship: text.optional(),
-  /** Any text. */ user_biography: text.optional(),
+  /** Any text. */ user_biography: prose.optional(),
   /** URL. */ user_website: text.optional(),
 };
 
@@ -59,7 +62,7 @@ const workspace = {
   /** What the account shows of itself. */
   profile: z.strictObject({
     /** One line above the profile. */ heading: text,
-    /** Text of the profile. */ description: text,
+    /** Text of the profile. */ description: prose,
     /** Where customers write to. */
     contact: z.strictObject({
       /** An address. */ email: text,
@@ -90,7 +93,7 @@ const item = {
   /** Decides which of the media fields exist (spec, "media fields"). Not on the wire. */
   kind: z.enum(['image', 'video', 'audio']),
   /** What it is sold as. */ name: nonEmpty,
-  /** What it is. */ description: text,
+  /** What it is. */ description: prose,
   /** Name of its category. */ category: nonEmpty,
   /** Name of the category below that. */ sub_category: text,
   /** What comes with it. */ options: z.array(text),
@@ -98,7 +101,20 @@ const item = {
   version: z.string().regex(/^\d+\.\d+\.\d+$/, 'expected three numeric parts, such as 1.0.0'),
   /** By default the sandbox's own page of the item. */ demo_link: text.optional(),
   /** Words to find it by. */ tags: z.array(text),
-  /** How many screenshots it has; 0 leaves the field out. */ screenshots: z.int().min(0).max(50),
+  /** How many screenshots the sandbox draws; 0 leaves the field out. */ screenshots: z
+    .int()
+    .min(0)
+    .max(50),
+  /** URLs in place of what the sandbox draws, as the service sends them. */
+  media: z
+    .strictObject({
+      /** Of the thumbnail. */ thumbnail: text,
+      /** Of a large picture. */ preview_image: text.optional(),
+      /** Of a clip. */ preview_video: text.optional(),
+      /** Of a sound. */ preview_audio: text.optional(),
+      /** Of pictures. */ screenshots: z.array(text).optional(),
+    })
+    .optional(),
   /** In units of `currency`. */
   price: z.strictObject({
     /** Of a Regular licence. */ regular: amount,
@@ -110,7 +126,7 @@ const item = {
   deleted: z.boolean().optional(),
 };
 
-/** An item of the catalogue (spec, "Item"). Its media URLs are the sandbox's own. */
+/** An item of the catalogue (spec, "Item"). */
 export interface SeedItem extends RecordOf<typeof item> {}
 
 const purchase = {
@@ -132,8 +148,6 @@ const purchase = {
 /** A purchase of an item (spec, "Purchase"). It belongs to the workspace that sells the item. */
 export interface SeedPurchase extends RecordOf<typeof purchase> {}
 
-export const seedPurchaseSchema: z.ZodType<SeedPurchase> = z.strictObject(purchase);
-
 const seed = {
   /** Who can log in. */ users: z.array<z.ZodType<SeedUser>>(z.strictObject(user)),
   /** Accounts with their keys; the first one's is the `apiKey` that `listen` gives. */
@@ -142,7 +156,9 @@ const seed = {
   apps: z.array<z.ZodType<SeedApp>>(z.strictObject(app)).min(1),
   /** The catalogues of all workspaces. */
   items: z.array<z.ZodType<SeedItem>>(z.strictObject(item)),
-  /** Codes, also refunded ones. */ purchases: z.array(seedPurchaseSchema),
+  /** Codes, also refunded ones. */ purchases: z.array<z.ZodType<SeedPurchase>>(
+    z.strictObject(purchase),
+  ),
 };
 
 /** Everything that a sandbox starts with. */
@@ -150,6 +166,25 @@ export interface SandboxSeed extends RecordOf<typeof seed> {}
 
 /** A seed. A caller can give some parts of one, each complete in itself. */
 export const seedSchema = z.strictObject(seed);
+
+/** The fields of the records of each part. */
+export const RECORDS = {
+  users: user,
+  workspaces: workspace,
+  apps: app,
+  items: item,
+  purchases: purchase,
+};
+
+/** The fields that no two records of a part share. */
+export const UNIQUE = [
+  ['users', 'user_id'],
+  ['workspaces', 'id'],
+  ['workspaces', 'api_key'],
+  ['apps', 'app_id'],
+  ['items', 'id'],
+  ['purchases', 'purchase_code'],
+] as const;
 
 /** `['items', 0, 'price']` as `.items[0].price`. */
 const pathOf = (path: readonly PropertyKey[]): string =>

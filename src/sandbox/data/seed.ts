@@ -7,9 +7,10 @@ import {
   type SeedPurchase,
   type SeedWorkspace,
   seedSchema,
+  UNIQUE,
 } from './schema.js';
 
-/** Five people to log in as: complete, unicode, unverified, and one who filled in next to nothing. */
+/** Five people to log in as: complete, unicode, unverified, and one who has given little but dates and addresses. */
 const USERS = `
 user_id | user_name | user_email | user_firstname | user_lastname | user_gender | user_birthdate | user_registered | user_verified
   user_relationship | user_website | user_biography
@@ -20,8 +21,9 @@ user_id | user_name | user_email | user_firstname | user_lastname | user_gender 
 3003 | jiayi | jiayi.lin@mail.example | 佳怡 | 林 | female | 1999-07-08 | 2022-01-17 | 1
    | https://jiayi.example/ | Game audio, Taipei.
 3004 | dele_o | dele@okafor.example | Dele | Okafor | male | 1996-02-29 | 2024-06-05 | 0
-  engaged |  | Just moved in. Has not confirmed the address yet.
-3005 | guest77 | guest77@post.example |  |  |  |  | 2025-02-11 | 0
+  engaged | https://okafor.example/ | Just moved in. Has not confirmed the address yet.
+3005 | guest77 | guest77@post.example |  |  |  | 2001-10-02 | 2025-02-11 | 0
+   | https://guest77.example/ |
 `;
 
 /** Two workspaces, to show that each key reads its own account only. */
@@ -37,7 +39,7 @@ tidewater | c25a8e17f3604bd9918e5d02a7f6c34b60d9e1872fab45c3705e18d9b4a26fc1 | t
 /** Two apps, so that an auth_key of one can be tried with the other. Neither has a redirect URL yet. */
 const APPS = `
 app_id   | app_secret                       | name
-18230471 | e4b8d61f9a3c0572be81f46d23907ca5 | Atelier Desk
+18230471 | e4b8d61f9a3c0572be81f46d23907ca5 | Northlight Studio
 55409216 | 0f6a92c7d85b41e3a7c9306d1be852f4 | Tide Table
 `;
 
@@ -172,27 +174,90 @@ function defaultSeed(now: number): SandboxSeed {
   return parseOrThrow(seedSchema, seed, 'default seed');
 }
 
-/** The fields that no two records of a part share. */
-const UNIQUE = [
-  ['users', 'user_id'],
-  ['workspaces', 'id'],
-  ['workspaces', 'api_key'],
-  ['apps', 'app_id'],
-  ['items', 'id'],
-  ['purchases', 'purchase_code'],
-] as const;
+/** The text of a field, unless the deployment sends null or nothing. */
+const textOf = (value: unknown, otherwise = ''): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
+
+/** A list that some deployments send as an object (`{"0": …}`) or as one text. */
+function listOf(value: unknown): string[] {
+  const entries = typeof value === 'string' ? value.split(',') : Object.values(Object(value));
+  return entries.map((each) => textOf(each).trim()).filter(Boolean);
+}
+
+/** An item as items/all of the service sends it, also in the dialects that the field notes list. */
+function itemOfAnswer(answered: unknown, workspace: string, now: number) {
+  const item: Record<string, unknown> = Object(answered);
+  const { regular, extended }: Record<string, unknown> = Object(item.price);
+  const { thumbnail, screenshots, ...previews }: Record<string, unknown> = Object(item.media);
+  const urls = ['preview_image', 'preview_video', 'preview_audio'].flatMap((name) =>
+    previews[name] ? [[name, textOf(previews[name])]] : [],
+  );
+  const published = Date.parse(textOf(item.published_at));
+  const version = [...textOf(item.version).split('.').filter(Boolean).map(Number), 0, 0, 0];
+  return {
+    ...{
+      id: Number(item.id),
+      workspace,
+      name: textOf(item.name),
+      currency: textOf(item.currency, 'USD'),
+    },
+    kind: previews.preview_audio ? 'audio' : previews.preview_video ? 'video' : 'image',
+    ...{ description: textOf(item.description), category: textOf(item.category, 'Other') },
+    ...{ sub_category: textOf(item.sub_category), options: listOf(item.options) },
+    version: (version.includes(Number.NaN) ? [1, 0, 0] : version.slice(0, 3)).join('.'),
+    ...(Boolean(item.demo_link) && { demo_link: textOf(item.demo_link) }),
+    ...{ tags: listOf(item.tags), screenshots: 0 },
+    ...(Boolean(thumbnail) && {
+      media: {
+        thumbnail: textOf(thumbnail),
+        ...Object.fromEntries(urls),
+        ...(listOf(screenshots).length > 0 && { screenshots: listOf(screenshots) }),
+      },
+    }),
+    price: { regular: Number(regular), extended: Number(extended) },
+    published_at: timestamp(Number.isNaN(published) ? now : published),
+  };
+}
+
+/**
+ * A seed of an answer of items/all: the items belong to the first workspace, and purchases of every kind are made
+ * for them. `undefined` for what is no such answer.
+ */
+function seedOfAnswer(option: unknown, now: number): Partial<SandboxSeed> | undefined {
+  const { status, items: answered }: Record<string, unknown> = Object(option);
+  if (status === undefined || !Array.isArray(answered)) return undefined;
+  const { workspaces, items: known, purchases } = defaultSeed(now);
+  const [{ id: workspace } = { id: '' }] = workspaces;
+  const parsed = answered.map((each) => itemOfAnswer(each, workspace, now));
+  const items = parseOrThrow(seedSchema.shape.items, parsed, 'seed.items');
+  const own = purchases.filter(({ item_id, kind }) => {
+    const item = known.find(({ id }) => id === item_id);
+    return item?.workspace === workspace && kind !== 'deleted-item';
+  });
+  const soldIds = [...new Set(own.map(({ item_id }) => item_id))];
+  return {
+    items,
+    purchases: own.flatMap(({ item_id, price, currency, kind, ...sold }) => {
+      const item = items[soldIds.indexOf(item_id) % items.length];
+      // Its kinds say which item it is of: that is another one now.
+      const isState = !kind.endsWith('-item');
+      return item ? [newPurchase(item, now, { ...sold, kind: isState ? kind : 'supported' })] : [];
+    }),
+  };
+}
 
 /**
  * Puts a caller's parts in place of the default ones. A default item or purchase that would point at
  * something replaced is left out; a caller's own that points nowhere throws a TypeError that names it.
  *
- * @param option - The `seed` option.
+ * @param option - The `seed` option, or an answer of items/all.
  * @param now - The time from which default support dates are counted, in epoch milliseconds.
  */
 export function buildSeed(option: unknown, now: number): SandboxSeed {
-  const parts = structuredClone(parseOrThrow(seedSchema.partial(), option ?? {}, 'seed'));
-  const given = Object.entries(parts).filter(([, part]) => part !== undefined);
-  const seed: SandboxSeed = { ...defaultSeed(now), ...Object.fromEntries(given) };
+  const given = seedOfAnswer(option, now) ?? option ?? {};
+  const parts = structuredClone(parseOrThrow(seedSchema.partial(), given, 'seed'));
+  const present = Object.entries(parts).filter(([, part]) => part !== undefined);
+  const seed: SandboxSeed = { ...defaultSeed(now), ...Object.fromEntries(present) };
   const workspaces = new Set(seed.workspaces.map(({ id }) => id));
   if (!parts.items) seed.items = seed.items.filter((item) => workspaces.has(item.workspace));
   const items = new Set(seed.items.map(({ id }) => id));

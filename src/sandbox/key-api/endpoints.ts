@@ -9,6 +9,7 @@ import {
   bodyParameters,
   form,
   interfaceOf,
+  multipart,
   originOf,
   queryParameters,
   Refused,
@@ -29,7 +30,7 @@ export function keyApiRouter(context: SandboxContext): Router {
   const { dialect } = context;
   const router = express.Router();
   const front = [faultsBeforeAnswer(context), deployment(context)];
-  const bodies: RequestHandler[] = [express.json(), form];
+  const bodies: RequestHandler[] = [express.json(), form, ...multipart];
   for (const [method, path, answer, status, msg] of ENDPOINTS) {
     router[method](path, ...front, ...(method === 'post' ? bodies : []), (req, res) => {
       const payload = answer(callOf(context, req));
@@ -128,7 +129,7 @@ const sendDisabled = (req: Request, res: Response): void =>
 type Call = ReturnType<typeof callOf>;
 
 /**
- * Reads a request. Parameters come in the query, a form or a JSON object; spaces around one are ignored, and
+ * Reads a request. Parameters come in the query, a form, a multipart body or a JSON object; spaces around one are ignored, and
  * a blank one is missing (field notes, `trimming`). A JSON number, an array or a repeated one is refused.
  */
 function callOf({ data, dialect, clock }: SandboxContext, req: Request) {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SandboxClock } from '../clock.js';
 import type { SandboxDialect } from '../switches.js';
@@ -11,12 +10,22 @@ export interface Credential {
   readonly expiresAt: number;
 }
 
-/** The auth_keys and access_tokens of one sandbox (spec, "States and transitions"). */
-export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) {
-  /** By app and user: a new auth_key replaces the older one. Each is valid until its first use. */
-  const authKeys = new Map<string, Omit<Credential, 'expiresAt'>>();
-  /** A sandbox that runs for weeks must not grow for ever. */
-  const tokens = new LRUCache<string, Credential>({ max: 10_000 });
+/** A sandbox that runs for weeks must not grow for ever. */
+const MAX = 10_000;
+
+/**
+ * The auth_keys and access_tokens of one sandbox (spec, "States and transitions").
+ *
+ * @param draw - Makes a secret of so many bytes, in hex.
+ */
+export function createCredentials(
+  clock: SandboxClock,
+  dialect: SandboxDialect,
+  draw: (bytes: number) => string,
+) {
+  /** Each is valid until its first use. */
+  const authKeys = new LRUCache<string, Omit<Credential, 'value' | 'expiresAt'>>({ max: MAX });
+  const tokens = new LRUCache<string, Credential>({ max: MAX });
   const isLive = ({ expiresAt }: Credential): boolean => clock.now() < expiresAt;
 
   const issueToken = (appId: string, userId: string): string => {
@@ -25,28 +34,29 @@ export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) 
       if (isLive(token)) return token.value;
       tokens.delete(token.value);
     }
-    const value = randomBytes(32).toString('hex');
+    const value = draw(32);
     const expiresAt = clock.now() + dialect.tokenMinutes * 60_000;
     tokens.set(value, { value, appId, userId, expiresAt });
     return value;
   };
 
   return {
-    /** A user accepted: issues a one-time auth_key. One is live per app and user. */
+    /** A user accepted: issues a one-time auth_key. */
     issueAuthKey(appId: string, userId: string): string {
-      const value = randomBytes(16).toString('hex');
-      authKeys.set(JSON.stringify([appId, userId]), { value, appId, userId });
+      for (const [value, key] of dialect.oneLiveAuthKey ? authKeys : []) {
+        if (key.appId === appId && key.userId === userId) authKeys.delete(value);
+      }
+      const value = draw(16);
+      authKeys.set(value, { appId, userId });
       return value;
     },
 
     /** Spends an auth_key on an access_token; `undefined` when it is unknown, used or another app's. */
     exchange(appId: string, authKey: string): string | undefined {
-      for (const [owner, key] of authKeys) {
-        if (key.value !== authKey || key.appId !== appId) continue;
-        authKeys.delete(owner);
-        return issueToken(appId, key.userId);
-      }
-      return undefined;
+      const key = authKeys.get(authKey);
+      if (key?.appId !== appId) return undefined;
+      authKeys.delete(authKey);
+      return issueToken(appId, key.userId);
     },
 
     /** The state of a token. It expires the moment its lifetime has elapsed. */
@@ -57,6 +67,12 @@ export function createCredentials(clock: SandboxClock, dialect: SandboxDialect) 
     },
 
     revokeToken: (accessToken: string) => void tokens.delete(accessToken),
+
+    /** Ends all logins. */
+    clear(): void {
+      authKeys.clear();
+      tokens.clear();
+    },
 
     /** The tokens that are alive, the latest used first. */
     liveTokens: (): Credential[] => [...tokens.values()].filter(isLive),

@@ -117,6 +117,12 @@ function send(res: Response, dialect: SandboxDialect, answer: object | Problem):
     return;
   }
   const status = answer.endsWith('access_token') ? 401 : 400;
+  res.locals.msg = answer;
+  if (dialect.errors === 'empty') return void res.status(400).end();
+  if (typeof dialect.errors === 'number') {
+    sendJson(res, dialect, dialect.errors, { detail: { reason: answer } });
+    return;
+  }
   const inTurkish = answer.replace('invalid', 'geçersiz').replace('expired', 'süresi dolmuş');
   const message =
     dialect.errors === 'localised' ? `Hatalı istek, ${inTurkish}` : `Bad Request, ${answer}`;

@@ -20,10 +20,10 @@ import {
 /** One browser at the sandbox. */
 interface BrowserSession {
   userId: string | undefined;
-  /** The apps that this user has accepted: visits of these are redirected at once (field notes). */
+  /** The apps that this user has accepted: with `rememberedConsent`, visits of these are redirected at once. */
   readonly accepted: Set<string>;
-  /** The visits to /api/oauth that are not decided yet: ids, which their forms carry as a token, with app ids. */
-  readonly attempts: LRUCache<string, string>;
+  /** The visits to /api/oauth that are not decided yet, by the ids that their forms carry as a token. */
+  readonly attempts: LRUCache<string, { readonly appId: string; readonly state: string }>;
 }
 
 /** A browser at one step of a login. */
@@ -41,13 +41,17 @@ type Step = (res: Response, visit: Visit) => void;
 
 /**
  * Where an accepted login leads: the redirect URL of the app, which must have one. `?auth_key=` is appended
- * literally, and nothing else (field notes).
+ * literally, and nothing else (field notes), unless `echoState` sends the `state` back.
  */
-export const callbackUrl = (
-  { credentials }: SandboxContext,
+export function callbackUrl(
+  { credentials, dialect }: SandboxContext,
   { app_id, redirect_url }: Readonly<SeedApp>,
   userId: string,
-): string => `${redirect_url}?auth_key=${credentials.issueAuthKey(app_id, userId)}`;
+  state = '',
+): string {
+  const echo = dialect.echoState && state ? `&state=${encodeURIComponent(state)}` : '';
+  return `${redirect_url}?auth_key=${credentials.issueAuthKey(app_id, userId)}${echo}`;
+}
 
 const newId = (): string => randomBytes(16).toString('hex');
 
@@ -78,7 +82,7 @@ export function oauthRouter(context: SandboxContext): Router {
   const visitOf = (session: BrowserSession, attempt: string, field: ReadField): Visit => ({
     session,
     attempt,
-    app: data.apps.find(({ app_id }) => app_id === session.attempts.get(attempt)),
+    app: data.apps.find(({ app_id }) => app_id === session.attempts.get(attempt)?.appId),
     user: data.users.find(({ user_id }) => user_id === session.userId),
     field,
   });
@@ -88,16 +92,18 @@ export function oauthRouter(context: SandboxContext): Router {
     if (!app) sendPage(res, unknownAppPage());
     else if (app.redirect_url === undefined) sendPage(res, registerPage(app));
     else if (!user) sendPage(res, loginPage(app, data.users, attempt));
-    else if (session.accepted.has(app.app_id)) returnToApp(res, visit, 302);
+    else if (context.dialect.rememberedConsent && session.accepted.has(app.app_id))
+      returnToApp(res, visit, 302);
     else sendPage(res, consentPage(app, user, attempt));
   };
 
   /** Sends the browser to the app. Not through `res.redirect`, which would encode the URL again. */
   const returnToApp = (res: Response, { session, attempt, app, user }: Visit, status: number) => {
     if (!app?.redirect_url || !user) return showNext(res, attempt);
+    const { state } = session.attempts.get(attempt) ?? {};
     session.accepted.add(app.app_id);
     session.attempts.delete(attempt);
-    const Location = callbackUrl(context, app, user.user_id);
+    const Location = callbackUrl(context, app, user.user_id, state);
     const headers = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
     res.writeHead(status, { Location, ...headers }).end();
   };
@@ -117,19 +123,18 @@ export function oauthRouter(context: SandboxContext): Router {
     };
 
   const router = express.Router();
-  // Every other query parameter is dropped; there is no `state`.
+  // Every other query parameter is dropped.
   router.get('/api/oauth', (req, res) => {
     const field = fieldsOf(req);
     let session = sessionOf(req);
     if (!session) {
       const id = newId();
-      const attempts = new LRUCache<string, string>({ max: 100 });
-      session = { userId: undefined, accepted: new Set(), attempts };
+      session = { userId: undefined, accepted: new Set(), attempts: new LRUCache({ max: 100 }) };
       sessions.set(id, session);
       res.cookie(cookieName(req), id, { httpOnly: true, sameSite: 'lax' });
     }
     const attempt = newId();
-    session.attempts.set(attempt, field('app_id'));
+    session.attempts.set(attempt, { appId: field('app_id'), state: field('state') });
     showStep(res, visitOf(session, attempt, field));
   });
   router.get('/sandbox/login', step(showStep));

@@ -47,7 +47,7 @@ export const registerPage = (app: App): Page => ({
   status: 400,
   title: `${app.name} has no redirect URL yet`,
   content: html`<p>After you accept, the browser must go back to the app, and the sandbox does not know where that is. Register it here, then log in from the app again.</p>
-<form method="post" action="/sandbox/console/redirect-url">
+<form method="post" action="/sandbox/console/set-redirect">
 <input type="hidden" name="app_id" value="${app.app_id}">
 <input name="redirect_url" type="url" size="34" required aria-label="redirectUrl of ${app.name}" value="http://localhost:3000/callback">
 <button class="main">Register</button>

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { https, listen } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
@@ -53,6 +53,24 @@ describe('marketgate as a program', () => {
     const running = start(['doctor'], { ...environment, MARKETPLACE_API_KEY: 'wrong' });
     running.child.stdout.destroy();
     expect([await running.ended, running.errors()]).toEqual([1, '']);
+  });
+
+  it('a sandbox is driven from another process: a login, a renewal, a refund that is taken back', async () => {
+    const sandbox = start(['sandbox', '--port', '0'], {});
+    await sandbox.prints(/Ctrl\+C ends it\./);
+    onTestFinished(() => void sandbox.child.kill());
+    const [, url = ''] = /^MARKETPLACE_BASE_URL=(.+)$/m.exec(sandbox.output()) ?? [];
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' });
+    const document = await (await fetch(`${url}/openapi.json`)).json();
+    expect(document).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
+    const environment = { MARKETPLACE_BASE_URL: url };
+    const control = (...args: string[]) => marketgate(['sandbox', ...args], environment);
+    expect((await control('accept-login', '3001')).out).toMatch(/callback\?auth_key=\w{32}\n$/);
+    const over = '2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153';
+    expect((await control('renew', over)).out).toContain('Valid, with support until');
+    expect((await control('refund', over)).out).toContain('Was refunded');
+    const back = await control('unrefund', over, '--json');
+    expect(JSON.parse(back.out)).toMatchObject({ code: over, kind: 'support-over' });
   });
 
   it.runIf(hearsSignals)('the sandbox stops when it is interrupted', async () => {

@@ -62,7 +62,7 @@ describe('marketgate verify', () => {
   it('prints no control characters of the service, in words and as JSON', async () => {
     const { environment, sandbox } = await service();
     const license_type = 'Regular\x1b[2J\x9b2J\u202e';
-    const { purchase_code } = sandbox.data.addPurchase({ item_id: 1042, license_type });
+    const { purchase_code } = Object.assign(sandbox.data.purchases[0] as never, { license_type });
     for (const flags of [[], ['--json']]) {
       const { code, out } = await cli(['verify', purchase_code, ...flags], environment);
       expect(code).toBe(0);

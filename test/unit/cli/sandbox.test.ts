@@ -1,6 +1,8 @@
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../../src/sandbox/actions.js';
 import { createSandbox } from '../../../src/sandbox/index.js';
 import { listen, refusing } from '../../support/listen.js';
 import { newPath } from '../../support/new-path.js';
@@ -34,7 +36,8 @@ describe('marketgate sandbox', () => {
   });
 
   it('what it prints works while it runs', async () => {
-    const switches = ['--dialect', 'nulls,localised=de', 'microseconds', '--fault', 'latency=1'];
+    const switches = ['--dialect', 'nulls,localised=de', '--dialect', 'microseconds'];
+    switches.push('--fault', 'latency=1,rateLimit@/api/items/all');
     const whileRunning = async (printed: string) => {
       const environment = valuesOf(printed);
       const supported = /^(\S+) +supported /m.exec(printed)?.[1] ?? '';
@@ -49,6 +52,7 @@ describe('marketgate sandbox', () => {
         'dialect.microseconds': true,
         'faults.latency': 1,
         'faults.bom': false,
+        'faults.rateLimit@/api/items/all': true,
       });
     };
     expect.assertions(6);
@@ -94,6 +98,34 @@ describe('marketgate sandbox', () => {
     const kept = { MARKETPLACE_API_KEY: 'my-own', SESSION_SECRET: 'kept', PORT: '1' };
     expect(parseEnv(after)).toEqual({ ...others, ...kept });
     expect(second.err).toContain('keeps other values of MARKETPLACE_API_KEY');
+  });
+
+  it('--save-env writes what reads back the same, whatever a seed has for keys', async () => {
+    const [path, seed] = [newPath('.env'), newPath('seed.json')];
+    const app = { app_id: 'a #b', app_secret: `"it's"`, name: 'n' };
+    await writeFile(seed, JSON.stringify({ apps: [app] }));
+    await cli(['sandbox', '--port', '0', '--save-env', path, '--seed', seed]);
+    expect(parseEnv(await readFile(path, 'utf8'))).toMatchObject({
+      MARKETPLACE_APP_ID: app.app_id,
+      MARKETPLACE_APP_SECRET: app.app_secret,
+    });
+    await writeFile(seed, JSON.stringify({ apps: [{ ...app, app_id: '1\nNODE_OPTIONS=x' }] }));
+    const refused = await cli(['sandbox', '--port', '0', '--save-env', path, '--seed', seed]);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('seed.apps[0].app_id') });
+  });
+
+  it('ends its start with what to do next, with the address where that is needed', async () => {
+    const path = newPath('.env');
+    const { out } = await cli(['sandbox', '--port', '0']);
+    const { MARKETPLACE_BASE_URL: url } = valuesOf(out);
+    expect(out).toMatch(
+      new RegExp(`^ +refund it +marketgate sandbox refund [\\w-]+ --url ${url}$`, 'm'),
+    );
+    expect(out).toMatch(/--save-env \.env$/m);
+    expect(out).toMatch(/Ctrl\+C ends it\.\n$/);
+    const saved = await cli(['sandbox', '--port', '0', '--save-env', path]);
+    expect(saved.out).toMatch(/^ +refund it +marketgate sandbox refund [\w-]+$/m);
+    expect(saved.out).not.toContain('--save-env');
   });
 
   it('stops when --save-env names a file that is no UTF-8 text, and leaves it alone', async () => {
@@ -198,7 +230,8 @@ describe('marketgate sandbox', () => {
   it.each([
     [['--host', 'nosuch.invalid'], /^--host nosuch\.invalid cannot be used \(E\w+\)/],
     [['--host', '192.0.2.1'], /^--host 192\.0\.2\.1 cannot be used \(EADDRNOTAVAIL\)/],
-    [['--port', '70000'], /^Port 70000 of 127\.0\.0\.1 cannot be used .* --port/],
+    [['--port', '70000'], /^--port must be a whole number from 0 to 65535/],
+    [['--port', 'abc'], /^--port must be a whole number from 0 to 65535/],
   ])('names the flag that is wrong: %j', async (flags, sentence) => {
     const { code, err } = await cli(['sandbox', '--port', '0', ...flags]);
     expect([code, err]).toEqual([2, expect.stringMatching(sentence)]);
@@ -216,7 +249,71 @@ describe('marketgate sandbox', () => {
   });
 });
 
-describe('marketgate sandbox set, show, reset', () => {
+describe('marketgate sandbox, on a sandbox that runs', () => {
+  const CODE = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
+
+  it('has a command for every action, and help for each', async () => {
+    const { out } = await cli(['sandbox', '--help']);
+    for (const [name, { about, fields }] of Object.entries(ACTIONS)) {
+      expect(out).toContain(`sandbox ${name} `);
+      const help = await cli(['sandbox', name, '--help']);
+      expect(help).toMatchObject({ code: 0, err: '', out: expect.stringContaining(about) });
+      if (/^(add|accept)-/.test(name)) expect(help.out).toContain(fields.join(', '));
+    }
+  });
+
+  it('finds its address in the environment, or in ./.env', async () => {
+    const { sandbox, url, environment } = await service();
+    const path = newPath('.env');
+    await writeFile(path, `MARKETPLACE_BASE_URL=${url}\n`);
+    await rename(path, join(dirname(path), '.env'));
+    const ran = await cli(['sandbox', 'refund', CODE], {}, { cwd: dirname(path) });
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('Was refunded') });
+    expect((await cli(['sandbox', 'unrefund', CODE], environment)).code).toBe(0);
+    expect(sandbox.data.purchases[0]?.void).toBeUndefined();
+  });
+
+  it('takes the values of fields in their order or by name, as text', async () => {
+    const { sandbox, environment } = await service();
+    const control = async (...args: string[]) => {
+      const { code, out, err } = await cli(['sandbox', ...args], environment);
+      expect([args, code, err]).toEqual([args, 0, '']);
+      return out.trim();
+    };
+    expect(await control('accept-login', '3002')).toMatch(
+      /^http:\/\/localhost:3000\/callback\?auth_key=\w+$/,
+    );
+    const now = sandbox.clock();
+    await control('clock', '1h');
+    expect(sandbox.clock() - now).toBeGreaterThanOrEqual(3_600_000);
+    await control('clock', 'reset=true');
+    await control(
+      'add-purchase',
+      '1042',
+      'license_type=Extended',
+      'downloaded=true',
+      'support=none',
+    );
+    expect(sandbox.data.purchases.at(-1)).toMatchObject({ price: 180, downloaded: true });
+    await control('add-item', 'Own', 'price={"regular":5,"extended":9}', 'tags=["a"]');
+    expect(sandbox.data.items.at(-1)).toMatchObject({ price: { regular: 5 }, tags: ['a'] });
+    expect(await control('add-app', 'Second', 'redirect_url=http://a.example/?x=1')).toMatch(
+      /^app_secret +\w{32}$/m,
+    );
+    await control('renew', CODE);
+    expect(await control('codes')).toMatch(new RegExp(`^${CODE} +supported +1042 `, 'm'));
+    expect(JSON.parse(await control('requests'))).toEqual([]);
+    const file = newPath('snapshot.json');
+    await writeFile(file, await control('snapshot'));
+    await control('set', 'hang@/api/items/all', 'latency=[1,2]');
+    expect(await control('show')).toMatch(/^faults\.hang@\/api\/items\/all +true +Never answers$/m);
+    expect(sandbox.faults.latency).toEqual([1, 2]);
+    await control('reset', 'faults', 'data');
+    expect([sandbox.faults.latency, sandbox.data.apps.length]).toEqual([0, 2]);
+    await control('restore', file);
+    expect(sandbox.data.apps).toHaveLength(3);
+  });
+
   it('flips switches of a sandbox that runs, and puts them back', async () => {
     const { sandbox, url } = await service();
     const control = (...args: string[]) => cli(['sandbox', ...args, '--url', url]);
@@ -277,17 +374,19 @@ describe('marketgate sandbox set, show, reset', () => {
   it.each(['--dialect', '--fault'])('%s alone says where the switches are', async (flag) => {
     const { code, err } = await cli(['sandbox', flag]);
     expect(code).toBe(2);
-    expect(err).toMatch(/argument missing; "marketgate sandbox switches" lists what it takes$/m);
+    expect(err).toMatch(/argument missing; see "marketgate sandbox --help"$/m);
+    expect((await cli(['sandbox', '--help'])).out).toContain('"marketgate sandbox switches" lists');
   });
 
   it.each([
-    ['--port 4720 set bom', '--port'],
-    ['set bom --port 4720', '--port'],
-    ['--save-env x.env show', '--save-env'],
-  ])('refuses "sandbox %s": that is for a sandbox that starts', async (args, flag) => {
+    ['--port 4720 set bom', 'sandbox: too many arguments; "set" comes first'],
+    ['set bom --port 4720', "sandbox set: Unknown option '--port'"],
+    ['refund', 'sandbox refund: <purchase_code> is missing'],
+    ['refund a b', 'too many arguments'],
+    ['clock 1 2 3 4', 'its fields are advance?, set?, reset?'],
+  ])('refuses "sandbox %s", and says why', async (args, sentence) => {
     const { code, err } = await cli(['sandbox', ...args.split(' ')]);
-    expect(code).toBe(2);
-    expect(err).toContain(flag);
+    expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
   });
 
   it('exit code 1 where no sandbox answers, or something else does', async () => {

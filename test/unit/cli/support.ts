@@ -15,21 +15,13 @@ interface Options {
   readonly cwd?: string;
   /** Whether it takes colors. By default it does not. */
   readonly isTerminal?: boolean;
-  /** The width of the terminal. */
-  readonly columns?: number;
 }
 
 /** Runs a command as a shell does. */
 export async function cli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
-  {
-    whileRunning = async () => {},
-    stdin = '',
-    cwd = '/nowhere',
-    isTerminal = false,
-    columns,
-  }: Options = {},
+  { whileRunning = async () => {}, stdin = '', cwd = '/nowhere', isTerminal = false }: Options = {},
 ): Promise<Ran> {
   // Wherever the tests run. Node.js looks at this first.
   vi.stubEnv('FORCE_COLOR', isTerminal ? '1' : '0');
@@ -41,7 +33,6 @@ export async function cli(
   });
   const code = await run(args, {
     io: {
-      columns,
       read: async () => stdin,
       out: (text) => {
         out += `${text}\n`;

@@ -108,24 +108,9 @@ describe.each(warnings)('the page of %s', (code) => {
 });
 
 describe('marketgate explain', () => {
-  it.each([...codes, ...warnings])(
-    'prints the page of %s as plain text, without losing a word or a line of code',
-    async (page) => {
-      const { code, out, err } = await cli(['explain', page], {}, { columns: 60 });
-      expect({ code, err }).toEqual({ code: 0, err: '' });
-      const [heading, ...lines] = out.split('\n');
-      expect(heading).toBe(page);
-      const prose = lines.filter((line) => !line.startsWith('    '));
-      expect(Math.max(...prose.map(({ length }) => length))).toBeLessThanOrEqual(60);
-      expect(out).not.toMatch(/^#|^ *```|`|\*\*/m);
-      const words = (text: string): string[] => text.split(/\s+/);
-      const source = read(page).replace(/^```\w*$|^#+ |`|\*\*|(?<=\s)\*(\w+)\*/gm, '$1');
-      expect(words(out)).toEqual(words(source));
-      for (const language of ['text', 'json']) {
-        for (const line of blockOf(read(page), language).split('\n')) expect(out).toContain(line);
-      }
-    },
-  );
+  it.each([...codes, ...warnings])('prints the page of %s', async (page) => {
+    expect(await cli(['explain', page])).toEqual({ code: 0, err: '', out: read(page) });
+  });
 
   it('without a code lists them all, a line each', async () => {
     const { code, out } = await cli(['explain']);

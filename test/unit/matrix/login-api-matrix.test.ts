@@ -59,7 +59,9 @@ async function tryCase(each: LoginApiCase, setting: Setting, mine: Belongings): 
   const isPositive = typeof each.ends === 'object' || each.ends === 'token';
   const isTooOld = setting.tokenMinutes === 1 && each.name.includes('half an hour');
   if (!Object.entries(setting).some(isOutage)) {
-    const end = isTooOld ? 'access_token_expired' : isPositive ? 'positive' : each.ends;
+    const isReplaced = setting.oneLiveAuthKey === true && each.name.includes('older tab');
+    const refusal = isTooOld ? 'access_token_expired' : isReplaced && 'auth_key_rejected';
+    const end = refusal || (isPositive ? 'positive' : each.ends);
     expect.soft(ending.end, each.name).toBe(end);
   } else if (setting.htmlOutage && !each.asksNobody) {
     // What keeps us from finding out says nothing about a key or a token.

@@ -32,6 +32,10 @@ export const KEY_API_SWITCHES: Switches = {
 export const LOGIN_API_SWITCHES: Switches = {
   errors: ['ok', 'http', 'localised'],
   authorizeMethod: ['post', 'get'],
+  oneLiveAuthKey: [false, true],
+  // These are of the pages: no client sees them.
+  rememberedConsent: [false],
+  echoState: [false],
   tokenMinutes: [60, 1],
   tokenReuse: [false, true],
   datetimes: [false, true],

@@ -22,7 +22,7 @@ async function ask(
 }
 
 const rotate = (running: Running, headers: Record<string, string>) =>
-  ask(running, '/sandbox/console/rotate', headers, { workspace: 'northlight' });
+  ask(running, '/sandbox/console/rotate-key', headers, { workspace: 'northlight' });
 
 const keyOf = (running: Running) => running.sandbox.data.workspaces[0]?.api_key;
 
@@ -31,6 +31,8 @@ const NAVIGATION = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' 
 
 describe('another website neither drives nor reads the console', () => {
   const HOSTS = ['evil.example', 'evil.example:4000', '127.0.0.1.evil.example', 'localhost.evil.x'];
+  // A hostile network resolves names without a dot.
+  HOSTS.push('sandbox:4000', '192.168.1.5:4000', '127.1.evil');
 
   it.each<Record<string, string>>([
     CROSS,
@@ -48,15 +50,15 @@ describe('another website neither drives nor reads the console', () => {
     const running = await start();
     expect((await rotate(running, headers)).status).toBe(403);
     expect(keyOf(running)).toBe(running.apiKey);
-    for (const path of ['', '/events', '/switches', '/script.js']) {
-      const { status, text } = await ask(running, `/sandbox/console${path}`, headers);
+    for (const path of ['console', 'console/events', 'console/script.js', 'api', 'api/snapshot']) {
+      const { status, text } = await ask(running, `/sandbox/${path}`, headers);
       expect(status).toBe(403);
       expect(text).not.toContain(running.apiKey);
     }
   });
 
   it('sends no CORS header, and lets nobody embed it', async ({ running }) => {
-    for (const path of ['/sandbox/console', '/sandbox/console/switches']) {
+    for (const path of ['/sandbox/console', '/sandbox/api/show']) {
       const { headers } = await running.get(path, { origin: running.baseUrl });
       expect(headers.get('access-control-allow-origin')).toBeNull();
       expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
@@ -73,9 +75,7 @@ describe('its developer can', () => {
     { host: 'localhost:4000', origin: 'http://localhost:4000' },
     { host: 'app.localhost:4000' },
     { host: '[::1]:4000' },
-    { host: '192.168.1.5:4000', origin: 'http://192.168.1.5:4000' },
-    // As other containers call it.
-    { host: 'sandbox:4000' },
+    { host: '127.0.0.2:4000', origin: 'http://127.0.0.2:4000' },
   ])('%j', async (headers) => {
     const running = await start();
     expect((await rotate(running, headers)).status).toBe(303);
@@ -99,7 +99,18 @@ describe('its developer can', () => {
     expect(wrong).toThrow('consoleHosts');
   });
 
-  it('the API answers under any name, for it has no cookies to abuse', async ({ running }) => {
+  it('use the address that it listens on, and every address where it listens on all', async ({
+    running: { sandbox },
+  }) => {
+    await sandbox.close();
+    const { baseUrl } = await sandbox.listen(0, '0.0.0.0');
+    const running = { baseUrl } as Running;
+    const status = async (host: string) => (await ask(running, '/sandbox/api', { host })).status;
+    expect(await status('192.168.1.5:4000')).toBe(200);
+    expect(await status('sandbox:4000')).toBe(403);
+  });
+
+  it('the service answers under any name, for it has no cookies to abuse', async ({ running }) => {
     const path = `/api/account/details?api_key=${running.apiKey}`;
     expect((await ask(running, path, { host: 'market.example' })).status).toBe(200);
   });

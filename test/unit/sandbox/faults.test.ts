@@ -24,6 +24,10 @@ describe('each fault', () => {
     const startedAt = performance.now();
     expect((await ask(running)).status).toBe(200);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(55);
+    running.sandbox.faults.latency = [60, 70];
+    const again = performance.now();
+    expect((await ask(running)).status).toBe(200);
+    expect(performance.now() - again).toBeGreaterThanOrEqual(55);
   });
 
   it('errorRate 1 fails every request, 0.5 every second one of both interfaces', async () => {
@@ -146,6 +150,36 @@ describe('where faults hit', () => {
     expect((await running.get(spared)).status).not.toBe(500);
   });
 
+  it('several at once, each in a scope of its own: the path before the API before the general ones', async ({
+    running,
+  }) => {
+    const { faults } = running.sandbox;
+    const statuses = async () => {
+      const paths = ['/api/account/details', '/api/items/all', '/api/get_user_info'];
+      const answers = paths.map((each) => running.get(`${each}?api_key=${running.apiKey}`));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    faults.at('/api/items/all').rateLimit = true;
+    faults.at('login-api').errorRate = 1;
+    expect(await statuses()).toEqual([200, 429, 500]);
+    Object.assign(faults, { redirect: true, only: 'key-api' });
+    expect(await statuses()).toEqual([302, 302, 500]);
+    faults.at('/api/items/all').redirect = { status: 308 };
+    faults.at('key-api').redirect = { status: 303 };
+    expect(await statuses()).toEqual([303, 308, 500]);
+    Object.assign(faults.at('login-api'), { times: 1 });
+    expect([await statuses(), await statuses()]).toEqual([
+      [303, 308, 500],
+      [303, 308, 200],
+    ]);
+    faults.clear();
+    expect(await statuses()).toEqual([200, 200, 200]);
+    expect(() => faults.at('everywhere' as never)).toThrow('faults.at: expected');
+    expect(() => Object.assign(faults.at('key-api'), { only: 'key-api' })).toThrow(
+      'faults.only@key-api: there is no such switch',
+    );
+  });
+
   it('never pages and media', async () => {
     const running = await failing({ errorRate: 1, hang: true });
     const login = `/api/oauth?app_id=${running.appId}`;
@@ -198,7 +232,7 @@ describe('where faults hit', () => {
 
 /** Values that a switch does not take; there is no "latancy". */
 const WRONG: Record<string, unknown[]> = {
-  latency: [-1, '5', 2 ** 31],
+  latency: [-1, '5', 2 ** 31, [5], [1, -1]],
   errorRate: [1.5],
   only: ['everything'],
   times: [0, 1.5],

@@ -10,13 +10,17 @@ beforeEach(async () => {
   running = await start();
 });
 
-it('validation reads its parameters from a form, JSON or the query', async () => {
+it('validation reads its parameters from a form, a multipart body, JSON or the query', async () => {
   const purchase_code = running.code('supported');
   expect((await running.validate(purchase_code)).status).toBe(200);
   const parameters = { api_key: running.apiKey, purchase_code };
   const json = await running.postJson(PATH, parameters);
   const query = await running.post(`${PATH}?${new URLSearchParams(parameters)}`, {});
-  for (const { body } of [json, query]) expect(at(body, 'data.purchase.item.id')).toBe(1042);
+  const fields = new FormData();
+  for (const [name, value] of Object.entries(parameters)) fields.set(name, value);
+  const multipart = await running.send(PATH, { method: 'POST', body: fields });
+  for (const { body } of [json, query, multipart])
+    expect(at(body, 'data.purchase.item.id')).toBe(1042);
 });
 
 describe('a parameter that is', () => {
@@ -43,7 +47,14 @@ describe('a parameter that is', () => {
     expect([status, body.msg]).toEqual([400, msg]);
   });
 
-  it('repeated is refused: 400', async () => {
+  it('repeated, or a file, is refused: 400', async () => {
+    for (const value of [new Blob(['x']), 'x']) {
+      const body = new FormData();
+      for (const each of [value, value]) body.append('purchase_code', each as string);
+      body.set('api_key', running.apiKey);
+      const { status, body: answer } = await running.send(PATH, { method: 'POST', body });
+      expect([status, answer.msg]).toEqual([400, 'The purchase code must be a string.']);
+    }
     const { status } = await running.get(`/api/items/all?api_key=${running.apiKey}&api_key=x`);
     expect(status).toBe(400);
   });
@@ -79,6 +90,8 @@ describe('a request nobody can read', () => {
     ['application/json', '"a string"', 400],
     ['application/json', `{"pad":"${'x'.repeat(200_000)}"}`, 413],
     ['application/x-www-form-urlencoded; charset=koi8-r', 'api_key=x', 415],
+    ['multipart/form-data', 'no boundary', 400],
+    ['multipart/form-data; boundary=b', '--b\r\n7d1f0c9a', 400],
   ])('%s %.12s…: %i in its own style, without stack or body', async (type, body, status) => {
     const headers = { 'content-type': type };
     const answer = await running.send(PATH, { method: 'POST', headers, body });

@@ -24,6 +24,11 @@ describe('listen and close', () => {
     await close();
   });
 
+  it.each([Number('abc'), -1, 65_536, 1.5])('a port that is %s is named', async (port) => {
+    const wrong = 'listen: "port" must be a whole number from 0 to 65535';
+    await expect(createSandbox().listen(port)).rejects.toThrow(new TypeError(wrong));
+  });
+
   it('refuses to listen twice at once, but listens again after close', async () => {
     const { sandbox } = await start();
     await expect(sandbox.listen()).rejects.toThrow('listening already');

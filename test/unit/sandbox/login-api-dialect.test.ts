@@ -34,6 +34,24 @@ describe('the login API', () => {
     }
   });
 
+  it.each<[SandboxDialect['errors'], number, string]>([
+    [403, 403, '{"detail":{"reason":"invalid auth_key"}}'],
+    [422, 422, '{"detail":{"reason":"invalid auth_key"}}'],
+    ['empty', 400, ''],
+  ])('errors %j: HTTP %i with %s', async (errors, status, text) => {
+    const answer = await (async (running) => exchange(running, 'x'))(await speaking({ errors }));
+    expect([answer.status, answer.text]).toEqual([status, text]);
+  });
+
+  it('oneLiveAuthKey: a new auth_key ends the one before it, of the same app and user', async () => {
+    const running = await speaking({ oneLiveAuthKey: true });
+    const [first, other, second] = ['3001', '3002', '3001'].map((id) => newAuthKey(running, id));
+    expect((await exchange(running, String(first))).body).not.toHaveProperty('access_token');
+    for (const key of [other, second]) {
+      expect((await exchange(running, String(key))).body).toHaveProperty('access_token');
+    }
+  });
+
   it("authorizeMethod 'get': the exchange is a GET with a query, a form is not read", async () => {
     const running = await speaking({ authorizeMethod: 'get' });
     const authKey = newAuthKey(running);

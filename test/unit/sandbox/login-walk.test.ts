@@ -24,7 +24,7 @@ describe('the walk, as curl would take it', () => {
     const chosen = await browser.submit('/sandbox/login', { attempt, user_id: '3002' });
     expect([chosen.status, chosen.location]).toEqual([303, `/sandbox/login?attempt=${attempt}`]);
     const consent = await browser.visit(chosen.location);
-    expect(consent.text).toContain('Atelier Desk wants to know who you are');
+    expect(consent.text).toContain('Northlight Studio wants to know who you are');
     expect(consent.text).toContain('Tomás Aguilar Ibáñez');
 
     const back = await browser.submit('/sandbox/consent', { attempt, decision: 'accept' });
@@ -35,9 +35,14 @@ describe('the walk, as curl would take it', () => {
     expect(info).toMatchObject({ user_id: '3002', user_name: 'taguilar' });
   });
 
-  it('redirects at once after a first consent, with a new auth_key', async ({ running }) => {
+  it('asks for consent at every visit; with rememberedConsent it redirects at once, with a new auth_key', async ({
+    running,
+  }) => {
     const browser = new Browser(running.authUrl);
     const first = await browser.logIn(running.appId);
+    const asked = await browser.visit(`/api/oauth?app_id=${running.appId}`);
+    expect(asked.text).toContain('wants to know who you are');
+    running.sandbox.dialect.rememberedConsent = true;
     const again = await browser.visit(`/api/oauth?app_id=${running.appId}`);
     expect(again.status).toBe(302);
     expect(again.location).toMatch(/\?auth_key=/);
@@ -85,12 +90,13 @@ describe('where an accepted login goes', () => {
     expect(await new Browser(running.authUrl).logIn(running.appId)).toMatch(expected);
   });
 
-  it('echoes no state and no other parameter', async ({ running }) => {
-    const browser = new Browser(running.authUrl);
-    await browser.logIn(running.appId);
-    const query = `app_id=${running.appId}&state=abc&redirect_uri=http://evil.example/`;
-    const { location } = await browser.visit(`/api/oauth?${query}`);
-    expect(location).toMatch(/^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/);
+  it.each([
+    [false, /^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}$/],
+    [true, /^http:\/\/localhost:3999\/callback\?auth_key=[0-9a-f]{32}&state=a%26b$/],
+  ])('with echoState %s, and no other parameter', async (echoState, expected) => {
+    const running = await start({ dialect: { echoState } });
+    const query = `${running.appId}&state=a%26b&redirect_uri=http://evil.example/`;
+    expect(await new Browser(running.authUrl).logIn(query)).toMatch(expected);
   });
 
   it('asks for one that is missing, with a form', async () => {

@@ -111,7 +111,7 @@ describe('a state file', () => {
   it('that cannot be written any more is named, and what was to be written does not happen', async () => {
     const folder = newPath('folder');
     mkdirSync(folder);
-    const { sandbox, baseUrl, apiKey, get } = await start({ state: join(folder, 'state.json') });
+    const { sandbox, apiKey, get, postJson } = await start({ state: join(folder, 'state.json') });
     sandbox.faults.times = 2;
     const before = sandbox.snapshot();
     rmSync(folder, { recursive: true });
@@ -126,33 +126,24 @@ describe('a state file', () => {
       message,
     );
     expect(sandbox.snapshot()).toEqual(before);
-    const response = await fetch(`${baseUrl}/sandbox/console/switches`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: '{"nulls":true}',
-    });
-    expect(response.status).toBe(500);
-    expect(await response.json()).toEqual({ message: expect.stringMatching(message) });
+    const answer = await postJson('/sandbox/api/set', { nulls: true });
+    expect(answer.status).toBe(500);
+    expect(answer.body).toEqual({ message: expect.stringMatching(message) });
     expect(sandbox.snapshot()).toEqual(before);
     mkdirSync(folder);
     faults.clear();
     expect((await get(`/api/account/details?api_key=${apiKey}`)).status).toBe(200);
   });
 
-  it('is written once for all changes of a restore, a PATCH or a clear, which happen as a whole', async () => {
+  it('is written once for all changes of a restore, a set or a clear, which happen as a whole', async () => {
     const state = newPath('state.json');
-    const { sandbox, send } = await start({ state });
+    const { sandbox, postJson } = await start({ state });
     const before = sandbox.snapshot();
     const other = createSandbox({ dialect: { nulls: true } });
     Object.assign(other.faults, { bom: true, latency: 1 });
     other.data.removeUser('3001');
     const after = other.snapshot();
-    const patch = (changes: object) =>
-      send('/sandbox/console/switches', {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body: JSON.stringify(changes),
-      });
+    const patch = (changes: object) => postJson('/sandbox/api/set', changes);
     const diskFor = (writes: number) => {
       let left = writes;
       replaceFs('writeFileSync', (write) => (...args) => {
@@ -210,6 +201,19 @@ describe('a state file', () => {
     if (process.platform !== 'win32') expect(statSync(state).mode & 0o077).toBe(0);
   });
 
+  it('is not written through a link that somebody puts in the place of its temporary file', () => {
+    const [state, theirs] = [newPath('state.json'), newPath('theirs')];
+    const sandbox = createSandbox({ state });
+    writeFileSync(theirs, 'theirs');
+    replaceFs('writeFileSync', (write) => (file, ...args) => {
+      if (file === `${state}.new`) symlinkSync(theirs, `${state}.new`);
+      write(file, ...args);
+    });
+    expect(() => sandbox.faults.clear()).not.toThrow();
+    expect(() => sandbox.data.removeUser('3001')).toThrow('cannot be written (EEXIST)');
+    expect(readFileSync(theirs, 'utf8')).toBe('theirs');
+  });
+
   it('of data alone leaves the switches as they are', () => {
     const state = newPath('state.json');
     writeFileSync(state, '{"seed":{"users":[]}}');
@@ -263,6 +267,11 @@ it('acceptLogin gives the callback URL with an auth_key of that user and app', a
   sandbox.data.setRedirectUrl(other, 'http://localhost:5/in');
   expect(sandbox.acceptLogin('3001', { appId: other })).toMatch(
     /^http:\/\/localhost:5\/in\?auth_key=/,
+  );
+  expect(sandbox.acceptLogin('3001', { state: 'a b' })).not.toContain('state');
+  sandbox.dialect.echoState = true;
+  expect(sandbox.acceptLogin('3001', { state: 'a b' })).toMatch(
+    /\?auth_key=[0-9a-f]{32}&state=a%20b$/,
   );
   expect(() => sandbox.acceptLogin('9')).toThrow('user_id: there is none');
   const misspelt = { appID: other } as object;

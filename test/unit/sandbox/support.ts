@@ -87,7 +87,7 @@ export async function start(options: SandboxOptions = {}, create = createSandbox
 
 /** Notes a request in a record as the app does, without a connection. */
 export function arrive(record: ReturnType<typeof createRecord>, path: string, query = ''): void {
-  const req = { method: 'GET', path, originalUrl: `${path}?${query}` };
+  const req = { method: 'GET', path, originalUrl: `${path}?${query}`, headers: {} };
   const res = Object.assign(new EventEmitter(), { headersSent: true, statusCode: 200, locals: {} });
   record.recordRequest(req as express.Request, res as unknown as express.Response, () => {});
 }

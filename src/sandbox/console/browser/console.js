@@ -40,8 +40,12 @@ const isChanged = ({ localName, type, value, defaultValue, selectedIndex, id }) 
  */
 function swap(part, fresh) {
   const changed = controlsOf(part).filter(isChanged);
+  const scrolled = all(part, '.scroll').map((each) => each.scrollTop);
+  const isOpen = all(part, 'details').map((each) => each.open);
   const focused = controlsOf(part).find((each) => each === document.activeElement);
   part.replaceChildren(...fresh.childNodes);
+  for (const [at, each] of all(part, 'details').entries()) each.open = isOpen[at];
+  for (const [at, each] of all(part, '.scroll').entries()) each.scrollTop = scrolled[at];
   const again = (/** @type {any} */ old) =>
     controlsOf(part).find((each) => keyOf(each) === keyOf(old));
   for (const old of changed) Object.assign(again(old) ?? {}, { value: old.value });
@@ -140,13 +144,13 @@ document.addEventListener('change', ({ target }) => {
   if (!control.matches('[data-switch]')) return;
   const { name, type, value, checked } = control;
   control.defaultValue = value;
-  // A select has JSON values; so has a number, or none.
+  // A select has JSON values; so have a number, a range, or none.
   const choice = type === 'checkbox' ? checked : JSON.parse(value || 'null');
   const init = {
-    method: 'PATCH',
+    method: 'POST',
     body: JSON.stringify({ [name]: choice }),
     headers: { 'content-type': 'application/json', accept: 'application/json' },
   };
   const done = `${name}: ${JSON.stringify(choice)}`;
-  void send(`${PATH}/switches`, init, done, control.closest('[data-live]'));
+  void send('/sandbox/api/set', init, done, control.closest('[data-live]'));
 });

@@ -83,7 +83,8 @@ export class Sweep {
   secret(kind: SecretKind, value: unknown): void {
     if (typeof value !== 'string') return;
     const plain = value.trim();
-    if (plain.length < SHORTEST) return;
+    // A log in which secrets are withheld names them, too.
+    if (plain.length < SHORTEST || plain.startsWith('[redacted]')) return;
     const kinds = this.#secrets.get(plain);
     if (kinds !== undefined) kinds.add(kind);
     else if (this.#secrets.size < MOST_SECRETS) {

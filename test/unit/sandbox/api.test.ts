@@ -1,0 +1,397 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect } from 'vitest';
+import { ACTIONS } from '../../../src/sandbox/actions.js';
+import { createSandbox, type SandboxOptions } from '../../../src/sandbox/index.js';
+import { newPath } from '../../support/new-path.js';
+import { authKeyOf, exchange, infoBehind, it, type Json, type Running, start } from './support.js';
+
+const NOW = Date.UTC(2027, 0, 1);
+const DAY = 86_400_000;
+const CODE = '6f1c2a54-9d0e-4b7a-8c35-0e2f4a6b8d10';
+
+/** Asks a running sandbox for an action, as another process does. */
+const act = async (running: Running, name: string, fields: object = {}) => {
+  const { status, body } = await running.postJson(`/sandbox/api/${name}`, fields);
+  return { status, body };
+};
+const done = async (running: Running, name: string, fields: object = {}): Promise<Json> => {
+  const { status, body } = await act(running, name, fields);
+  expect([name, status, body.message]).toEqual([name, 200, undefined]);
+  return body;
+};
+
+describe('the JSON API of a running sandbox', () => {
+  it('lists every action with its method, path and fields', async ({ running }) => {
+    const { body } = await running.get('/sandbox/api');
+    const actions = body.actions as Json[];
+    expect(actions.map(({ path }) => path)).toEqual(
+      Object.keys(ACTIONS).map((name) => `/sandbox/api/${name}`),
+    );
+    expect(actions).toContainEqual({
+      method: 'POST',
+      path: '/sandbox/api/refund',
+      about: 'refund a purchase',
+      fields: ['purchase_code'],
+    });
+  });
+
+  it('accepts a login: the callback URL has an auth_key of that user', async ({ running }) => {
+    const { url } = await done(running, 'accept-login', { user_id: '3002' });
+    expect(await infoBehind(running, String(url))).toMatchObject({ user_id: '3002' });
+  });
+
+  it.each([
+    ['refund', CODE, 404, /^Was refunded/],
+    ['unrefund', '8e4f5b03-c1d6-4e79-a260-fb37d8a0e679', 200, /^Valid, with support until/],
+    ['unrefund', '37b9d2e1-650c-4a8f-93be-4d1c76f5a780', 200, /^Valid, without support/],
+    ['end-support', CODE, 200, /^Valid; support ended on 2026-12-31/],
+    ['renew', '2d94f6c8-71b5-4e03-a4d7-8f0b92e6c153', 200, /with support until 2027-07-02/],
+    // 122 days were left.
+    ['renew', CODE, 200, /with support until 2027-11-01/],
+  ])('%s %s: validation answers %i', async (name, purchase_code, status, description) => {
+    const running = await start({ clock: () => NOW });
+    const answer = await done(running, name, { purchase_code });
+    expect(answer).toMatchObject({
+      code: purchase_code,
+      description: expect.stringMatching(description),
+    });
+    expect((await running.validate(purchase_code)).status).toBe(status);
+  });
+
+  it('adds purchases, with support ahead, over, none, or until a date', async () => {
+    const running = await start({ clock: () => NOW });
+    const untilOf = async (fields: object) => {
+      const { code } = await done(running, 'add-purchase', { item_id: 1046, ...fields });
+      return running.sandbox.data.purchases.find(({ purchase_code }) => purchase_code === code)
+        ?.supported_until;
+    };
+    expect(await untilOf({})).toBe('2027-07-02T00:00:00Z');
+    expect(await untilOf({ support: 'over' })).toBe('2026-12-31T00:00:00Z');
+    expect(await untilOf({ support: 'none' })).toBeUndefined();
+    expect(await untilOf({ supported_until: '2030-01-01T00:00:00Z' })).toBe('2030-01-01T00:00:00Z');
+  });
+
+  it('adds an item, a user and an app, of which each works at once', async ({ running }) => {
+    const item = await done(running, 'add-item', {
+      name: 'Own',
+      price: { regular: 5, extended: 9 },
+    });
+    const { body } = await running.get(
+      `/api/items/item?api_key=${running.apiKey}&item_id=${item.id}`,
+    );
+    expect(body.item).toMatchObject({ name: 'Own', price: { regular: 5, extended: 9 } });
+    const user = await done(running, 'add-user', { user_name: 'kim' });
+    const app = await done(running, 'add-app', {
+      name: 'Second',
+      redirect_url: 'http://a.example/cb',
+    });
+    const { url } = await done(running, 'accept-login', {
+      user_id: user.user_id,
+      app_id: app.app_id,
+    });
+    const fields = { app_id: String(app.app_id), app_secret: String(app.app_secret) };
+    expect((await exchange(running, authKeyOf(String(url)), fields)).body).toHaveProperty(
+      'access_token',
+    );
+    for (const [name, given] of Object.entries({
+      'add-item': { name: 'x', id: item.id },
+      'add-user': { user_name: 'x', user_id: user.user_id },
+      'add-app': { name: 'x', app_id: app.app_id },
+    })) {
+      const again = await act(running, name, given);
+      expect([again.status, again.body.message]).toEqual([
+        400,
+        expect.stringMatching(/given twice$/),
+      ]);
+    }
+  });
+
+  it('makes and revokes keys, revokes tokens, removes users and items, sets where logins lead', async ({
+    running,
+  }) => {
+    const { data } = running.sandbox;
+    const { api_key } = await done(running, 'rotate-key', { workspace: 'northlight' });
+    const accepts = async (key: unknown) =>
+      (await running.get(`/api/account/details?api_key=${key}`)).status === 200;
+    expect([await accepts(api_key), await accepts(running.apiKey)]).toEqual([true, false]);
+    await done(running, 'revoke-key', { workspace: 'northlight' });
+    expect([await accepts(api_key), await accepts(undefined)]).toEqual([false, false]);
+    const token = (await exchange(running, authKeyOf(running.sandbox.acceptLogin('3001')))).body;
+    await done(running, 'revoke-token', token);
+    const { body } = await running.get(`/api/get_user_info?access_token=${token.access_token}`);
+    expect(body.message).toContain('invalid access_token');
+    await done(running, 'remove-user', { user_id: '3001' });
+    await done(running, 'delete-item', { item_id: 1042 });
+    expect([data.users.length, data.items[0]?.deleted]).toEqual([4, true]);
+    await done(running, 'set-redirect', {
+      app_id: running.appId,
+      redirect_url: 'http://b.example/',
+    });
+    expect(running.sandbox.redirectUrl).toBe('http://b.example/');
+    await done(running, 'set-redirect', { app_id: running.appId });
+    expect(running.sandbox.redirectUrl).toBeUndefined();
+  });
+
+  it('moves the clock by a duration, to a time, and sets it right', async () => {
+    const running = await start({ clock: () => NOW });
+    const now = async (fields: object) =>
+      Date.parse(String((await done(running, 'clock', fields)).now));
+    expect(await now({ advance: '1h' })).toBe(NOW + 3_600_000);
+    expect(await now({ advance: '-1.5d' })).toBe(NOW + 3_600_000 - 1.5 * DAY);
+    expect(await now({ advance: 500 })).toBe(NOW + 3_600_500 - 1.5 * DAY);
+    expect(await now({ set: '2028-01-01T00:00:00Z' })).toBe(Date.UTC(2028, 0, 1));
+    expect(await now({ reset: true })).toBe(NOW);
+    expect(await now({})).toBe(NOW);
+  });
+
+  it('sets some switches and puts others back, and leaves the rest alone', async () => {
+    const running = await start({ dialect: { nulls: true, microseconds: true } });
+    const { faults, dialect } = running.sandbox;
+    const changes = { errorRate: 0.5, 'dialect.nulls': null, 'hang@/api/items/all': true };
+    const shown = await done(running, 'set', changes);
+    expect(faults.errorRate).toBe(0.5);
+    expect(faults.at('/api/items/all').hang).toBe(true);
+    expect({ ...dialect }).toMatchObject({ nulls: false, microseconds: true });
+    expect(shown).toEqual((await running.get('/sandbox/api/show')).body);
+    expect(shown).toMatchObject({ 'faults.only': null, 'faults.hang@/api/items/all': true });
+  });
+
+  it.each([
+    ['latancy: there is no such switch; "marketgate sandbox switches"', { latancy: 5 }],
+    ['faults.latancy: there is no such switch', { 'faults.latancy': 5 }],
+    ['dialect.errors: expected', { errors: 'no' }],
+    ['data.users: there is no such switch', { 'data.users': 1 }],
+    ['rateLimit: there are two; say faults.rateLimit or dialect.', { rateLimit: 5 }],
+    ['faults.redirect: expected', { redirect: { status: 200 } }],
+    ['faults.contentType: expected', { contentType: 'a\r\nb' }],
+    ['only: there is no such switch', { 'only@key-api': 'key-api' }],
+    ['faults.at: expected', { 'hang@everywhere': true }],
+    ['faults.latency@key-api: expected', { 'latency@key-api': -1 }],
+    ['expected an object', []],
+  ])('%s: sets nothing at all', async (sentence, changes) => {
+    const running = await start();
+    const given = Array.isArray(changes) ? changes : { bom: true, ...changes };
+    const { status, body } = await act(running, 'set', given);
+    expect([status, body.message]).toEqual([400, expect.stringContaining(sentence)]);
+    expect(running.sandbox.faults.bom).toBe(false);
+  });
+
+  it('resets switches, faults, dialect, data, the clock and the log, each by its name', async () => {
+    const running = await start({ clock: () => NOW, dialect: { nulls: true } });
+    const { sandbox } = running;
+    const { faults, dialect, data, clock } = sandbox;
+    const initial = sandbox.snapshot();
+    const token = (await exchange(running, authKeyOf(sandbox.acceptLogin('3001')))).body
+      .access_token;
+    Object.assign(faults, { bom: true, times: 9 });
+    faults.at('key-api').latency = 1;
+    clock.advance(DAY);
+    data.refundPurchase(CODE);
+    data.setRedirectUrl(running.appId, 'http://elsewhere.example/cb');
+
+    await done(running, 'reset', { names: ['bom'] });
+    expect([faults.bom, faults.at('key-api').latency]).toEqual([false, 1]);
+    await done(running, 'reset', { names: ['faults'] });
+    expect([faults.times, faults.at('key-api').latency, dialect.nulls]).toEqual([
+      undefined,
+      0,
+      true,
+    ]);
+    await done(running, 'reset', { names: ['clock', 'requests'] });
+    expect([clock(), sandbox.requests]).toEqual([NOW, []]);
+    await done(running, 'reset', { names: ['data'] });
+    expect(data.purchases).toEqual(initial.seed.purchases);
+    // Where the app is has not changed; its logins are over.
+    expect(sandbox.redirectUrl).toBe('http://elsewhere.example/cb');
+    expect((await running.get(`/api/get_user_info?access_token=${token}`)).body.error).toBe(true);
+    await done(running, 'reset');
+    expect(dialect.nulls).toBe(false);
+    expect((await act(running, 'reset', { names: ['everything'] })).status).toBe(400);
+  });
+
+  it('exports the request log with bodies, without secrets', async ({ running }) => {
+    await running.validate(CODE);
+    await exchange(running, authKeyOf(running.sandbox.acceptLogin('3001')));
+    await running.postJson('/api/authorize', { auth_key: 'x' });
+    const { text, body } = await running.get('/sandbox/api/requests');
+    const [validated, exchanged, unread] = body as unknown as Json[];
+    const purchase_code = '[redacted] …8d10';
+    expect(validated).toMatchObject({
+      body: { api_key: '[redacted]', purchase_code },
+      answer: { status: 'success', data: { purchase: { purchase_code, license_type: 'Regular' } } },
+    });
+    expect(exchanged?.answer).toEqual({ access_token: '[redacted]' });
+    expect(unread?.body).toBe('not read: 16 bytes, application/json');
+    expect(text).not.toContain(CODE);
+    expect(text).not.toContain(running.apiKey);
+  });
+
+  it('exports a snapshot, and puts it back', async ({ running }) => {
+    const { body } = await running.get('/sandbox/api/snapshot');
+    running.sandbox.data.refundPurchase(CODE);
+    running.sandbox.faults.at('login-api').hang = true;
+    await done(running, 'restore', body);
+    expect(running.sandbox.snapshot()).toEqual(body);
+    expect((await running.validate(CODE)).status).toBe(200);
+  });
+
+  it.each<[string, string, object, number, string]>([
+    ['POST', 'nothing', {}, 404, 'GET /sandbox/api lists them'],
+    ['POST', 'constructor', {}, 404, 'There is no such action'],
+    [
+      'POST',
+      'refund',
+      { purchase_code: 'sentinel' },
+      400,
+      'purchase_code: there is none with this value',
+    ],
+    ['POST', 'refund', {}, 400, 'fields.purchase_code: '],
+    [
+      'POST',
+      'refund',
+      { purchase_code: CODE, colour: 1 },
+      400,
+      'fields.colour: there is no such field',
+    ],
+    ['POST', 'clock', { advance: 'soon' }, 400, 'fields.advance: '],
+    ['POST', 'clock', { advance: 1e300 }, 400, 'clock.advance: expected milliseconds within'],
+    ['POST', 'add-app', { name: 'a\nNODE_OPTIONS=x' }, 400, 'without control characters'],
+    ['POST', 'restore', {}, 400, 'snapshot: expected an object'],
+    ['GET', 'refund', {}, 405, 'takes POST requests only'],
+  ])(
+    '%s %s %j: %i in JSON, which says why and repeats no value',
+    async (method, name, fields, status, sentence) => {
+      const running = await start();
+      const path = `/sandbox/api/${name}`;
+      const answer =
+        method === 'GET' ? await running.get(path) : await running.postJson(path, fields);
+      expect([answer.status, answer.body.message]).toEqual([
+        status,
+        expect.stringContaining(sentence),
+      ]);
+      expect(answer.text).not.toContain('sentinel');
+    },
+  );
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
+    'a body of type %s, which any website can send, is refused: 415',
+    async (type) => {
+      const running = await start();
+      const init = { method: 'POST', headers: { 'content-type': type }, body: '{"bom":true}' };
+      expect((await running.send('/sandbox/api/set', init)).status).toBe(415);
+      expect(running.sandbox.faults.bom).toBe(false);
+    },
+  );
+
+  it('/health answers, and neither it nor the API is among the requests', async ({ running }) => {
+    expect((await running.get('/health')).body).toEqual({ status: 'ok' });
+    await running.get('/Sandbox/API/codes');
+    expect(running.sandbox.requests).toEqual([]);
+  });
+});
+
+describe('deterministic: true', () => {
+  const drawn = async (options: SandboxOptions) => {
+    const running = await start({ clock: () => NOW, ...options });
+    const { data } = running.sandbox;
+    const { purchase_code } = data.addPurchase({ item_id: 1042 });
+    const token = (await exchange(running, authKeyOf(running.sandbox.acceptLogin('3001')))).body;
+    return { values: [purchase_code, data.rotateApiKey('northlight'), token.access_token], data };
+  };
+
+  it('makes the same codes, keys and tokens in every run, as unlike each other as random ones', async () => {
+    const [one, other] = [
+      await drawn({ deterministic: true }),
+      await drawn({ deterministic: true }),
+    ];
+    expect(one.values).toEqual(other.values);
+    expect(one.values[0]).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    expect(new Set(one.values).size).toBe(3);
+    expect((await drawn({})).values).not.toEqual(one.values);
+  });
+
+  it('makes other ones after a restart with the same state file', async () => {
+    const state = newPath('state.json');
+    const { values } = await drawn({ deterministic: true, state });
+    const next = createSandbox({ deterministic: true, state });
+    expect(values).not.toContain(next.data.addPurchase({ item_id: 1042 }).purchase_code);
+    expect(values).not.toContain(next.data.rotateApiKey('northlight'));
+  });
+});
+
+describe('files are data', () => {
+  it.each<[string, (text: string) => object]>([
+    ['app_id', (app_id) => ({ apps: [{ app_id, app_secret: 's', name: 'n' }] })],
+    ['app_secret', (app_secret) => ({ apps: [{ app_id: '1', app_secret, name: 'n' }] })],
+    ['name', (name) => ({ apps: [{ app_id: '1', app_secret: 's', name }] })],
+    [
+      'api_key',
+      (api_key) => ({ workspaces: [{ ...createSandbox().data.workspaces[0], api_key }] }),
+    ],
+    [
+      'purchase_code',
+      (purchase_code) => ({ purchases: [{ ...createSandbox().data.purchases[0], purchase_code }] }),
+    ],
+    ['kind', (kind) => ({ purchases: [{ ...createSandbox().data.purchases[0], kind }] })],
+  ])('a control character in %s is refused, in a seed and in a state file', (field, seedOf) => {
+    for (const text of ['1\nNODE_OPTIONS=--inspect', '\x1b[2J', 'a\x9b']) {
+      const named = `${field}: expected text without control characters`;
+      expect(() => createSandbox({ seed: seedOf(text) })).toThrow(named);
+      const state = newPath('state.json');
+      writeFileSync(state, JSON.stringify({ seed: seedOf(text) }));
+      expect(() => createSandbox({ state })).toThrow(named);
+    }
+    expect(() => createSandbox({ seed: seedOf('plain — ünïcode') })).not.toThrow();
+  });
+
+  it('a description can have several lines', () => {
+    const item = { ...createSandbox().data.items[0], description: 'one\ntwo' } as never;
+    expect(createSandbox({ seed: { items: [item] } }).data.items[0]?.description).toBe('one\ntwo');
+  });
+});
+
+describe('a seed that is the answer of items/all', () => {
+  it.each([
+    ['as documented', {}],
+    [
+      'of other deployments',
+      {
+        ...{ nulls: true, tagsAsString: true, screenshotsAsObject: true, microseconds: true },
+        ...{ numericStrings: true, localised: true },
+      },
+    ],
+  ] as const)(
+    '%s: the same items, with their media URLs, and codes for them',
+    async (_how, dialect) => {
+      const service = await start({ dialect });
+      const path = `/api/items/all?api_key=${service.apiKey}`;
+      const answer = (await service.get(path)).body;
+      const running = await start({ seed: answer as never });
+      const { body } = await running.get(path);
+      const pick = (items: unknown) =>
+        (items as Json[]).map(({ id, name, category, media }) => {
+          const { screenshots = null, ...others } = media as Json;
+          return [id, name, category, others, screenshots && Object.values(screenshots)];
+        });
+      expect(pick(body.items)).toEqual(pick(answer.items));
+      if (!('nulls' in dialect)) expect(body).toEqual(answer);
+      expect(running.sandbox.codes.map(({ kind }) => kind)).toEqual(
+        expect.arrayContaining([
+          'supported',
+          'extended',
+          'support-over',
+          'unsupported',
+          'refunded',
+        ]),
+      );
+      expect((await running.validate(running.code('supported'))).status).toBe(200);
+    },
+  );
+
+  it('with something else for an item is refused, and names it', () => {
+    const seed = { status: 'success', items: [{ id: 'x', name: '' }] } as never;
+    expect(() => createSandbox({ seed })).toThrow('seed.items[0].id');
+  });
+});
