@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { DAY } from './clock.js';
 import type { SandboxContext } from './context.js';
 import { examine, findOrThrow, firstCredentials } from './data/sandbox-data.js';
