@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export class Deadline {
   readonly #controller = new AbortController();
   /** Aborted when the deadline ends. */
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
   readonly #endsAt: number;

@@ -7,7 +7,7 @@ import { onAbort } from '../deadline.js';
 export class InFlight<T> {
   readonly #controller = new AbortController();
   /** Aborted when the last caller has left, and by {@link abort}. */
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
