@@ -1,52 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-type AbortListener = (reason: unknown) => void;
-
-/** An `AbortSignal` with its controller, for this package's own calls: a real one costs as much as the rest of a lookup. */
-export class LightSignal {
-  aborted = false;
-  /** Why it was aborted. */
-  reason: unknown;
-  readonly #listeners = new Set<AbortListener>();
-
-  /** Calls `listener` when it is aborted; at once if it has been. */
-  addListener(listener: AbortListener): void {
-    if (this.aborted) listener(this.reason);
-    else this.#listeners.add(listener);
-  }
-
-  removeListener(listener: AbortListener): void {
-    this.#listeners.delete(listener);
-  }
-
-  /** The same for a function of the public API. */
-  toAbortSignal(): AbortSignal {
-    const controller = new AbortController();
-    this.addListener((reason) => controller.abort(reason));
-    return controller.signal;
-  }
-
-  abort(reason: unknown): void {
-    if (this.aborted) return;
-    this.aborted = true;
-    this.reason = reason;
-    const listeners = [...this.#listeners];
-    this.dispose();
-    for (const listener of listeners) listener(reason);
-  }
-
-  dispose(): void {
-    this.#listeners.clear();
-  }
-}
-
 /**
- * The time limit of one call, with everything that it waits for. It ends by time or by its caller, whichever
- * comes first; the reason is what the call rejects with.
+ * The time limit of one call, with everything that it waits for. It ends by time, by its caller or by {@link abort},
+ * whichever comes first; the reason is what the call rejects with.
  *
  * It uses a plain timer, because an `AbortSignal.timeout` costs as much as an HTTP request.
  */
-export class Deadline extends LightSignal {
+export class Deadline {
+  readonly #controller = new AbortController();
+  /** Aborted when the deadline ends. */
+  readonly signal = this.#controller.signal;
   /** Whether the caller ended it, which says nothing about the service. */
   isAbortedByCaller = false;
   readonly #endsAt: number;
@@ -56,16 +19,8 @@ export class Deadline extends LightSignal {
   /**
    * @param exceeded makes the error that the call rejects with when its time has elapsed.
    * @param caller ends the call early.
-   * @param open contains the deadline until it ends or is disposed of.
    */
-  constructor(
-    milliseconds: number,
-    exceeded: () => unknown,
-    caller?: AbortSignal | LightSignal,
-    private readonly open?: Set<Deadline>,
-  ) {
-    super();
-    open?.add(this);
+  constructor(milliseconds: number, exceeded: () => unknown, caller?: AbortSignal) {
     this.#endsAt = performance.now() + milliseconds;
     // Node.js runs timers before it reads sockets, and `setImmediate` after. So when the process has stalled,
     // a response that arrived in time is read before the call ends.
@@ -77,15 +32,25 @@ export class Deadline extends LightSignal {
     });
   }
 
+  get aborted(): boolean {
+    return this.signal.aborted;
+  }
+
   get remaining(): number {
     return this.aborted ? 0 : Math.max(0, this.#endsAt - performance.now());
   }
 
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.dispose();
+  }
+
   /** Waits for `promise` until the deadline ends. The promise itself goes on. */
   race<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this;
     return new Promise<T>((resolve, reject) => {
-      this.addListener(reject);
-      void promise.then(resolve, reject).then(() => this.removeListener(reject));
+      const stop = onAbort(signal, () => reject(signal.reason));
+      void promise.then(resolve, reject).then(stop);
     });
   }
 
@@ -100,15 +65,13 @@ export class Deadline extends LightSignal {
   /** Lets other work run between slices of long work, as `scheduler.yield` does. Rejects if the deadline has ended. */
   async yield(): Promise<void> {
     await new Promise(setImmediate);
-    if (this.aborted) throw this.reason;
+    this.signal.throwIfAborted();
   }
 
   /** Must be called when the call has ended; otherwise the timer keeps the process alive. */
-  override dispose(): void {
+  dispose(): void {
     clearTimeout(this.#timer);
     this.#stopListening?.();
-    this.open?.delete(this);
-    super.dispose();
   }
 }
 
@@ -118,54 +81,15 @@ export const MAX_TIMER_DELAY = 2 ** 31 - 1;
 /** A call ended without an answer, or was not sent. The message says why and reveals no secret. */
 export class NoAnswer extends Error {}
 
-/** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
-const MAX_UNANSWERED = 10_000;
-
 /**
- * Makes the function that runs the calls to one store or server, each within the limit. A late result or rejection
- * is ignored; `work` can check `deadline.aborted`. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
+ * Runs `work`, and waits for it within the limit. A late result or rejection is ignored. Rejects with {@link NoAnswer}, or
+ * with what `work` rejects with.
  */
-export function timeLimit(milliseconds: number) {
-  let unanswered = 0;
+export function withTimeout<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
   const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
-  return <T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> => {
-    // While a server hangs, its client keeps every command in memory.
-    if (unanswered >= MAX_UNANSWERED) {
-      return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
-    }
-    unanswered++;
-    const deadline = new Deadline(milliseconds, exceeded);
-    const answer = (async () => work(deadline))().finally(() => {
-      unanswered--;
-      deadline.dispose();
-    });
-    return deadline.race(answer);
-  };
-}
-
-/** Runs one call as {@link timeLimit} does. */
-export const withTimeout = <T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> =>
-  timeLimit(milliseconds)(work);
-
-/**
- * The timeout, in milliseconds, of each store that enforces its own. Callers add theirs only where the store's is longer
- * than they can wait.
- */
-export const STORE_TIMEOUTS = new WeakMap<object, number>();
-
-/**
- * Makes the function that runs the calls to a store, each within the limit.
- * @param longest the longest limit that the store itself can have, in milliseconds.
- */
-export function limited(
-  store: object,
-  milliseconds: number,
-  longest = Number.POSITIVE_INFINITY,
-): <T>(work: () => T | Promise<T>) => Promise<T> {
-  const own = STORE_TIMEOUTS.get(store);
-  if (own === undefined) return timeLimit(milliseconds);
-  if (own > longest) return timeLimit(longest);
-  return async (work) => work();
+  const deadline = new Deadline(milliseconds, exceeded);
+  const answer = (async () => work())();
+  return deadline.race(answer).finally(() => deadline.dispose());
 }
 
 /** Waits, at most until the signal is aborted. Does not keep the process alive. */
@@ -198,11 +122,7 @@ const waiting = new WeakMap<AbortSignal, { all: Set<() => void>; onEvent: () => 
  * event listener, because Node.js warns about more than ten. It is removed with the last of them.
  * @returns a function that stops listening.
  */
-export function onAbort(signal: AbortSignal | LightSignal, listener: () => void): () => void {
-  if (signal instanceof LightSignal) {
-    signal.addListener(listener);
-    return () => signal.removeListener(listener);
-  }
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();
     return () => {};
@@ -229,4 +149,50 @@ export function onAbort(signal: AbortSignal | LightSignal, listener: () => void)
 /** For a promise that stands where a value belongs: nobody awaits it, and its rejection would end the process. */
 export function ignoreRejection(value: unknown): void {
   Promise.resolve(value).catch(() => {});
+}
+
+/** The most unanswered calls of one {@link timeLimit}, including those that exceeded their deadline. */
+const MAX_UNANSWERED = 10_000;
+
+/**
+ * Makes the function that runs the calls to one store or server, each within the limit. A late result or rejection
+ * is ignored; `work` can check `deadline.aborted`. A call rejects with {@link NoAnswer}, or with what `work` rejects with.
+ */
+export function timeLimit(milliseconds: number) {
+  let unanswered = 0;
+  const exceeded = () => new NoAnswer(`did not answer within ${milliseconds} ms`);
+  return <T>(work: (deadline: Deadline) => T | Promise<T>): Promise<T> => {
+    // While a server hangs, its client keeps every command in memory.
+    if (unanswered >= MAX_UNANSWERED) {
+      return Promise.reject(new NoAnswer('was not sent, because too many calls are unanswered'));
+    }
+    unanswered++;
+    const deadline = new Deadline(milliseconds, exceeded);
+    const answer = (async () => work(deadline))().finally(() => {
+      unanswered--;
+      deadline.dispose();
+    });
+    return deadline.race(answer);
+  };
+}
+
+/**
+ * The timeout, in milliseconds, of each store that enforces its own. Callers add theirs only where the store's is longer
+ * than they can wait.
+ */
+export const STORE_TIMEOUTS = new WeakMap<object, number>();
+
+/**
+ * Makes the function that runs the calls to a store, each within the limit.
+ * @param longest the longest limit that the store itself can have, in milliseconds.
+ */
+export function limited(
+  store: object,
+  milliseconds: number,
+  longest = Number.POSITIVE_INFINITY,
+): <T>(work: () => T | Promise<T>) => Promise<T> {
+  const own = STORE_TIMEOUTS.get(store);
+  if (own === undefined) return timeLimit(milliseconds);
+  if (own > longest) return timeLimit(longest);
+  return async (work) => work();
 }

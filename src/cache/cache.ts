@@ -196,7 +196,7 @@ export class Cache<T extends object> {
   /** Ends all lookups. */
   close(): void {
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
-    for (const lookup of [...this.#open]) lookup.signal.abort(closed);
+    for (const lookup of [...this.#open]) lookup.abort(closed);
   }
 
   /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */

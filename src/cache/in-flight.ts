@@ -1,12 +1,13 @@
-import { LightSignal, onAbort } from '../deadline.js';
+import { onAbort } from '../deadline.js';
 
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  /** Ends the request for all its callers; by itself when the last one has left. */
-  readonly signal = new LightSignal();
+  readonly #controller = new AbortController();
+  /** Aborted when the last caller has left, and by {@link abort}. */
+  readonly signal = this.#controller.signal;
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -19,6 +20,11 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
+  /** Ends the request for all its callers. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
   join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#callers = Number.POSITIVE_INFINITY;
@@ -29,7 +35,7 @@ export class InFlight<T> {
       const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.signal.abort(signal.reason);
+        if (this.#callers === 0) this.abort(signal.reason);
       });
       this.#answer.then(resolve, reject).finally(stop);
     });
@@ -39,7 +45,7 @@ export class InFlight<T> {
 /** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: LightSignal;
+  readonly signal: AbortSignal;
   /** Whether a positive answer is known, which a negative one would invalidate. */
   readonly hadPositive: boolean;
   /** Milliseconds of the call that have elapsed. */

@@ -21,8 +21,8 @@ export type GuessLimitOption = GuessLimitOptions | GuessLimit | false;
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * The guess limit of a guard: questions to the service that pass it are attempts, counted before the service is asked,
- * so that no burst gets past the limit, and given back unless they have failed.
+ * The guess limit of a guard. A question to the service that passes it is an attempt: counted before the service is
+ * asked, so that no burst gets past the limit, and given back unless it has failed.
  */
 export interface GuessGate {
   /** The client key of a request. */
@@ -45,14 +45,14 @@ export interface GuessGate {
 }
 
 /** The limits of one guard. */
-type Limits = Pick<GuessLimitSettings, 'limit' | 'windowMs' | 'total'> &
+type Limits = Pick<GuessLimitSettings, 'limit' | 'windowMs' | 'total' | 'keyGenerator'> &
   Partial<Pick<GuessLimit, 'limiter' | 'totalLimiter'>>;
 
-/** The key of all clients together. */
-const EVERYBODY = 'all';
-
-/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
-const LIMITER_TIMEOUT = 2000;
+/** An attempt that was counted, unless a count is `over` its limit. */
+interface Counted {
+  readonly over?: AttemptCount;
+  giveBack(): Promise<void>;
+}
 
 /** What one client has in progress. A waiting attempt is not active: the one that ends hands it its place. */
 interface ClientState {
@@ -62,6 +62,9 @@ interface ClientState {
   readonly waiting: { go(): void; fail(refusal: MarketgateError): void }[];
 }
 
+/** The key of all clients together. */
+const EVERYBODY = 'all';
+
 /** The attempts at one client of the service. All its guards count together, wherever they were made. */
 class Attempts {
   /** By the length of the window. Each attempt counts in all of them. */
@@ -70,24 +73,27 @@ class Attempts {
   readonly #clients = new Map<string, ClientState>();
 
   /** Counts from now on in windows of this length, too. */
-  addWindow(windowMs: number): MemoryLimiter {
-    const window = this.#windows.get(windowMs) ?? new MemoryLimiter(windowMs);
-    this.#windows.set(windowMs, window);
-    return window;
+  addWindow(windowMs: number): void {
+    if (!this.#windows.has(windowMs)) this.#windows.set(windowMs, new MemoryLimiter(windowMs));
   }
 
   async run<T>(
     limits: Limits,
-    ...[client, ask, isFailed, signal]: Parameters<GuessGate['attempt']>
-  ) {
+    client: string,
+    ask: (signal?: AbortSignal) => Promise<T>,
+    isFailed: (outcome: Outcome<T>) => boolean | Promise<boolean>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const giveBack = await this.#enter(limits, client);
-    const settle = async (isCounted: boolean | Promise<boolean>): Promise<void> => {
-      if (!(await isCounted)) await giveBack();
-    };
-    const end = (isCounted: () => boolean | Promise<boolean>) =>
-      void settle((async () => isCounted())())
+    // Not awaited: no customer waits for the guess limit. If it fails, the attempt counts as a failed one.
+    const end = (isCounted: () => boolean | Promise<boolean>): void => {
+      const settle = async (): Promise<void> => {
+        if (!(await isCounted())) await giveBack();
+      };
+      void settle()
         .catch(() => {})
         .then(() => this.#leave(client));
+    };
     if (signal?.aborted) {
       end(() => false);
       throw signal.reason;
@@ -95,7 +101,7 @@ class Attempts {
     try {
       const value = await ask(signal);
       end(() => isFailed({ value }));
-      return value as T;
+      return value;
     } catch (error) {
       end(() => signal?.aborted || isFailed({ error }));
       throw error;
@@ -134,62 +140,56 @@ class Attempts {
     else if (--state.active === 0) this.#clients.delete(client);
   }
 
-  /** Counts an attempt. `over`: the count that is over its limit, and then it is to be given back. */
-  async #count({ limit, windowMs, total, limiter, totalLimiter }: Limits, client: string) {
+  /** Counts an attempt everywhere. The limiters of the app come after those in memory, which cost no call. */
+  async #count(limits: Limits, client: string): Promise<Counted> {
+    const { limit, windowMs, total, limiter, totalLimiter } = limits;
+    const none = Number.POSITIVE_INFINITY;
+    const counters: [AttemptLimiter | undefined, key: string, limit: number][] = [
+      ...[...this.#windows].map(([length, window]): [MemoryLimiter, string, number] => [
+        window,
+        client,
+        length === windowMs ? limit : none,
+      ]),
+      [this.#total, EVERYBODY, total],
+      [limiter, client, none],
+      [totalLimiter, EVERYBODY, none],
+    ];
     const counted: (() => Promise<unknown>)[] = [];
     const giveBack = async (): Promise<void> => {
       await Promise.allSettled(counted.map((reward) => reward()));
     };
-    /** In memory, where the guards' own limits are compared. */
-    const count = (counter: MemoryLimiter, key: string): Promise<AttemptCount> => {
-      counted.push(() => counter.reward(key));
-      return counter.consume(key);
-    };
-    const window = this.addWindow(windowMs);
-    const others = [...this.#windows.values()].filter((each) => each !== window);
-    const [own] = await Promise.all([window, ...others].map((each) => count(each, client)));
-    const all = await count(this.#total, EVERYBODY);
-    const isOver = (own as AttemptCount).consumedPoints > limit;
-    if (isOver) return { over: own, giveBack };
-    if (all.consumedPoints > total && !isFirst(own)) return { over: all, giveBack };
-
-    /** In the limiter of the app, which says whether it is over its limit. */
-    const countIn = async (shared: AttemptLimiter, key: string) => {
-      const reward = () => withTimeout(LIMITER_TIMEOUT, () => shared.reward(key));
-      try {
-        const result = await withTimeout(LIMITER_TIMEOUT, () => shared.consume(key));
-        counted.push(reward);
-        return { result, isOver: false };
-      } catch (error) {
-        // The process has counted it. A limiter that fails refuses no customer.
-        if (error instanceof Error) return void notCounted(shared, error);
-        counted.push(reward);
-        return { result: error as AttemptCount, isOver: true };
-      }
-    };
-    const ownShared = limiter && (await countIn(limiter, client));
-    if (ownShared?.isOver) return { over: ownShared.result, giveBack };
-    const allShared = totalLimiter && (await countIn(totalLimiter, EVERYBODY));
-    if (allShared?.isOver && ownShared && !isFirst(ownShared.result)) {
-      return { over: allShared.result, giveBack };
+    /** Whether the client has no other attempt, neither a failed one nor one in flight. */
+    let isFirst = true;
+    for (const [counter, key, most] of counters) {
+      const count = counter && (await consume(counter, key));
+      if (!counter || !count) continue;
+      counted.push(() => withTimeout(LIMITER_TIMEOUT, () => counter.reward(key)));
+      if (key === client) isFirst &&= count.consumedPoints === 1;
+      const isOver = count.isOver || count.consumedPoints > most;
+      if (isOver && !(key === EVERYBODY && isFirst)) return { over: count, giveBack };
     }
     return { giveBack };
   }
 }
 
-/** Whether the client has no other attempt in the window, neither a failed one nor one in flight. */
-const isFirst = (count: AttemptCount | undefined): boolean => !(Number(count?.consumedPoints) > 1);
+/** Milliseconds that a limiter of the app can take. That of Redis has a shorter limit of its own. */
+const LIMITER_TIMEOUT = 2000;
 
-/** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
-const MAX_SECONDS = 604_800;
-
-function tooManyAttempts(over: AttemptCount, { windowMs }: Limits): MarketgateError {
-  const left = over?.msBeforeNext > 0 ? over.msBeforeNext : windowMs;
-  return new MarketgateError(
-    'too_many_attempts',
-    'this client has too many failed attempts: codes, items or logins that the service does not know; wait as long as retryAfter says',
-    { retryAfter: Math.min(Math.ceil(left / 1000), MAX_SECONDS) },
-  );
+/** Counts an attempt. `undefined` when the limiter fails: the process has counted it, and no customer is refused. */
+async function consume(
+  limiter: AttemptLimiter,
+  key: string,
+): Promise<(AttemptCount & { isOver: boolean }) | undefined> {
+  try {
+    const { consumedPoints, msBeforeNext } = await withTimeout(LIMITER_TIMEOUT, () =>
+      limiter.consume(key),
+    );
+    return { consumedPoints, msBeforeNext, isOver: false };
+  } catch (error) {
+    if (error instanceof Error) return void reportFailure(limiter, error);
+    const { consumedPoints, msBeforeNext } = Object(error) as AttemptCount;
+    return { consumedPoints, msBeforeNext, isOver: true };
+  }
 }
 
 /** Milliseconds after which a failure is not the same one as the first. */
@@ -199,20 +199,31 @@ const AGAIN = 1000;
 const firstFailures = new WeakMap<object, number>();
 
 /** Reports a limiter that failed, and warns when it fails again: one slow reply at the start is no news. */
-function notCounted(limiter: AttemptLimiter, error: Error): void {
+function reportFailure(limiter: AttemptLimiter, error: Error): void {
   reportDrift(limiter, {
     endpoint: 'guessLimit.consume',
     kind: 'not-counted',
     path: 'count',
-    expected:
-      'a limiter that answers; for RedisGuessLimit, a Redis that can be written to and runs scripts (EVAL)',
+    expected: 'a limiter that answers; in Redis, one that can write and run scripts (EVAL)',
   });
   const now = performance.now();
   const first = firstFailures.get(limiter) ?? now;
   firstFailures.set(limiter, first);
-  // Messages of other stores can contain the client.
-  const why = error instanceof MarketgateError ? `; the last failure: ${error.message}` : '';
+  // A message of another library can contain the client.
+  const why = error instanceof MarketgateError ? `; last failure: ${error.message}` : '';
   if (now - first >= AGAIN) warnOnce('MARKETGATE_GUESSES_NOT_SHARED', why);
+}
+
+/** The longest `Retry-After`: a week. `String` writes very large numbers as `1e+21`, which the header forbids. */
+const MAX_SECONDS = 604_800;
+
+function tooManyAttempts({ msBeforeNext }: AttemptCount, { windowMs }: Limits): MarketgateError {
+  const left = msBeforeNext > 0 ? msBeforeNext : windowMs;
+  return new MarketgateError(
+    'too_many_attempts',
+    'this client has too many failed attempts: codes, items or logins that the service does not know; wait as long as retryAfter says',
+    { retryAfter: Math.min(Math.ceil(left / 1000), MAX_SECONDS) },
+  );
 }
 
 /** By KeyApi or LoginApi. */
@@ -232,57 +243,37 @@ export function guessGate(
   api: object,
 ): GuessGate | undefined {
   if (option === false) return undefined;
-  const given = shapedOption<GuessLimit>(
-    owner,
-    'guessLimit',
-    option === undefined ? {} : option,
-    [],
-    WHAT,
-  );
-  const limits = 'limiter' in given ? sharedLimits(owner, given) : settingsOf(owner, given);
+  const given: object = option === undefined ? {} : option;
+  shapedOption(owner, 'guessLimit', given, [], WHAT);
+  const limits: Limits =
+    'limiter' in given
+      ? limitsWith(`${owner}: guessLimit`, given as GuessLimit)
+      : new GuessLimitSettings(`${owner}: guessLimit`, given);
   const attempts = attemptsOf.get(api) ?? new Attempts();
   attemptsOf.set(api, attempts);
   attempts.addWindow(limits.windowMs);
   return {
     keyGenerator: (req) => clientKey(limits.keyGenerator(req)),
-    attempt: (...attempt) => attempts.run(limits, ...(attempt as Parameters<GuessGate['attempt']>)),
+    attempt: (...attempt) => attempts.run(limits, ...attempt),
   };
 }
 
-const settingsOf = (owner: string, options: GuessLimitOptions) =>
-  new GuessLimitSettings(`${owner}: guessLimit`, options);
-
-/** The limits of a guard whose attempts another limiter counts as well. */
-function sharedLimits(
-  owner: string,
-  given: GuessLimit,
-): Limits & Pick<GuessLimitSettings, 'keyGenerator'> {
-  const methods = ['consume', 'reward'] as const;
-  const check = (name: 'limiter' | 'totalLimiter') =>
-    shapedOption<AttemptLimiter>(
-      owner,
-      `guessLimit.${name}`,
-      given[name],
-      methods,
-      'a limiter of rate-limiter-flexible',
-    );
-  const limiter = check('limiter');
-  const totalLimiter = given.totalLimiter && check('totalLimiter');
-  if (given instanceof GuessLimitSettings) {
-    const { limit, windowMs, total, keyGenerator } = given;
-    return { limit, windowMs, total, keyGenerator, limiter, totalLimiter };
+/** The limits of a guard that have limiters. */
+function limitsWith(owner: string, given: GuessLimit): Limits {
+  const { limiter, totalLimiter } = given;
+  for (const [name, value] of Object.entries({ limiter, totalLimiter })) {
+    if (name === 'totalLimiter' && value === undefined) continue;
+    const what = 'a limiter of rate-limiter-flexible';
+    shapedOption<AttemptLimiter>(owner, name, value, ['consume', 'reward'], what);
   }
+  if (given instanceof GuessLimitSettings) return given;
   const names = ['limiter', 'totalLimiter', 'total', 'keyGenerator'] as const;
-  const { total, keyGenerator } = knownOptions(`${owner}: guessLimit`, given, names);
+  const { total, keyGenerator } = knownOptions(owner, given, names);
   // The process counts by the limiter's own settings; some limiters combine others and have none.
   const { points, duration } = limiter as { points?: unknown; duration?: unknown };
   const limit = Math.floor(Number(points));
   const windowMs = Math.min(Number(duration) * 1000, MAX_TIMER_DELAY);
-  const settings = settingsOf(owner, {
-    total,
-    keyGenerator,
-    ...(limit > 0 && { limit }),
-    ...(windowMs > 0 && { windowMs }),
-  });
+  const own = { ...(limit > 0 && { limit }), ...(windowMs > 0 && { windowMs }) };
+  const settings = new GuessLimitSettings(owner, { total, keyGenerator, ...own });
   return { ...settings, limiter, totalLimiter };
 }

@@ -2,7 +2,7 @@ import { InFlight } from '../cache/in-flight.js';
 import type { KeyApi } from '../clients/key-api.js';
 import { isOutage } from '../clients/outage.js';
 import { checkSignal, ignoreRejection } from '../deadline.js';
-import { isMarketgateError, MarketgateError, type MarketgateErrorCode } from '../errors.js';
+import { isMarketgateError, MarketgateError } from '../errors.js';
 import { parseTimestamp, wasUnreadable } from '../model/fields.js';
 import {
   isBlank,
@@ -12,8 +12,25 @@ import {
 } from '../model/purchase.js';
 import { flagOption, functionOption, knownOptions, shapedOption, wrongOption } from '../options.js';
 import { clientKey } from '../stores/guess-limit.js';
-import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
+import {
+  absent,
+  type CheckResult,
+  type Decision,
+  invalidCode,
+  malformedCode,
+  refuse,
+  undecided,
+} from './decision.js';
 import { type GuessGate, type GuessLimitOption, guessGate, type Outcome } from './guess-gate.js';
+import {
+  type HolderId,
+  type HolderIdOf,
+  type HolderOptions,
+  makeHolderCheck,
+} from './holder-check.js';
+
+export type { CheckResult, Decision, Denial } from './decision.js';
+export type { HolderId, HolderOptions } from './holder-check.js';
 
 /** As much of a {@link KeyApi} as the check uses. */
 export type PurchaseValidator = Pick<KeyApi, 'validatePurchase'> &
@@ -41,26 +58,6 @@ export interface PurchaseConditions<Req = undefined> {
   accept?: ((purchase: Purchase, req: Req) => boolean | Promise<boolean>) | undefined;
 }
 
-/** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
-export type HolderId = string | number | bigint | false | null | undefined;
-
-/** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
-export interface HolderOptions<Id> {
-  /** Stores which accounts hold which codes, as in `new RedisHolderStore({ client, secret })`. */
-  store: HolderStore;
-  /**
-   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`, which can be
-   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`. A function
-   * that throws a TypeError because there is no `req.user` gives nobody.
-   */
-  id: Id;
-  /**
-   * How many accounts can hold one code, for seats or sites; or a function that gives the number, as in
-   * `(purchase) => (purchase.license_type === 'Extended' ? 5 : 1)`. Default 1.
-   */
-  max?: number | ((purchase: Purchase) => number) | undefined;
-}
-
 /** What the guards and {@link checkPurchase} have in common. */
 export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
   extends PurchaseConditions<Req> {
@@ -80,41 +77,6 @@ export interface PurchaseCheckOptions<Req = undefined, Id = HolderId>
   /** Whether to ask the service even if the cache has an answer, or a function that decides. Default false. */
   fresh?: boolean | ((req: Req) => boolean | Promise<boolean>) | undefined;
 }
-
-/** A refusal. */
-export interface Denial extends MarketgateError {
-  /** The valid purchase that a condition refused. Not enumerable, because it contains the code. */
-  readonly purchase?: Purchase;
-  /** Of `purchase_held`: how many accounts hold the code, and how many can. */
-  readonly holders?: { readonly count: number; readonly max: number };
-}
-
-/** What a purchase code is worth. */
-export type Decision =
-  | {
-      /** The service knows the code, and the purchase meets the conditions. */
-      readonly verdict: 'valid';
-      /** The purchase, frozen where it comes from a KeyApi. */
-      readonly purchase: Purchase;
-    }
-  | {
-      /** The service does not know the code, or a condition is not met. */
-      readonly verdict: 'invalid';
-      /** Why: its `code` tells the cases apart. */
-      readonly denial: Denial;
-    }
-  | {
-      /** There is no code. */
-      readonly verdict: 'absent';
-      /** `purchase_required`. */
-      readonly denial: Denial;
-    }
-  | {
-      /** The service or the holder store gave no usable answer, or this client has too many failed attempts. */
-      readonly verdict: 'unknown';
-      /** Why: with too many failed attempts, its `code` is `too_many_attempts`. */
-      readonly error: MarketgateError;
-    };
 
 /** Options of {@link checkPurchase}. */
 export interface CheckPurchaseOptions extends PurchaseCheckOptions {
@@ -164,12 +126,6 @@ export const CHECK_OPTION_NAMES = [
   'fresh',
   'holder',
 ] as const;
-
-type MaybePromise<T> = T | Promise<T>;
-type HolderIdOf<Req> = (req: Req) => MaybePromise<HolderId>;
-
-/** A {@link Decision}. `isOutage` is true when the verdict is unknown because the service is down. */
-export type CheckResult = Decision & { readonly isOutage?: boolean };
 
 /**
  * Runs a request to the service: calls `request`, which validates the code, with a signal that aborts it. Called only
@@ -286,7 +242,7 @@ function makeValidation<Req>(
           // A cached answer was counted when it was requested.
           (outcome) =>
             'error' in outcome ? isBadCode(outcome.error) : !outcome.value && !isCached,
-          inFlight.signal.toAbortSignal(),
+          inFlight.signal,
         ),
       () => {
         if (attempts.get(key) === inFlight) attempts.delete(key);
@@ -328,45 +284,6 @@ export async function isBadCode(error: unknown): Promise<boolean> {
 /** Whether no code was sent. Any other value that is not a string is a wrong code. */
 export const isAbsent = (code: unknown): boolean =>
   code === undefined || code === null || (typeof code === 'string' && isBlank(code));
-
-const absent = (): CheckResult => ({
-  verdict: 'absent',
-  denial: new MarketgateError(
-    'purchase_required',
-    'no purchase code was sent; send the one that came with the purchase',
-  ),
-});
-
-const invalidCode = (what = 'the service does not know this purchase code'): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError('purchase_code_invalid', `${what}; check that it was copied whole`),
-});
-
-const malformedCode = (): CheckResult =>
-  invalidCode('this is no purchase code: it is too short, too long, or has other characters');
-
-const loginRequired = (): CheckResult => ({
-  verdict: 'invalid',
-  denial: new MarketgateError(
-    'login_required',
-    'nobody is logged in who could hold the code; log in first',
-  ),
-});
-
-/** Refuses a valid purchase. */
-function refuse(
-  purchase: Purchase,
-  code: MarketgateErrorCode,
-  why: string,
-  holders?: Denial['holders'],
-): CheckResult {
-  const denial: Denial = new MarketgateError(code, `the purchase code is valid, but ${why}`);
-  const copy = { ...purchase };
-  // A getter, because `inspect` can print the values of what is not enumerable.
-  Object.defineProperty(denial, 'purchase', { get: () => copy });
-  if (holders !== undefined) Object.assign(denial, { holders });
-  return { verdict: 'invalid', denial };
-}
 
 /** Checks the options. Gives the function that checks a valid purchase against the conditions. */
 function makeConditionCheck<Req>(
@@ -439,12 +356,6 @@ export function isSupported({ supported_until: until }: Purchase, now: number): 
   return end !== undefined && end > now;
 }
 
-/** Neither a denial nor an outage: the answer cannot be used. */
-const undecided = (why: string): CheckResult => ({
-  verdict: 'unknown',
-  error: new MarketgateError('unexpected_response', why),
-});
-
 /** A condition cannot be checked. */
 const unreadable = (field: string): CheckResult =>
   undecided(
@@ -485,75 +396,4 @@ function licensesOption(owner: string, value: unknown): readonly string[] | unde
     throw wrongOption(owner, 'licenseType', 'must be a license_type, as in "Extended", or several');
   }
   return types as string[];
-}
-
-const HELD = 'held by another account; log in with that one, or let the site release the code';
-
-/**
- * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
- * In an outage nobody becomes a holder, and only visitors without an account are refused.
- */
-function makeHolderCheck<Req>(
-  owner: string,
-  option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
-): (result: CheckResult, code: string, req: Req) => Promise<CheckResult> {
-  const what = '{ store, id, max }; leave it out for no such condition';
-  const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
-  const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
-  const { id, max = 1 } = given;
-  const holders = guardHolderStore(owner, given.store);
-  if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
-  if (typeof id !== 'function') holderName(owner, id);
-  const count = (value: unknown): number => {
-    if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
-    ignoreRejection(value);
-    throw wrongOption(
-      owner,
-      'holder.max',
-      'must be a whole number, 1 or more, or a function that gives one',
-    );
-  };
-  const maxOf =
-    typeof max === 'function' ? (purchase: Purchase) => count(max(purchase)) : count(max);
-
-  return async (result, code, req) => {
-    const holder = holderName(owner, typeof id === 'function' ? await id(req) : id);
-    if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
-    const { purchase } = result;
-    if (holder === undefined) {
-      return refuse(
-        purchase,
-        'login_required',
-        'nobody is logged in who could hold it; log in first',
-      );
-    }
-    const places = typeof maxOf === 'function' ? maxOf(purchase) : maxOf;
-    const key = nameOf(purchase, code);
-    if (holders.isKnown(key, holder)) return result;
-    try {
-      if (await holders.take(key, holder, places)) return result;
-      const held = await holders.count(key).catch(() => places);
-      return refuse(purchase, 'purchase_held', HELD, { count: held, max: places });
-    } catch (error) {
-      return { verdict: 'unknown', error: error as MarketgateError };
-    }
-  };
-}
-
-/**
- * The code that is held: as the service names it, because it can accept several spellings. A masked one, as in
- * `****-1c2d`, names none. In lower case, because a service can ignore that.
- */
-function nameOf({ purchase_code: named }: Purchase, sent: string): string {
-  const code = typeof named === 'string' ? normalizePurchaseCode(named) : '';
-  return (isPurchaseCode(code) && !/[*…]/.test(code) ? code : sent).toLowerCase();
-}
-
-/** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
-function holderName(owner: string, id: unknown): string | undefined {
-  if (id === undefined || id === null || id === false) return undefined;
-  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
-  if (typeof id === 'string') return id.trim() === '' ? undefined : id;
-  ignoreRejection(id);
-  throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
 }

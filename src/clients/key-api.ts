@@ -3,11 +3,11 @@ import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { checkSignal, type Deadline, type LightSignal } from '../deadline.js';
+import { checkSignal, type Deadline } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { type ClientOptions, clientSettings } from '../http/client-options.js';
-import { type HttpCallOptions, HttpClient } from '../http/http-client.js';
+import { type ClientOptions, checkCallOptions, clientSettings } from '../http/client-options.js';
+import { type HttpCallOptions, HttpClient, type HttpRequest } from '../http/http-client.js';
 import { encode, nameOf } from '../http/transport.js';
 import type { Account } from '../model/account.js';
 import { deepFreeze, unreadableIn } from '../model/fields.js';
@@ -99,7 +99,8 @@ export class KeyApi {
     this.codePattern = patternOption(me, 'codePattern', options.codePattern);
     this.#apiKey = apiKeySource(options.apiKey);
     const cache = checkCacheOptions(me, options.cache);
-    this.#http = new HttpClient(settings);
+    // The probe is the answer that no visitor has a say in.
+    this.#http = new HttpClient(settings, async () => this.#accountRequest(await this.#apiKey()));
     this.#keyCheck = new KeyCheck(settings.timer, (...given) => this.#checkKey(...given));
     if (cache === false) return;
     const { limits, shared, secret, scope } = cache;
@@ -123,6 +124,7 @@ export class KeyApi {
    * @throws MarketgateError `api_key_rejected` when the service does not know the key.
    */
   async getAccount(options: CallOptions = {}): Promise<Account> {
+    checkCallOptions('KeyApi', options);
     const cache = this.#caches?.account;
     const account = cache
       ? await cache.get(NO_PARAMETER, options)
@@ -133,6 +135,7 @@ export class KeyApi {
 
   /** The whole catalogue, newest first (items/all). `[]` when the service says that it has none. */
   async listItems(options: CallOptions = {}): Promise<readonly Item[]> {
+    checkCallOptions('KeyApi', options);
     const cache = this.#caches?.items;
     const items = cache
       ? await cache.get(NO_PARAMETER, options)
@@ -147,6 +150,7 @@ export class KeyApi {
    * @throws MarketgateError `item_id_invalid` for any other id, without a request.
    */
   async getItem(id: number | string, options: CallOptions = {}): Promise<Item | null> {
+    checkCallOptions('KeyApi', options);
     const number = itemId(id);
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
@@ -188,6 +192,7 @@ export class KeyApi {
    * @throws TypeError when the code is blank or not a string.
    */
   async validatePurchase(code: string, options: CallOptions = {}): Promise<Purchase | null> {
+    checkCallOptions('KeyApi', options);
     const plain = plainCode(code);
     if (!isPurchaseCode(plain, this.codePattern)) return null;
     const cache = this.#caches?.purchase;
@@ -241,29 +246,34 @@ export class KeyApi {
       const current = this.#apiKey();
       const apiKey = typeof current === 'string' ? current : await deadline.race(current);
       let isKeyBlamed = false;
-      const result = this.#send(endpoint, value, apiKey, deadline, () => {
+      const onKeyBlamed = () => {
         isKeyBlamed = true;
-      });
-      if (endpoint.what === 'account') await this.#keyCheck.note(apiKey, result);
+      };
       const confirm = () =>
-        this.#keyCheck.confirm(apiKey, deadline, isKeyBlamed || options.hadPositive);
-      const answer = await result.catch(async (error: unknown) => {
+        deadline.race(
+          this.#keyCheck.confirm(apiKey, options.signal, isKeyBlamed || options.hadPositive),
+        );
+      let answer: T | null;
+      try {
+        const request = this.#request(endpoint, value, apiKey, deadline, onKeyBlamed);
+        answer = await this.#http.send(request, deadline);
+      } catch (error) {
         if (!isKeyBlamed) throw error;
         await confirm().catch((doubt: unknown) => {
           if (isKeyRejected(doubt) || deadline.aborted) throw doubt;
         });
         throw error;
-      });
+      }
       if (answer === null) await confirm();
       return answer;
     });
   }
 
   /** Asks for the account, to see whether the service knows the key. */
-  async #checkKey(apiKey: string, signal: LightSignal): Promise<void> {
+  async #checkKey(apiKey: string, signal: AbortSignal): Promise<void> {
     try {
       await this.#http.within(nameOf(accountDetails), { signal }, (deadline) =>
-        this.#send(accountDetails, NO_PARAMETER, apiKey, deadline),
+        this.#http.send(this.#accountRequest(apiKey, deadline), deadline),
       );
     } catch (error) {
       // `getAccount` must not serve the account any more. A failed publish is repeated by the cache.
@@ -272,13 +282,17 @@ export class KeyApi {
     }
   }
 
-  #send<T>(
+  #accountRequest(apiKey: string, deadline?: Deadline): HttpRequest<Account | null> {
+    return this.#request(accountDetails, NO_PARAMETER, apiKey, deadline);
+  }
+
+  #request<T>(
     endpoint: Endpoint<T>,
     value: string,
     apiKey: string,
-    deadline: Deadline,
+    deadline?: Deadline,
     onKeyBlamed = () => {},
-  ): Promise<T | null> {
+  ): HttpRequest<T | null> {
     const { method, path, parameter } = endpoint;
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
     const parameters = { api_key: apiKey, ...(parameter && { [parameter]: value }) };
@@ -288,17 +302,27 @@ export class KeyApi {
       deadline,
       onKeyBlamed,
     } satisfies ParseOptions;
-    return this.#http.send(
-      {
-        method,
-        path,
-        ...encode(parameters, method === 'GET' ? 'query' : this.#encoding),
-        // No endpoint changes anything, also not the POST of purchases/validation.
-        repeatable: true,
-        parse: (response) => parseKeyAnswer(endpoint, value, response, secrets, options),
+    return {
+      method,
+      path,
+      ...encode(parameters, method === 'GET' ? 'query' : this.#encoding),
+      // No endpoint changes anything, also not the POST of purchases/validation.
+      repeatable: true,
+      isVisitors: parameter !== undefined,
+      parse: async (response) => {
+        const answer = parseKeyAnswer(endpoint, value, response, secrets, options);
+        if (endpoint.what !== 'account') return answer;
+        // Each answer of account/details says whether the service knows the key.
+        try {
+          const account = await answer;
+          this.#keyCheck.note(apiKey);
+          return account;
+        } catch (error) {
+          this.#keyCheck.note(apiKey, error);
+          throw error;
+        }
       },
-      deadline,
-    );
+    };
   }
 
   #makeCaches(limits: CacheLimits, clock: () => number): Caches {

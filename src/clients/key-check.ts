@@ -1,4 +1,4 @@
-import { type Deadline, LightSignal } from '../deadline.js';
+import { InFlight } from '../cache/in-flight.js';
 import { isMarketgateError, type MarketgateError } from '../errors.js';
 
 /** Milliseconds that a positive check of a key is remembered. */
@@ -14,14 +14,10 @@ export const isKeyRejected = (error: unknown): error is MarketgateError =>
 
 interface Check {
   readonly key: string;
-  /** Ends the request, when its last caller has left. */
-  readonly signal: LightSignal;
-  callers: number;
-  readonly result: Promise<unknown>;
-  /** When it began, by the clock for durations. */
+  /** Why the service does not know the key; `undefined`: it does. */
+  readonly rejection: MarketgateError | undefined;
+  /** When the answer came, by the clock for durations. */
   readonly at: number;
-  /** Milliseconds for which it counts. */
-  readonly life: number;
 }
 
 /**
@@ -29,66 +25,47 @@ interface Check {
  * answer counts, because the service answers "Invalid purchase code" also to an unknown key.
  */
 export class KeyCheck {
-  #remembered: Check | undefined;
-  #inFlight: Check | undefined;
+  #last: Check | undefined;
+  #inFlight: { readonly key: string; readonly request: InFlight<void> } | undefined;
 
-  /** @param getAccount requests account/details: only a known key gets an answer. */
+  /** @param getAccount requests account/details, and notes the result: only a known key gets an answer. */
   constructor(
     private readonly clock: () => number,
-    private readonly getAccount: (key: string, signal: LightSignal) => Promise<unknown>,
+    private readonly getAccount: (key: string, signal: AbortSignal) => Promise<unknown>,
   ) {}
 
   /**
    * Resolves when the service knows the key; rejects when it does not, or cannot be asked. Concurrent
-   * callers share one request.
-   * @param caller the deadline of the waiting call; it ends only that call's wait.
+   * callers share one request, which ends when all of them have left.
    * @param isDoubted whether only a recent check counts: the negative answer would invalidate a positive one, or
    * blames the key.
    */
-  confirm(key: string, caller: Deadline, isDoubted = false): Promise<unknown> {
-    const counts = (check: Check | undefined): check is Check =>
-      check?.key === key &&
-      this.clock() - check.at < (isDoubted ? Math.min(check.life, RECENT) : check.life);
+  async confirm(key: string, caller: AbortSignal | undefined, isDoubted = false): Promise<void> {
+    const last = this.#last;
     // What is remembered counts also while it is checked again, because an outage says nothing about the key.
-    if (counts(this.#remembered)) return this.#remembered.result;
-    if (counts(this.#inFlight) && !this.#inFlight.signal.aborted)
-      return join(this.#inFlight, caller);
-    const signal = new LightSignal();
-    const result = this.getAccount(key, signal);
-    const check = this.#check(key, result, Number.POSITIVE_INFINITY, signal);
-    this.#inFlight = check;
-    void this.note(key, result).then(() => {
-      if (this.#inFlight === check) this.#inFlight = undefined;
-    });
-    return join(check, caller);
-  }
-
-  /** Remembers the result of a request of account/details. Never rejects. */
-  async note(key: string, result: Promise<unknown>): Promise<void> {
-    let life = ACCEPTED_FOR;
-    try {
-      await result;
-    } catch (error) {
-      if (!isKeyRejected(error)) return;
-      life = REJECTED_FOR;
+    if (last?.key === key && this.clock() - last.at < lifeOf(last, isDoubted)) {
+      if (last.rejection !== undefined) throw last.rejection;
+      return;
     }
-    this.#remembered = this.#check(key, result, life);
+    const current = this.#inFlight;
+    if (current?.key === key && !current.request.signal.aborted)
+      return current.request.join(caller);
+    const request: InFlight<void> = new InFlight(
+      async ({ signal }) => void (await this.getAccount(key, signal)),
+      () => {
+        if (this.#inFlight?.request === request) this.#inFlight = undefined;
+      },
+    );
+    this.#inFlight = { key, request };
+    await request.join(caller);
   }
 
-  #check(key: string, result: Promise<unknown>, life: number, signal = new LightSignal()): Check {
-    return { key, signal, callers: 0, result, at: this.clock(), life };
+  /** Remembers how a request of account/details with this key ended, if that says whether the service knows it. */
+  note(key: string, error?: unknown): void {
+    if (error !== undefined && !isKeyRejected(error)) return;
+    this.#last = { key, rejection: error, at: this.clock() };
   }
 }
 
-/**
- * Waits for a check. Its request ends when the last caller aborts. A caller whose deadline elapses aborts nothing, so that
- * a slow answer is remembered: that is why it is no `InFlight`.
- */
-function join(check: Check, caller: Deadline): Promise<unknown> {
-  check.callers++;
-  caller.addListener((reason) => {
-    check.callers--;
-    if (caller.isAbortedByCaller && check.callers === 0) check.signal.abort(reason);
-  });
-  return caller.race(check.result);
-}
+const lifeOf = ({ rejection }: Check, isDoubted: boolean): number =>
+  isDoubted ? RECENT : rejection === undefined ? ACCEPTED_FOR : REJECTED_FOR;

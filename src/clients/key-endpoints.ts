@@ -30,7 +30,7 @@ export interface ParseOptions {
   /** Whether each item of a list is frozen once it is parsed, for the cache. */
   readonly freezes: boolean;
   /** Lets other work run between two slices of a long list, and stops parsing when the call has ended. */
-  readonly deadline: Pick<Deadline, 'yield'>;
+  readonly deadline: Pick<Deadline, 'yield'> | undefined;
   /** Called when the answer is the documented `msg` of account/details: another endpoint does not know the key. */
   readonly onKeyBlamed: () => void;
 }
@@ -132,7 +132,7 @@ async function parseItems(
   let firstProblem: Parsed<Item[]> | undefined;
   const elements = Object.values(sent);
   for (const [i, element] of elements.entries()) {
-    if (i % SLICE === 0 && elements.length > SLICE) await deadline.yield();
+    if (i % SLICE === 0 && elements.length > SLICE) await deadline?.yield();
     const item = parse(itemSchema, element, `items[${i}]`, onDrift);
     if (item.ok) items.push(freezes ? deepFreeze(item.value) : item.value);
     else {

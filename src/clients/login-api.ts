@@ -1,9 +1,15 @@
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
-import { type ClientOptions, clientSettings } from '../http/client-options.js';
+import { type ClientOptions, checkCallOptions, clientSettings } from '../http/client-options.js';
 import { redact } from '../http/failure.js';
 import { HttpClient, type HttpRequest } from '../http/http-client.js';
-import { type Body, type JsonResponse, saysError, unusable } from '../http/response.js';
+import {
+  type Body,
+  isTransient,
+  type JsonResponse,
+  saysError,
+  unusable,
+} from '../http/response.js';
 import { encode, nameOf } from '../http/transport.js';
 import { type AccessToken, readAccessToken } from '../model/access-token.js';
 import { isEmptyArray, isObject, type OnDrift, parse } from '../model/fields.js';
@@ -66,7 +72,19 @@ export class LoginApi {
     this.#authorizeMethod = choiceOption(me, 'authorizeMethod', method, ['post', 'get'], 'post');
     const { origin, basePath } = settings.url;
     this.#loginUrl = `${origin}${basePath}${OAUTH}?${new URLSearchParams({ app_id: this.#appId })}`;
-    this.#http = new HttpClient(settings);
+    // Whether the login page is served depends on no visitor; also a redirect of it is an answer.
+    const probe: HttpRequest<true> = {
+      method: 'GET',
+      path: OAUTH,
+      ...encode({ app_id: this.#appId }, 'query'),
+      repeatable: true,
+      isVisitors: false,
+      parse: (response) => {
+        if (isTransient(response.status)) throw unusable(response);
+        return true;
+      },
+    };
+    this.#http = new HttpClient(settings, () => probe);
   }
 
   /**
@@ -84,6 +102,7 @@ export class LoginApi {
    * `unexpected_response`.
    */
   async exchange(authKey: string, options: LoginCallOptions = {}): Promise<AccessToken> {
+    checkCallOptions('LoginApi', options);
     if (
       typeof authKey !== 'string' ||
       authKey.trim() === '' ||
@@ -104,6 +123,7 @@ export class LoginApi {
         path: AUTHORIZE,
         ...encode(fields, isGet ? 'query' : 'form'),
         repeatable: false,
+        isVisitors: true,
         parse: (response) => parseToken(response, secrets),
       },
       options,
@@ -118,6 +138,7 @@ export class LoginApi {
    * accept it; `login_failed` when the account no longer exists; `service_unavailable`; `unexpected_response`.
    */
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
+    checkCallOptions('LoginApi', options);
     const value = this.#valueOf(token);
     const onDrift: OnDrift = (drift) =>
       reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
@@ -128,6 +149,7 @@ export class LoginApi {
         path: GET_USER_INFO,
         ...encode({ access_token: value }, 'query'),
         repeatable: true,
+        isVisitors: true,
         parse: (response) => parseUser(response, secrets, onDrift),
       },
       options,

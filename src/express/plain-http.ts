@@ -23,7 +23,11 @@ export function hideCode(req: IncomingMessage, code: unknown): void {
 
 /** The path for a log line: without the query, the purchase code, and whatever looks like a secret. */
 export const loggedPath = (req: IncomingMessage): string =>
-  redact(pathOf(req).replace(/[?#].*/s, ''), [codes.get(req) ?? []].flat());
+  pathOf(req)
+    .replace(/[?#].*/s, '')
+    .split('/')
+    .map((part) => redact(part, [codes.get(req) ?? []].flat()))
+    .join('/');
 
 /**
  * The query, parsed by the framework or here: Express gives an empty one with `app.set('query parser', false)`. A

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import type { Dispatcher } from 'undici';
 import { MAX_TIMER_DELAY } from '../deadline.js';
 import {
   countOption,
@@ -7,14 +8,15 @@ import {
   ifUnset,
   knownOptions,
   positiveOption,
-  shapedOption,
   wrongOption,
 } from '../options.js';
 
-/** The part of an undici `Dispatcher` (version 6, 7 or 8) that is used. */
+/** The part of an undici 7 `Dispatcher` that is used. */
 export interface DispatcherLike {
-  /** Sends one request, and passes the response to the handler. */
-  dispatch(options: object, handler: object): boolean;
+  /** Sends one request. */
+  request(options: object): Promise<object>;
+  /** Adds an interceptor. */
+  compose(interceptor: never): object;
 }
 
 /** How a request is given to a {@link FetchLike}. */
@@ -62,9 +64,10 @@ export interface ClientOptions {
   /** Allows plain http to a host that is not loopback; secrets then travel in clear text. Default false. */
   allowInsecure?: boolean | undefined;
   /**
-   * An undici `Dispatcher` (version 6, 7 or 8) that sends the requests: a proxy agent, or a mock in tests.
-   * `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through the
-   * proxies of the environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
+   * An undici 7 `Dispatcher` that sends the requests: a proxy agent, or a mock in tests. For another version of undici,
+   * give its `fetch`. Redirects are refused, and the exchange of an auth_key is sent once, also where its interceptors
+   * redirect or retry. `close()` leaves it open. Cannot be combined with `fetch`. Default: a keep-alive pool; through
+   * the proxies of the environment where Node.js uses them (`NODE_USE_ENV_PROXY=1`); the global `fetch` on Bun.
    */
   dispatcher?: DispatcherLike | undefined;
   /**
@@ -111,8 +114,11 @@ export function clientSettings<T extends ClientOptions>(
   const clock = functionOption(owner, 'clock', given.clock);
   const fetch = functionOption(owner, 'fetch', given.fetch);
   if (dispatcher !== undefined) {
-    const what = 'a Dispatcher of undici 6, 7 or 8';
-    shapedOption<DispatcherLike>(owner, 'dispatcher', dispatcher, ['dispatch'], what);
+    if (!isUndici7(dispatcher)) {
+      const expected =
+        'must be a Dispatcher of undici 7; give the "fetch" of another version as option "fetch"';
+      throw wrongOption(owner, 'dispatcher', expected);
+    }
     if (fetch !== undefined) throw wrongOption(owner, 'fetch', 'cannot go with "dispatcher"');
   }
   const allowInsecure = flagOption(owner, 'allowInsecure', given.allowInsecure);
@@ -128,6 +134,33 @@ export function clientSettings<T extends ClientOptions>(
     /** Milliseconds, for durations: it cannot step, unless it is the app's own. */
     timer: clock ?? (() => performance.now()),
   };
+}
+
+/**
+ * Whether a value is a Dispatcher of undici 7, of this or another copy of it. Dispatchers do not carry their version. Version
+ * 7 is the one whose interceptors get a handler of the old interface (`onConnect`) in the new one (`onRequestStart`);
+ * 6 has only the old one, and 8 only the new one. The interceptor sends nothing.
+ */
+function isUndici7(dispatcher: unknown): boolean {
+  let seen: object = {};
+  const see = () => (_options: object, handler: object) => {
+    seen = handler;
+    return true;
+  };
+  try {
+    (dispatcher as Dispatcher)
+      .compose(see)
+      .dispatch({ path: '/', method: 'GET' }, { onConnect() {} });
+  } catch {
+    return false;
+  }
+  return 'onRequestStart' in seen;
+}
+
+/** @throws TypeError when the options of a call are no object. */
+export function checkCallOptions(owner: string, options: unknown): void {
+  if (typeof options === 'object' && options !== null) return;
+  throw new TypeError(`${owner}: the options of a call must be an object, as in { signal }`);
 }
 
 /** The options of both clients, checked and complete. */

@@ -13,7 +13,6 @@ const IN_WORDS: Record<string, string> = {
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   ETIMEDOUT: 'the connection timed out',
-  UND_ERR_INVALID_ARG: 'the dispatcher does not take the request; it must be of undici 6, 7 or 8',
   UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   EPROTO: 'the port does not speak TLS',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
@@ -71,95 +70,62 @@ export function networkFailure(what: string, origin: string, error: unknown): Ma
 }
 
 const REDACTED = '[redacted]';
-/** The most characters that are shown, and that are searched for secrets. */
+/** The most characters that are shown, and of a text of which something is shown. */
 const MAX_SHOWN = 200;
 const MAX_READ = 4096;
-/** How often text is unescaped: services quote what was quoted before. */
-const MAX_LAYERS = 5;
-/** The longest escape of one character, as in `%F0%9F%98%80`. */
-const MAX_ESCAPE = 12;
 
 // What looks like a key, a token or a purchase code, also one that we did not send: 16 or more letters,
 // digits and dashes, with at least one digit. Searched from the beginning of such a run only, which is linear.
 const TOKEN_LIKE = /(?<![\w-])(?=[\w-]*\d)[\w-]{16,}/g;
 
-/** What stands for a character behind a backslash in JSON, and between `&` and `;` in HTML. */
-const ESCAPED: Record<string, string> = {
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-};
+/** The escapes of a query, of JSON and of HTML. */
+const ESCAPES = /((?:%[\da-f]{2})+)|\\(?:u([\da-f]{4})|(.))|&(?:#(\d+)|#(x[\da-f]+)|(\w+));/gi;
+const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Undoes the escapes of a query, of JSON and of HTML, whichever characters they are of. */
-const unescapeOnce = (text: string): string =>
-  text
-    .replace(/(?:%[\da-f]{2})+/gi, (all) => Buffer.from(all.replaceAll('%', ''), 'hex').toString())
-    .replace(/\\(?:u([\da-f]{4})|(.))/gi, (_, unit, sign) =>
-      unit ? String.fromCharCode(Number(`0x${unit}`)) : (ESCAPED[sign] ?? sign),
-    )
-    .replace(/&(?:#(\d+)|#(x[\da-f]+)|(amp|lt|gt|quot|apos));/gi, (_, decimal, hex, name) =>
-      name
-        ? (ESCAPED[name.toLowerCase()] as string)
-        : String.fromCodePoint(Math.min(Number(decimal ?? `0${hex}`), 0x10ffff)),
-    );
+/** What stands for an escape that cannot be read, as in text that is no UTF-8. */
+const UNREADABLE = '\uFFFD';
 
-/**
- * Applies `remove` to a text, and to what is left after each layer of its escapes is undone. `clean` is the last layer in
- * which it found something, or else the text; `last` is the last layer.
- */
-function inLayers(
-  text: string,
-  remove: (layer: string) => string,
-): { clean: string; last: string } {
-  let clean = remove(text);
-  let last = clean;
-  for (
-    let layer = 1, next = unescapeOnce(last);
-    next !== last;
-    next = unescapeOnce(last), layer++
-  ) {
-    // Nobody escapes as often as that, but to hide something.
-    last = layer > MAX_LAYERS ? REDACTED : remove(next);
-    if (last !== next) clean = last;
-  }
-  return { clean, last };
+const unescaped = (text: string): string =>
+  text.replace(ESCAPES, (_all, percents, unit, sign, decimal, hex, name) => {
+    if (percents) return Buffer.from(percents.replaceAll('%', ''), 'hex').toString();
+    if (unit) return String.fromCharCode(Number(`0x${unit}`));
+    if (decimal || hex)
+      return String.fromCodePoint(Math.min(Number(decimal ?? `0${hex}`), 0x10ffff));
+    return sign ?? NAMED[name.toLowerCase()] ?? UNREADABLE;
+  });
+
+/** A pattern for secrets, as they are or in base64. A query has `+` for a blank. */
+function patternOf(secrets: readonly string[]): RegExp {
+  const forms = secrets.flatMap((secret) => [
+    secret,
+    ...(['base64', 'base64url'] as const).map((form) =>
+      Buffer.from(secret).toString(form).replace(/=+$/, ''),
+    ),
+  ]);
+  // A secret can be part of another one: the longest first.
+  const sources = forms
+    .sort((a, b) => b.length - a.length)
+    .map((form) => form.replace(/[.*?^${}()|[\]\\]/g, '\\$&').replace(/[+ ]/g, '[+ ]'));
+  return sources.length === 0 ? /(?!)/g : new RegExp(sources.join('|'), 'gi');
 }
-
-/** A pattern for a secret, as it is or in base64. A query has `+` for a blank. */
-const patternOf = (secret: string): string =>
-  [secret, ...(['base64', 'base64url'] as const).map((form) => Buffer.from(secret).toString(form))]
-    .map((form) => form.replace(/=+$/, '').replace(/[.*?^${}()|[\]\\]/g, '\\$&'))
-    .join('|')
-    .replace(/[+ ]/g, '[+ ]');
 
 /**
  * Prepares text of the service for an error message, because services repeat what they were sent: removes
- * the given secrets, however they are escaped, whatever looks like a secret, and control characters. Cuts it to a
- * readable length. Text in which a secret was escaped, or that is very long, is shown without its escapes.
+ * the given secrets, whatever looks like a secret, and control characters, and cuts it to a readable length. Nothing is
+ * shown of a text that cannot be read for sure: one that is very long, or that has a secret, or further escapes, behind its
+ * escapes.
  */
 export function redact(text: string, secrets: readonly string[]): string {
-  const read = text.slice(0, MAX_READ);
+  if (text.length > MAX_READ) return REDACTED;
   // A longer one cannot be in it.
-  const sent = secrets.filter(({ length }) => length > 0 && length <= read.length);
-  // A secret can look like an escape itself, or be part of another one: the longest first.
-  const known = [...sent, ...sent.map((secret) => inLayers(secret, (layer) => layer).last)].sort(
-    (a, b) => b.length - a.length,
-  );
-  const pattern = known.length > 0 ? new RegExp(known.map(patternOf).join('|'), 'gi') : /(?!)/g;
-  const { clean, last } = inLayers(read, (layer) => layer.replace(pattern, REDACTED));
-  // The cut can go through a secret, or its base64.
-  const longest = Math.max(0, ...secrets.map(({ length }) => length));
-  const shown = text.length > MAX_READ ? last.slice(0, -(2 * longest + MAX_ESCAPE)) : clean;
-  const plain = shown
-    .replace(TOKEN_LIKE, REDACTED)
-    .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim();
+  const sent = secrets.filter(({ length }) => length > 0 && length <= text.length);
+  const clean = (part: string): string =>
+    part.replace(pattern, REDACTED).replace(TOKEN_LIKE, REDACTED);
+  const pattern = patternOf(sent);
+  const shown = clean(text);
+  const read = unescaped(shown);
+  const isReadable = clean(read) === read && unescaped(read) === read && !read.includes(UNREADABLE);
+  if (read !== shown && !isReadable) return REDACTED;
+  const plain = shown.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
 }

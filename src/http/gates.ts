@@ -1,17 +1,40 @@
-import type { Deadline } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
+
+/** Milliseconds that the result of a probe is remembered. */
+const REMEMBERED = 5000;
+
+/**
+ * Whether the service is down. The request that finds out is the same for all visitors, so that nothing that one of them
+ * sends decides it. It is sent once for all callers, and at most every few seconds.
+ */
+export class Probe {
+  #last: { readonly at: number; readonly isDown: Promise<boolean> } | undefined;
+
+  /**
+   * @param clock milliseconds.
+   * @param ask sends the request; it never rejects.
+   */
+  constructor(
+    private readonly clock: () => number,
+    private readonly ask: () => Promise<boolean>,
+  ) {}
+
+  isDown(): Promise<boolean> {
+    if (this.#last === undefined || this.clock() - this.#last.at >= REMEMBERED) {
+      this.#last = { at: this.clock(), isDown: this.ask() };
+    }
+    return this.#last.isDown;
+  }
+}
 
 /** How many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed probe. */
+/** Milliseconds that the breaker stays open: at first, and at most. They double with each failed trial. */
 const OPEN_TIMES = { first: 2000, max: 30_000 };
 
-/** How a call ended. `unknown`: the caller left first, or the error says nothing about the service. */
-export type CallEnd = 'answered' | 'failed' | 'unknown';
-
 /**
- * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in
- * a row it opens and refuses calls at once. After a while it lets one call through, the probe, whose
+ * A circuit breaker: in an outage only the first few callers wait for the timeout. After some failures in a row it
+ * opens, if the probe confirms them, and refuses calls at once. After a while it lets one call through, the trial, whose
  * result closes it or opens it again.
  */
 export class Breaker {
@@ -19,98 +42,73 @@ export class Breaker {
   #openTime = OPEN_TIMES.first;
   /** Until when it stays open; `undefined`: it is closed. */
   #openUntil: number | undefined;
-  #isProbing = false;
-
-  /** @param clock milliseconds. */
-  constructor(private readonly clock: () => number) {}
+  /** The probe that decides whether it opens, while that is in progress. */
+  #confirming: Promise<void> | undefined;
 
   /**
-   * Lets a call through, which must then {@link leave}.
-   * @returns whether the call is the probe.
+   * @param clock milliseconds.
+   * @param confirm whether it opens after failures in a row.
+   */
+  constructor(
+    private readonly clock: () => number,
+    private readonly confirm: () => Promise<boolean>,
+  ) {}
+
+  /**
+   * Lets a call through.
+   * @returns whether the call is the trial.
    * @throws MarketgateError `service_unavailable` with `retryAfter`, while the breaker is open.
    */
   enter(what: string): boolean {
     const { retryAfter } = this;
     if (retryAfter === undefined) return false;
-    if (retryAfter > 0 || this.#isProbing) {
+    if (retryAfter > 0) {
       throw new MarketgateError(
         'service_unavailable',
-        `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter || 1} s`,
-        { retryAfter: retryAfter || 1 },
+        `${what}: not sent, because the service has failed ${this.#failures} times in a row; it will be tried again in about ${retryAfter} s`,
+        { retryAfter },
       );
     }
-    this.#isProbing = true;
+    // The others wait for the result of the trial, and where it has none, for the next one.
+    this.#openUntil = this.clock() + this.#openTime;
     return true;
   }
 
-  /** Seconds until the probe; `undefined`: it is closed. */
+  /** Seconds until the trial; `undefined`: it is closed. */
   get retryAfter(): number | undefined {
     if (this.#openUntil === undefined) return undefined;
     return Math.max(0, Math.ceil((this.#openUntil - this.clock()) / 1000));
   }
 
-  /** Whether calls are refused, or the one that is let through is in flight. */
   get isOpen(): boolean {
     return this.#openUntil !== undefined;
   }
 
-  leave(isProbe: boolean, end: CallEnd): void {
-    if (isProbe) this.#isProbing = false;
-    if (end === 'unknown') return;
-    if (end === 'answered') {
-      this.#failures = 0;
-      this.#openTime = OPEN_TIMES.first;
-      this.#openUntil = undefined;
-      return;
-    }
+  /** The service answered. */
+  succeeded(): void {
+    this.#failures = 0;
+    this.#openTime = OPEN_TIMES.first;
+    this.#openUntil = undefined;
+  }
+
+  /** A request failed. Resolves when it is known whether the breaker opens. */
+  async failed(isTrial: boolean): Promise<void> {
     this.#failures++;
     // A call that began before the breaker opened says nothing new.
-    const opens = isProbe || (this.#openUntil === undefined && this.#failures >= FAILURES_TO_OPEN);
-    if (!opens) return;
-    this.#openUntil = this.clock() + this.#openTime;
-    this.#openTime = Math.min(this.#openTime * 2, OPEN_TIMES.max);
+    if (!isTrial && (this.isOpen || this.#failures < FAILURES_TO_OPEN)) return;
+    this.#confirming ??= this.#openIfConfirmed();
+    await this.#confirming;
   }
-}
 
-/**
- * Limits how many calls retry at the same time; other failed calls wait. When one retry succeeds, all
- * waiting calls retry. When the retries fail, the breaker opens and the waiting calls fail, so that a dead
- * service does not get three requests from every caller.
- */
-export class RetryLimit {
-  readonly #waiting = new Set<() => void>();
-  #taken = 0;
-
-  /** Waits for a slot, until the deadline ends. A call that got one must {@link release} it. */
-  async acquire(deadline: Deadline): Promise<void> {
-    // As many as open the breaker when they fail.
-    if (this.#taken < FAILURES_TO_OPEN) {
-      this.#taken++;
+  async #openIfConfirmed(): Promise<void> {
+    const isDown = await this.confirm();
+    this.#confirming = undefined;
+    if (!isDown) {
+      this.succeeded();
       return;
     }
-    await new Promise<void>((resolve, reject) => {
-      const go = (): void => {
-        this.#waiting.delete(go);
-        deadline.removeListener(leave);
-        this.#taken++;
-        resolve();
-      };
-      const leave = (reason: unknown): void => {
-        this.#waiting.delete(go);
-        reject(reason);
-      };
-      this.#waiting.add(go);
-      deadline.addListener(leave);
-    });
-  }
-
-  /** Lets the next waiting call retry; all of them after a usable answer. */
-  release(isUsable: boolean): void {
-    this.#taken--;
-    for (const go of [...this.#waiting]) {
-      go();
-      if (!isUsable) return;
-    }
+    this.#openUntil = this.clock() + this.#openTime;
+    this.#openTime = Math.min(this.#openTime * 2, OPEN_TIMES.max);
   }
 }
 
@@ -122,15 +120,9 @@ const MAX_SECONDS = 3600;
 /** Backoff after `Retry-After`: while the gate is closed, the calls of this client fail at once. */
 export class RetryAfterGate {
   #closedUntil = Number.NEGATIVE_INFINITY;
-  readonly #refusals = new WeakSet<object>();
 
   /** @param clock milliseconds. */
   constructor(private readonly clock: () => number) {}
-
-  /** Whether an error is one of {@link check}: nothing was sent, so it says nothing about the service. */
-  isRefusal(error: object): boolean {
-    return this.#refusals.has(error);
-  }
 
   /** Closes the gate, or keeps it closed for longer. Returns the seconds of this backoff. */
   close(seconds = DEFAULT_SECONDS): number {
@@ -148,13 +140,11 @@ export class RetryAfterGate {
   check(what: string): void {
     const { retryAfter } = this;
     if (retryAfter === 0) return;
-    const refusal = new MarketgateError(
+    throw new MarketgateError(
       'service_unavailable',
       `${what}: not sent, because the service asked to be left alone for another ${retryAfter} s`,
       { retryAfter },
     );
-    this.#refusals.add(refusal);
-    throw refusal;
   }
 }
 

@@ -1,8 +1,8 @@
 import { globalAgent } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Deadline } from '../deadline.js';
+import { type Deadline, onAbort } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
-import type { ClientSettings, DispatcherLike, FetchLike, FetchLikeInit } from './client-options.js';
+import type { ClientSettings, FetchLike } from './client-options.js';
 import { networkFailure } from './failure.js';
 import { isTransient } from './response.js';
 
@@ -19,9 +19,12 @@ export interface WireRequest {
   readonly query?: string;
   readonly body?: string;
   readonly contentType?: string;
+  /** Whether it can be sent again safely. */
+  readonly repeatable: boolean;
 }
 
-export const nameOf = (request: WireRequest): string => `${request.method} ${request.path}`;
+export const nameOf = (request: Pick<WireRequest, 'method' | 'path'>): string =>
+  `${request.method} ${request.path}`;
 
 /** The query or the body that carries the parameters of a request. */
 export function encode(
@@ -52,16 +55,51 @@ const HEADERS = {
   'user-agent': `marketgate/${PACKAGE_VERSION}`,
 };
 
+/** A request as it is sent. */
+interface Sent {
+  readonly origin: string;
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Record<string, string>;
+  readonly body: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** The head of a response, and its body, which has not been read. */
+interface Received {
+  readonly status: number;
+  header(name: string): string | undefined;
+  readonly body: object | null;
+}
+
+/**
+ * Sends one request.
+ * @param onStart - called with the redirects that were followed, each time when the request has a connection. What it
+ * throws is the result, and nothing is sent.
+ */
+type Send = (sent: Sent, onStart: (redirects: number) => void) => Promise<Received>;
+
 /** The connections to one service. */
 export class Transport {
-  /** What sends the requests. */
-  readonly #sender: FetchLike | DispatcherLike | Promise<FetchLike | OwnDispatcher>;
+  readonly #send: Send | Promise<Send>;
+  readonly #own: Promise<Dispatcher | undefined>;
 
   constructor(private readonly settings: ClientSettings) {
-    const { url, timeout } = settings;
-    this.#sender = settings.fetch ?? settings.dispatcher ?? openOwn(url.origin, timeout);
+    const { url, timeout, fetch, dispatcher } = settings;
+    const isGiven = fetch !== undefined || dispatcher !== undefined;
+    this.#own = isGiven ? Promise.resolve(undefined) : openOwn(url.origin, timeout);
     // If it cannot be opened, the first request rejects.
-    if (this.#sender instanceof Promise) this.#sender.catch(() => {});
+    this.#own.catch(() => {});
+    if (fetch !== undefined) this.#send = byFetch(fetch);
+    else if (dispatcher !== undefined) this.#send = byUndici(dispatcher as Dispatcher);
+    else {
+      this.#send = this.#own.then((own) =>
+        own === undefined
+          ? byFetch((url, init) => globalThis.fetch(url, init))
+          : byUndici(own, true),
+      );
+      this.#send.catch(() => {});
+    }
   }
 
   /**
@@ -71,259 +109,170 @@ export class Transport {
    */
   async send(request: WireRequest, deadline: Deadline, check: () => void): Promise<WireResponse> {
     const { method, path, query, body = null, contentType } = request;
-    const settings = this.settings;
-    const { url } = settings;
-    const options = {
+    const { url } = this.settings;
+    const name = nameOf(request);
+    // Ends the request with the call, and where its response is refused.
+    const ending = new AbortController();
+    const stop = onAbort(deadline.signal, () => ending.abort(deadline.signal.reason));
+    const sent: Sent = {
       origin: url.origin,
       path: `${url.basePath}${path}${query ? `?${query}` : ''}`,
       method,
       headers: { ...HEADERS, ...(contentType && { 'content-type': contentType }) },
       body,
-      // The deadline of the call replaces undici's own timeouts.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Turns off a redirect interceptor of the dispatcher.
-      maxRedirections: 0,
+      signal: ending.signal,
     };
-    const sender = await this.#sender;
-    const isOwn = this.#sender instanceof Promise && typeof sender === 'object';
-    return new Promise((resolve, reject) => {
-      const name = nameOf(request);
-      const handler = new ResponseHandler(name, settings, deadline, check, isOwn, resolve, reject);
-      if (deadline.aborted) return;
-      try {
-        if (typeof sender === 'function') void fetchInto(handler, sender, options);
-        else sender.dispatch(options, handler);
-      } catch (error) {
-        handler.onError(error);
-      }
-    });
+    let starts = 0;
+    const onStart = (redirects: number): void => {
+      deadline.signal.throwIfAborted();
+      if (redirects > 0) throw redirected(name, 'by the dispatcher');
+      if (starts++ === 0) check();
+      else if (!request.repeatable) throw notRepeated(name);
+    };
+    try {
+      const send = await this.#send;
+      deadline.signal.throwIfAborted();
+      const received = await deadline.race(send(sent, onStart));
+      return await this.#read(name, received, deadline, ending);
+    } catch (error) {
+      ending.abort(CALL_ENDED);
+      if (deadline.aborted) throw deadline.signal.reason;
+      throw error instanceof MarketgateError ? error : networkFailure(name, url.origin, error);
+    } finally {
+      stop();
+    }
   }
 
   /** Ends the connections. A dispatcher that was passed in stays open. */
   async close(): Promise<void> {
-    const own = this.#sender instanceof Promise ? await this.#sender : undefined;
-    if (typeof own === 'object') await own.destroy();
+    await (await this.#own)?.destroy();
+  }
+
+  async #read(
+    name: string,
+    received: Received,
+    deadline: Deadline,
+    ending: AbortController,
+  ): Promise<WireResponse> {
+    const { status } = received;
+    const { maxResponseBytes: most } = this.settings;
+    const head = {
+      status,
+      retryAfter: received.header('retry-after'),
+      date: received.header('date'),
+    };
+    if (status >= 300 && status < 400) throw redirected(name, `HTTP ${status}`);
+    try {
+      const encoding = (received.header('content-encoding') ?? '').trim().toLowerCase();
+      if (encoding !== 'identity' && encoding !== '') {
+        throw refused(name, 'the answer is compressed, although that was not asked for');
+      }
+      const length = Number(received.header('content-length'));
+      const body = length > most ? undefined : await deadline.race(readBody(received.body, most));
+      if (body !== undefined) return { ...head, body };
+      throw refused(
+        name,
+        `the answer is larger than ${most} bytes; raise "maxResponseBytes" if it should be`,
+      );
+    } catch (error) {
+      // The service failed: then the status and `Retry-After` are all that counts.
+      if (!isTransient(status) || deadline.isAbortedByCaller) throw error;
+      ending.abort(CALL_ENDED);
+      return { ...head, body: Buffer.alloc(0) };
+    }
   }
 }
 
-type OwnDispatcher = DispatcherLike & Pick<Dispatcher, 'destroy'>;
+/** Reads a body; `undefined`: it is larger than `most` bytes. */
+async function readBody(body: object | null, most: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > most) return undefined;
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  return only instanceof Buffer && chunks.length === 1 ? only : Buffer.concat(chunks);
+}
 
-/** What sends the requests where the app has given nothing. */
-async function openOwn(origin: string, timeout: number): Promise<FetchLike | OwnDispatcher> {
+const CALL_ENDED = new Error('the call has ended');
+
+const refused = (name: string, problem: string): MarketgateError =>
+  new MarketgateError('unexpected_response', `${name}: ${problem}`);
+
+const redirected = (name: string, how: string): MarketgateError =>
+  refused(
+    name,
+    `was redirected (${how}), and redirects are never followed; check the URL that was configured`,
+  );
+
+const notRepeated = (name: string): MarketgateError =>
+  new MarketgateError(
+    'service_unavailable',
+    `${name}: the request failed, and the dispatcher was kept from sending it again, because an auth_key works once`,
+  );
+
+/** Opens what sends the requests where the app has given nothing; `undefined`: the global `fetch` does. */
+async function openOwn(origin: string, timeout: number): Promise<Dispatcher | undefined> {
   // Not with the package, because undici would double the time to import that, and not with the first request,
   // because the customers of a process that has just started would wait for it.
   const loaded = await import('undici');
   // undici is CommonJS, which some bundles have at `default` only.
   const { EnvHttpProxyAgent, Pool } = loaded.Pool === undefined ? loaded.default : loaded;
   // Bun replaces undici by classes that cannot dispatch.
-  if (typeof Pool.prototype.dispatch !== 'function') return (url, init) => fetch(url, init);
+  if (typeof Pool.prototype.dispatch !== 'function') return undefined;
   const options = { connections: 128, connect: { timeout } };
   // Set where Node.js itself uses the proxies of the environment (NODE_USE_ENV_PROXY, --use-env-proxy).
   const { proxyEnv } = (globalAgent as { options?: { proxyEnv?: object } }).options ?? {};
   return proxyEnv === undefined ? new Pool(origin, options) : new EnvHttpProxyAgent(options);
 }
 
-type Abort = (reason: Error) => void;
-type ResponseHeaders = Record<string, string | string[] | undefined>;
-
-const CALL_ENDED = new Error('the call has ended');
-
-const first = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value[0] : value;
-
-/**
- * Receives one response. It handles undici's `dispatch` instead of its `request`, to count the size while
- * the body arrives, to refuse a redirect before its body, and to build no stream.
- *
- * undici 7 and 8 call `onRequestStart` and the `onResponse…` methods, undici 6 calls `onConnect`,
- * `onHeaders`, `onData`, `onComplete` and `onError`.
- */
-class ResponseHandler {
-  #controller: { abort: Abort } | undefined;
-  #isDone = false;
-  #status = 0;
-  #retryAfter: string | undefined;
-  #date: string | undefined;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(
-    private readonly name: string,
-    private readonly settings: ClientSettings,
-    private readonly deadline: Deadline,
-    private readonly check: () => void,
-    /** Whether the dispatcher was opened here. */
-    private readonly isOwn: boolean,
-    private readonly resolve: (response: WireResponse) => void,
-    private readonly reject: (error: unknown) => void,
-  ) {
-    deadline.addListener(this.#onEnd);
-  }
-
-  /** Ends the request, also when the deadline of the call ends. */
-  readonly #onEnd = (reason: unknown): void => {
-    if (this.#hasFailed && !this.deadline.isAbortedByCaller) this.#skipBody();
-    if (!this.#finish()) return;
-    this.#chunks = [];
-    this.reject(reason);
-    this.#controller?.abort(CALL_ENDED);
+/** @param isOwn whether the dispatcher was opened here. */
+const byUndici =
+  (dispatcher: Dispatcher, isOwn = false): Send =>
+  async (sent, onStart) => {
+    const watched = dispatcher.compose((dispatch) => (options, handler) => {
+      const start = handler.onRequestStart;
+      handler.onRequestStart = (controller, context) => {
+        const { history } = Object(context) as { history?: unknown };
+        try {
+          onStart(Array.isArray(history) ? history.length : 0);
+        } catch (error) {
+          // An abort would close the connection, which undici keeps when the handler throws. A dispatcher of the app
+          // can be one that does not catch that.
+          if (isOwn) throw error;
+          controller.abort(error as Error);
+          return;
+        }
+        start?.call(handler, controller, context);
+      };
+      return dispatch(options, handler);
+    });
+    // The deadline of the call replaces undici's own timeouts.
+    const response = await watched.request({ ...sent, ...TURNED_OFF });
+    const { statusCode: status, headers, body } = response;
+    return { status, header: (name) => [headers[name]].flat()[0], body };
   };
 
-  onRequestStart(controller: { abort: Abort }, context?: unknown): void {
-    try {
-      this.check();
-    } catch (error) {
-      this.#onEnd(error);
-    }
-    // The call can also have ended before, while the request was waiting for a connection.
-    if (this.#isDone) {
-      // An abort would close the connection, which undici keeps when the handler throws. An undici of the app can
-      // be a mock that does not catch that.
-      if (this.isOwn) throw CALL_ENDED;
-      controller.abort(CALL_ENDED);
-      return;
-    }
-    this.#controller = controller;
-    const { history } = Object(context) as { history?: unknown };
-    // A redirect interceptor of undici has followed one. Nothing has been sent to the other host yet.
-    if (Array.isArray(history) && history.length > 0) this.#refuseRedirect('by the dispatcher');
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: ResponseHeaders): void {
-    if (status < 200) return;
-    this.#status = status;
-    this.#retryAfter = first(headers['retry-after']);
-    this.#date = first(headers.date);
-    const encoding = (first(headers['content-encoding']) ?? '').trim().toLowerCase();
-    if (status >= 300 && status < 400) {
-      this.#refuseRedirect(`HTTP ${status}`);
-    } else if (encoding !== 'identity' && encoding !== '') {
-      this.#refuseBody('the answer is compressed, although that was not asked for');
-    } else if (Number(first(headers['content-length'])) > this.settings.maxResponseBytes) {
-      this.#refuseLargeBody();
-    }
-  }
-
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    if (this.#isDone) return;
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.settings.maxResponseBytes) this.#refuseLargeBody();
-    else this.#chunks.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    if (!this.#finish()) return;
-    const [only] = this.#chunks;
-    const body = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-    this.resolve({ status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body });
-  }
-
-  onResponseError(_controller: unknown, error: unknown): void {
-    if (this.#hasFailed) this.#skipBody();
-    if (this.#finish()) this.reject(networkFailure(this.name, this.settings.url.origin, error));
-  }
-
-  onConnect(abort: Abort, context?: unknown): void {
-    this.onRequestStart({ abort }, context);
-  }
-
-  onHeaders(status: number, raw: readonly (Buffer | string)[]): void {
-    const headers: ResponseHeaders = {};
-    for (let at = 0; at < raw.length; at += 2) {
-      headers[String(raw[at]).toLowerCase()] ??= String(raw[at + 1]);
-    }
-    this.onResponseStart(undefined, status, headers);
-  }
-
-  onData(chunk: Buffer): void {
-    this.onResponseData(undefined, chunk);
-  }
-
-  onComplete(): void {
-    this.onResponseEnd();
-  }
-
-  onError(error: unknown): void {
-    this.onResponseError(undefined, error);
-  }
-
-  #refuseRedirect(how: string): void {
-    this.#refuse(
-      `was redirected (${how}), and redirects are never followed; check the URL that was configured`,
-    );
-  }
-
-  #refuseLargeBody(): void {
-    this.#refuseBody(
-      `the answer is larger than ${this.settings.maxResponseBytes} bytes; raise "maxResponseBytes" if it should be`,
-    );
-  }
-
-  /** A body that is too large or compressed. */
-  #refuseBody(problem: string): void {
-    if (this.#hasFailed) this.#skipBody();
-    else this.#refuse(problem);
-  }
-
-  /** Whether the status says that the service failed: then that and `Retry-After` are all that counts. */
-  get #hasFailed(): boolean {
-    return isTransient(this.#status);
-  }
-
-  /** Resolves with an empty body. */
-  #skipBody(): void {
-    if (this.#isDone) return;
-    this.#chunks = [];
-    this.onResponseEnd();
-    this.#controller?.abort(new Error('the body is not needed'));
-  }
-
-  #refuse(problem: string): void {
-    this.#onEnd(new MarketgateError('unexpected_response', `${this.name}: ${problem}`));
-  }
-
-  /** Stops listening. @returns whether the request had not ended before. */
-  #finish(): boolean {
-    if (this.#isDone) return false;
-    this.#isDone = true;
-    this.deadline.removeListener(this.#onEnd);
-    return true;
-  }
-}
+/** The timeouts of undici, and a redirect interceptor of the dispatcher. */
+const TURNED_OFF = { headersTimeout: 0, bodyTimeout: 0, maxRedirections: 0 };
 
 /** The status where `fetch` followed a redirect, or hides its status. */
 const REDIRECT = 302;
 
-/** Sends with `fetch`, and calls the handler as undici does. */
-async function fetchInto(
-  handler: ResponseHandler,
-  fetch: FetchLike,
-  request: Omit<FetchLikeInit, 'signal' | 'redirect'> & { origin: string; path: string },
-): Promise<void> {
-  const controller = new AbortController();
-  const { signal } = controller;
-  handler.onRequestStart(controller);
-  // The call has ended, so nothing is sent.
-  if (signal.aborted) return;
-  try {
-    const { origin, path, method, headers, body } = request;
-    const init = { method, headers, body, signal, redirect: 'manual' } as const;
-    const response = await fetch(`${origin}${path}`, init);
+const byFetch =
+  (fetch: FetchLike): Send =>
+  async ({ origin, path, ...init }) => {
+    const response = await fetch(`${origin}${path}`, { ...init, redirect: 'manual' });
     if (response.type === 'error') throw new TypeError('the request failed');
+    const { headers, body } = response;
     const isRedirect = response.redirected || response.type === 'opaqueredirect';
-    // `content-encoding` is left out, because `fetch` has decoded the body.
-    handler.onResponseStart(undefined, isRedirect ? REDIRECT : response.status, {
-      'retry-after': response.headers.get('retry-after') ?? undefined,
-      date: response.headers.get('date') ?? undefined,
-      'content-length': response.headers.get('content-length') ?? undefined,
-    });
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      if (signal.aborted) break;
-      handler.onResponseData(undefined, Buffer.from(chunk));
-    }
-    handler.onResponseEnd();
-  } catch (error) {
-    handler.onError(error);
-  }
-}
+    return {
+      status: isRedirect ? REDIRECT : response.status,
+      // `fetch` has decoded the body.
+      header: (name) =>
+        name === 'content-encoding' ? undefined : (headers.get(name) ?? undefined),
+      body,
+    };
+  };

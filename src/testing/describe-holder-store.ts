@@ -9,6 +9,11 @@ export interface HolderStoreSetup extends SuiteSetup {
   store: HolderStore;
   /** Another store on the same backend, as in another process. Default: `store` itself. */
   peer?: HolderStore | undefined;
+  /**
+   * A store in which a released place stays taken for `milliseconds`, if yours can do that. Without `advance`, the suite
+   * waits for so long.
+   */
+  cooldown?: { readonly store: HolderStore; readonly milliseconds: number } | undefined;
 }
 
 /**
@@ -91,6 +96,36 @@ export function describeHolderStore(
       await assertHolders(store, other, ['anna', 'bert']);
       assert.equal(await store.take(code, 'carl', 1), true, 'after the release of all');
     });
+
+    add(
+      'keeps a released place taken for its cooldown, if it has one',
+      async (_store, _peer, code, setup) => {
+        const { cooldown, advance } = setup;
+        if (cooldown === undefined) return;
+        const { store: cooling, milliseconds } = cooldown;
+        const pass = async (time: number) => {
+          if (advance) await advance(time);
+          else await new Promise((resolve) => setTimeout(resolve, time + 100));
+        };
+        for (const holder of ['anna', 'bert']) await cooling.take(code, holder, 2);
+        await cooling.release(code, 'anna');
+        await assertHolders(cooling, code, ['bert']);
+        assert.equal(
+          await cooling.take(code, 'carl', 2),
+          false,
+          'another one, during the cooldown',
+        );
+        assert.equal(await cooling.take(code, 'anna', 2), true, 'who had the place, at once');
+        await assertHolders(cooling, code, ['anna', 'bert']);
+        await cooling.release(code);
+        await assertHolders(cooling, code, []);
+        assert.equal(await cooling.take(code, 'carl', 2), false, 'after the release of all');
+        await pass(milliseconds);
+        assert.equal(await cooling.take(code, 'carl', 2), true, 'another one, after the cooldown');
+        assert.equal(await cooling.take(code, 'dora', 2), true, 'as many as max');
+        assert.equal(await cooling.take(code, 'anna', 2), false, 'who had a place before');
+      },
+    );
 
     add('keeps codes apart, whatever they are', async (store, peer, code) => {
       // Codes have up to 128 characters.

@@ -1,5 +1,8 @@
+import type { MarketgateErrorCode } from 'marketgate';
 import { text, type WireAnswer } from '../support/service-in-memory.js';
-import type { End } from './answers.js';
+
+/** How a call ends: with a positive or a negative answer, or with an error of this code. */
+export type End = 'positive' | 'negative' | MarketgateErrorCode;
 
 /** An answer of the service, and how the calls end that get it: by the contract, for each endpoint. */
 export interface AnswerRow<Endpoint extends string> {

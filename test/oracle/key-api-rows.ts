@@ -1,6 +1,5 @@
 import { account, CODE, item, purchase } from '../support/wire.js';
-import { type AnswerRow, answerRow, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
-import type { End } from './answers.js';
+import { type AnswerRow, answerRow, type End, NOT_NOW, PAGE, REFUSED_4XX } from './answer-row.js';
 
 /** The endpoints of the key API: a payload, one of another shape, and the `msg` of the negative answer. */
 // biome-ignore format: a table is read by its columns
@@ -11,10 +10,6 @@ export const KEY_ENDPOINTS = {
   purchase: { path: '/api/purchases/validation', payload: { data: { purchase } }, broken: { data: { purchase: { ...purchase, item: {} } } }, no: 'Invalid purchase code' },
 } as const;
 
-export const ASKED: Readonly<Partial<Record<KeyEndpoint, string | number>>> = {
-  item: item.id,
-  purchase: purchase.purchase_code,
-};
 const OTHER_CODE = '11111111-2222-4333-8444-555555555555';
 
 /** What may stand in an answer for the code that was asked for, and what may not. */

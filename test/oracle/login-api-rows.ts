@@ -1,6 +1,5 @@
 import { userInfo } from '../support/wire.js';
-import { type AnswerRow, answerRow, NOT_NOW, PAGE } from './answer-row.js';
-import type { End } from './answers.js';
+import { type AnswerRow, answerRow, type End, NOT_NOW, PAGE } from './answer-row.js';
 
 export const LOGIN_ENDPOINTS = {
   authorize: { path: '/api/authorize', payload: { access_token: 'access-token-beef4567' } },

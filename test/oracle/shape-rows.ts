@@ -1,11 +1,9 @@
 import { account, item, purchase, userInfo } from '../support/wire.js';
-import { readsAsAccount, readsAsItem, readsAsPurchase, readsAsUser } from './shapes.js';
 
 /** The documented records: which places there must be, and which can be absent. */
 export const RECORDS = {
   account: {
     record: account,
-    readsAs: readsAsAccount,
     needed: ['username'],
     optional: [
       ...['name.firstname', 'name.lastname', 'name.full_name', 'email', 'balance', 'currency'],
@@ -17,7 +15,6 @@ export const RECORDS = {
   },
   item: {
     record: item,
-    readsAs: readsAsItem,
     needed: ['id', 'name'],
     optional: [
       ...['description', 'category', 'sub_category', 'options', 'version', 'demo_link', 'tags'],
@@ -29,7 +26,6 @@ export const RECORDS = {
   },
   purchase: {
     record: purchase,
-    readsAs: readsAsPurchase,
     needed: ['purchase_code', 'item', 'item.id'],
     optional: [
       ...['license_type', 'price', 'currency', 'item.name', 'supported_until', 'downloaded'],
@@ -39,7 +35,6 @@ export const RECORDS = {
   },
   user: {
     record: userInfo,
-    readsAs: readsAsUser,
     needed: ['user_id'],
     optional: Object.keys(userInfo).filter((name) => name !== 'user_id'),
     objects: [],

@@ -73,6 +73,17 @@ export class ServiceInMemory extends Dispatcher {
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ): boolean {
+    // undici itself gives handlers of the old interface, and an interceptor gets each in the new one.
+    return 'onRequestStart' in handler
+      ? this.#receive(options, handler)
+      : this.compose(
+          (dispatch) =>
+            (...given) =>
+              dispatch(...given),
+        ).dispatch(options, handler);
+  }
+
+  #receive(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const request = requestOf(options);
     if (this.#isSwept && created.hasSubscribers) {
       created.publish({ request: { path: options.path, body: Buffer.from(request.body) } });

@@ -39,7 +39,7 @@ export const FLOORS = {
   setups: [setup('4.18.0', '0.6.0', 'redis', '4.6.0'), setup('5.0.0', '0.7.0', 'ioredis', '5.0.0')],
 };
 
-/** The versions of undici whose dispatchers are taken, with the oldest Node that each runs on. */
+/** The versions of undici: a dispatcher of 7 is taken, and of the others their `fetch`. With the oldest Node that each runs on. */
 export const UNDICIS = [
   { version: '6', node: 20 },
   { version: '7', node: 20 },

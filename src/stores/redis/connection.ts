@@ -81,7 +81,7 @@ export class RedisConnection {
     if (this.#wasReady && (!this.#waits || this.#isDown)) {
       throw notSent('the connection is lost');
     }
-    deadline.addListener(() => {
+    deadline.signal.addEventListener('abort', () => {
       this.#isDown = this.commands.state === 'waiting';
     });
     while (!deadline.aborted && this.commands.state === 'waiting') await this.#nextReady();

@@ -40,11 +40,12 @@ return 1`;
 
 /** Where nobody holds the code any more, the key expires with the last cooldown. */
 const RELEASE = `${NOW}local cooldown = tonumber(ARGV[1])
-local released = { ARGV[2] }
-if not ARGV[2] then released = redis.call('ZRANGE', KEYS[1], 0, -1) end
-for _, holder in ipairs(released) do
-  if cooldown == 0 then redis.call('ZREM', KEYS[1], holder)
-  elseif redis.call('ZSCORE', KEYS[1], holder) == 'inf' then
+if cooldown == 0 then
+  if ARGV[2] then return redis.call('ZREM', KEYS[1], ARGV[2]) end
+  return redis.call('DEL', KEYS[1])
+end
+for _, holder in ipairs(ARGV[2] and { ARGV[2] } or redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  if redis.call('ZSCORE', KEYS[1], holder) == 'inf' then
     redis.call('ZADD', KEYS[1], now + cooldown, holder)
   end
 end

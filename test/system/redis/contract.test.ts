@@ -39,8 +39,8 @@ describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('with %s', (kind) => {
 
   const storeOf = ({ client }: typeof here) =>
     new RedisTokenStore({ client, prefix, timeout, clock: time.clock });
-  const holdersOf = ({ client }: typeof here) =>
-    new RedisHolderStore({ client, prefix, timeout, secret: 'x'.repeat(32) });
+  const holdersOf = ({ client }: typeof here, cooldown?: number) =>
+    new RedisHolderStore({ client, prefix, timeout, secret: 'x'.repeat(32), cooldown });
   const cacheOf = ({ client }: typeof here) => new RedisCache({ client, prefix, timeout });
 
   describeTokenStore('RedisTokenStore', () => ({ store: storeOf(here), ...time }), {
@@ -49,7 +49,11 @@ describe.skipIf(redisIsMissing()).each(CLIENT_KINDS)('with %s', (kind) => {
   });
   describeHolderStore(
     'RedisHolderStore',
-    () => ({ store: holdersOf(here), peer: holdersOf(there) }),
+    () => ({
+      store: holdersOf(here),
+      peer: holdersOf(there),
+      cooldown: { store: holdersOf(here, 1000), milliseconds: 1000 },
+    }),
     { describe, it },
   );
   describeSharedCache(

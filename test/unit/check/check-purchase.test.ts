@@ -282,7 +282,6 @@ describe('the other conditions', () => {
   it.each<[string, Partial<CheckPurchaseOptions>]>([
     ['the item', { item: 1042 }],
     ['one of several items', { item: [7, 1042] }],
-    ['an item in digits', { item: (() => '1042') as never }],
     ['one of several items of a function', { item: () => [0, 1042] }],
     ['the licence', { licenseType: 'Regular' }],
     ['one of several licences', { licenseType: ['Extended', 'Regular'] }],
@@ -297,6 +296,9 @@ describe('the other conditions', () => {
     ['none of several items', { item: [7, 8] }, 'purchase_item_mismatch'],
     ['no item at all', { item: () => [] }, 'purchase_item_mismatch'],
     ['what is no item', { item: () => Number.NaN }, 'item_id_invalid'],
+    ['an item in digits', { item: (() => '1042') as never }, 'item_id_invalid'],
+    ['several in digits', { item: (() => ['7', '1042']) as never }, 'item_id_invalid'],
+    ['one of several in digits', { item: (() => [7, '1042']) as never }, 'item_id_invalid'],
     ['no answer of the function', { item: () => undefined as never }, 'item_id_invalid'],
     ['promises', { item: () => [1, 2].map(() => Promise.reject()) as never }, 'item_id_invalid'],
     ['another licence', { licenseType: 'regular' }, 'license_type_mismatch'],

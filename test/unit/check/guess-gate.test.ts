@@ -215,7 +215,7 @@ it.each<[unknown, string]>([
   [{ windowMs: 2 ** 31 }, 'guessLimit: option "windowMs" must be at most'],
   [{ keyGenerator: 'ip' }, 'guessLimit: option "keyGenerator"'],
   [{ max: 10 }, 'guessLimit: unknown option "max"'],
-  [{ limiter: undefined }, '"guessLimit.limiter" must be a limiter of rate-limiter-flexible'],
+  [{ limiter: undefined }, 'option "limiter" must be a limiter of rate-limiter-flexible'],
   [{ limiter: { consume() {} } }, '"reward" is missing'],
   [{ limiter: limiterThat(vi.fn()).limiter, limit: 5 }, 'unknown option "limit"'],
 ])('guessLimit: %j is a TypeError that names the option', (option, words) => {

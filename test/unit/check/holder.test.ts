@@ -21,18 +21,27 @@ import { everythingOf, throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
 import { hear } from '../../support/hear.js';
+import { keyApiOn } from '../../support/key-api-service.js';
+import { page } from '../../support/service-in-memory.js';
 import { openShop } from '../../support/shop.js';
 import { CODE, purchase as onTheWire } from '../../support/wire.js';
 
 const purchase = onTheWire as Purchase;
 const serviceWith = (found: Purchase | null) => ({ validatePurchase: async () => found });
+/** A service in which every code is valid. */
+const anyCode = {
+  validatePurchase: async (code: string) => ({ ...purchase, purchase_code: code }),
+};
 
 /** The decision for an account that comes with a valid code. */
 const visit = (
   store: HolderStore,
   id: unknown,
-  options: Partial<CheckPurchaseOptions> & { max?: number; code?: unknown } = {},
-  service: object = serviceWith(purchase),
+  options: Partial<CheckPurchaseOptions> & {
+    max?: HolderOptions<unknown>['max'];
+    code?: unknown;
+  } = {},
+  service: object = anyCode,
 ): Promise<Decision> => {
   const { max, code = CODE, ...rest } = options;
   const holder = { store, id, ...(max !== undefined && { max }) } as never;
@@ -65,7 +74,12 @@ describe('one code, one customer', () => {
     const second = await visit(store, 'bert');
     expect(second).toMatchObject({
       verdict: 'invalid',
-      denial: { code: 'purchase_held', status: 403, purchase: { purchase_code: CODE } },
+      denial: {
+        code: 'purchase_held',
+        status: 403,
+        purchase: { purchase_code: CODE },
+        holders: { count: 1, max: 1 },
+      },
     });
     expect(everythingOf((second as { denial: unknown }).denial)).not.toContain(CODE);
     await expectCodes([visit(store, 'anna')], 'valid');
@@ -87,6 +101,52 @@ describe('one code, one customer', () => {
       await expectCodes([visit(store, `account ${i}`, { code })], expected);
     }
     expect(new Set(take.mock.calls.map(([code]) => code))).toEqual(new Set([CODE.toLowerCase()]));
+  });
+
+  it('is by the code that the service names, because it can accept several spellings of one', async () => {
+    const store = new MemoryHolderStore();
+    const lenient = serviceWith({ ...purchase, purchase_code: ` ${CODE.toUpperCase()} ` });
+    const plain = CODE.replaceAll('-', '');
+    await expectCodes(
+      [visit(store, 'anna', { code: plain }, lenient), visit(store, 'bert', {}, lenient)],
+      'valid',
+      'purchase_held',
+    );
+    expect(await store.holders(CODE)).toEqual(['anna']);
+  });
+
+  it('is by licence where max is a function', async () => {
+    const store = new MemoryHolderStore();
+    const max = ({ license_type }: Purchase) => (license_type === 'Extended' ? 3 : 1);
+    const extended = serviceWith({ ...purchase, license_type: 'Extended' });
+    const visits = ['a', 'b', 'c', 'd'].map((id) => visit(store, id, { max }, extended));
+    await expectCodes(visits, 'valid', 'valid', 'valid', 'purchase_held');
+    const refused = await visit(store, 'd', { max }, extended);
+    expect(refused).toMatchObject({ denial: { holders: { count: 3, max: 3 } } });
+    const other = CODE.replace(/^./, 'f');
+    for (const [id, expected] of [
+      ['a', 'valid'],
+      ['b', 'purchase_held'],
+    ] as const) {
+      await expectCodes([visit(store, id, { max, code: other })], expected);
+    }
+  });
+
+  it.each<() => unknown>([() => 0, () => 1.5, () => '3', () => undefined, async () => 1])(
+    'is an error of the app where max is %s',
+    async (max) => {
+      const { store, take } = spiedStore();
+      const visiting = visit(store, 'anna', { max: max as never });
+      await expect(visiting).rejects.toThrow('"holder.max" must be a whole number, 1 or more');
+      expect(take).not.toHaveBeenCalled();
+    },
+  );
+
+  it('is refused all the same where the store cannot say how many hold the code', async () => {
+    const store = new MemoryHolderStore();
+    await visit(store, 'anna', { max: 2 });
+    vi.spyOn(store, 'holders').mockRejectedValue(new Error('down'));
+    expect(await visit(store, 'bert')).toMatchObject({ denial: { holders: { count: 1, max: 1 } } });
   });
 
   it('goes by the code that was sent, because a service can mask the one in its answer', async () => {
@@ -430,21 +490,19 @@ describe.each(expressVersions)('the option holder.id on %s', (_version, express)
   });
 });
 
-describe('the account, while the service cannot be asked', () => {
-  const validatePurchase = () => Promise.reject(new MarketgateError('service_unavailable', 'down'));
+describe('the account, while the service is down', () => {
   const fail = throwing(new Error('no id'));
   it.each<[what: string, id: () => unknown, 'allow' | 'deny', error: string, denials: number]>([
     ['is enough where visitors are let in', () => 'anna', 'allow', '', 0],
-    ['must be there', () => undefined, 'allow', 'login_required', 1],
-    ['must be there, by a promise', async () => null, 'allow', 'login_required', 1],
+    ['must be there', async () => null, 'allow', 'login_required', 1],
     ['that fails is an error', fail, 'allow', 'no id', 0],
     ['is not asked where nobody is let in', fail, 'deny', 'service_unavailable', 0],
   ])('%s', async (_what, id, onUnknown, expected, denials) => {
     const { store, take } = spiedStore();
+    const { keyApi } = keyApiOn({ says: 'outage', override: () => page(503) });
     const onDenied = vi.fn((denial, _req, _res, next) => next(denial));
     const holder = { store, id } as never;
-    const options = { guessLimit: false, holder, onUnknown, onDenied } as const;
-    const guard = requirePurchase({ validatePurchase }, options);
+    const guard = requirePurchase(keyApi, { guessLimit: false, holder, onUnknown, onDenied });
     const req = { headers: { 'x-purchase-code': CODE } };
     const error = await new Promise<MarketgateError>((next) =>
       guard(req as never, fakeResponse(), next as never),

@@ -1,14 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  Deadline,
-  limited,
-  NoAnswer,
-  schedule,
-  timeLimit,
-  wait,
-  withTimeout,
-} from '../../../src/deadline.js';
+import { Deadline, NoAnswer, schedule, wait, withTimeout } from '../../../src/deadline.js';
 import { deferred } from '../../support/deferred.js';
 
 it('a wait keeps the process alive, and what is to happen later does not', async () => {
@@ -64,48 +56,24 @@ describe('with a fake clock', () => {
     });
   });
 
-  describe('a time limit', () => {
+  describe('a limit of time', () => {
     it('gives the answer, or the failure, that came in time', async () => {
-      const run = timeLimit(50);
-      expect(await run(() => 'answer')).toBe('answer');
+      expect(await withTimeout(50, () => 'answer')).toBe('answer');
       const fail = () => {
         throw new Error('no');
       };
-      await expect(run(fail)).rejects.toThrow('no');
-      await expect(run(async () => fail())).rejects.toThrow('no');
+      await expect(withTimeout(50, fail)).rejects.toThrow('no');
+      await expect(withTimeout(50, async () => fail())).rejects.toThrow('no');
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    it('ends each call after its own time', async () => {
-      const run = timeLimit(50);
-      const ended: string[] = [];
-      const begin = (name: string) =>
-        run(never).catch((error: unknown) => {
-          expect(error).toEqual(new NoAnswer('did not answer within 50 ms'));
-          ended.push(name);
-        });
-      void begin('first');
-      await vi.advanceTimersByTimeAsync(30);
-      void begin('second');
-      await vi.advanceTimersByTimeAsync(22);
-      expect(ended).toEqual(['first']);
-      await vi.advanceTimersByTimeAsync(30);
-      expect(ended).toEqual(['first', 'second']);
-    });
-
-    it('tells the work that nobody waits any more; it may fail then', async () => {
+    it('ends the wait; the work may fail later', async () => {
       const work = deferred();
-      let call: Deadline | undefined;
-      const outcome = expect(
-        timeLimit(50)((deadline) => {
-          call = deadline;
-          return work.promise;
-        }),
-      ).rejects.toBeInstanceOf(NoAnswer);
-      expect(call?.aborted).toBe(false);
+      const outcome = expect(withTimeout(50, () => work.promise)).rejects.toEqual(
+        new NoAnswer('did not answer within 50 ms'),
+      );
       await vi.advanceTimersByTimeAsync(60);
       await outcome;
-      expect(call?.aborted).toBe(true);
       // Vitest fails the run for a rejection that nobody listens to.
       work.reject(new Error('too late to matter'));
     });
@@ -119,20 +87,6 @@ describe('with a fake clock', () => {
     expect(task).toHaveBeenCalledTimes(1);
     expect(cancelled).not.toHaveBeenCalled();
   });
-});
-
-it('a time limit refuses calls when too many are unanswered, until some are answered', async () => {
-  const run = limited({}, 60_000);
-  const slow = deferred();
-  const calls = Array.from({ length: 10_000 }, () => run(() => slow.promise));
-  const onceMore = vi.fn(() => 'answer');
-  await expect(run(onceMore)).rejects.toEqual(
-    new NoAnswer('was not sent, because too many calls are unanswered'),
-  );
-  expect(onceMore).not.toHaveBeenCalled();
-  slow.resolve();
-  await Promise.all(calls);
-  expect(await run(onceMore)).toBe('answer');
 });
 
 it('an answer that arrived while the process was busy is not late', async () => {

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { KeyApi } from 'marketgate';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Breaker, type CallEnd, parseRetryAfter } from '../../../src/http/gates.js';
+import { Breaker, parseRetryAfter } from '../../../src/http/gates.js';
 import { rejection } from '../../support/errors.js';
 import { json, page, ServiceInMemory, type WireAnswer } from '../../support/service-in-memory.js';
 import { page as htmlPage, startUpstream } from '../../support/upstream.js';
@@ -9,73 +9,77 @@ import { account, CODE, KEY, success } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
 
 describe('a breaker', () => {
-  function open() {
-    const self = { now: 0 };
-    const breaker = new Breaker(() => self.now);
-    /** One call that ends so; the seconds after which to try again, when it is refused. */
-    const call = (end: CallEnd): number | undefined => {
-      let isProbe: boolean;
+  function open(isDown = true) {
+    const self = { now: 0, isDown };
+    const breaker = new Breaker(
+      () => self.now,
+      async () => self.isDown,
+    );
+    /** One call that fails; the seconds after which to try again, when it is refused. */
+    const fail = async (): Promise<number | undefined> => {
       try {
-        isProbe = breaker.enter('GET /x');
+        await breaker.failed(breaker.enter('GET /x'));
+        return undefined;
       } catch (error) {
         expect(error).toMatchObject({ code: 'service_unavailable' });
         return (error as { retryAfter: number }).retryAfter;
       }
-      breaker.leave(isProbe, end);
-      return undefined;
     };
-    const fail = (times: number) => Array.from({ length: times }, () => call('failed'));
-    return { self, breaker, call, fail };
+    const failTimes = async (times: number) => {
+      const ends: unknown[] = [];
+      for (let n = 0; n < times; n++) ends.push(await fail());
+      return ends;
+    };
+    return { self, breaker, fail, failTimes };
   }
 
-  it('opens after five failures in a row, and refuses at once', () => {
-    const { breaker, fail } = open();
-    expect(fail(7)).toEqual([undefined, undefined, undefined, undefined, undefined, 2, 2]);
-    expect(breaker.isOpen).toBe(true);
+  it('opens after five failures in a row, and refuses at once', async () => {
+    const { breaker, failTimes } = open();
+    expect(await failTimes(7)).toEqual([...Array(5).fill(undefined), 2, 2]);
     expect(() => breaker.enter('GET /x')).toThrow(
       'GET /x: not sent, because the service has failed 5 times in a row; it will be tried again in about 2 s',
     );
   });
 
-  it('rests for longer each time, up to half a minute', () => {
-    const { self, call, fail } = open();
-    fail(5);
-    const rests = Array.from({ length: 6 }, () => {
-      const rest = call('failed') ?? 0;
+  it('stays closed where the probe is answered, or an answer comes between failures', async () => {
+    const { breaker, failTimes } = open(false);
+    await failTimes(20);
+    expect(breaker.isOpen).toBe(false);
+    const { breaker: other, failTimes: failOther } = open();
+    for (let i = 0; i < 3; i++) {
+      await failOther(4);
+      other.succeeded();
+    }
+    expect(other.isOpen).toBe(false);
+  });
+
+  it('rests for longer each time, up to half a minute', async () => {
+    const { self, fail, failTimes } = open();
+    await failTimes(5);
+    const rests: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      const rest = (await fail()) ?? 0;
+      rests.push(rest);
       self.now += rest * 1000 - 1;
-      expect(call('failed')).toBe(1);
+      expect(await fail()).toBe(1);
       self.now += 1;
-      expect(call('failed')).toBeUndefined();
-      return rest;
-    });
+      expect(await fail()).toBeUndefined();
+    }
     expect(rests).toEqual([2, 4, 8, 16, 30, 30]);
   });
 
-  it('lets one probe through after the rest; another when the caller of that one left', () => {
-    const { self, breaker, call, fail } = open();
-    fail(5);
+  it('lets one trial through after the rest, and another where that one has no result', async () => {
+    const { self, breaker, failTimes } = open();
+    await failTimes(5);
     self.now += 2000;
     expect(breaker.enter('GET /x')).toBe(true);
-    expect(call('answered')).toBe(1);
-    breaker.leave(true, 'unknown');
+    expect(() => breaker.enter('GET /x')).toThrow('not sent');
+    self.now += 4000;
     expect(breaker.enter('GET /x')).toBe(true);
-    breaker.leave(true, 'answered');
-    expect(breaker.isOpen).toBe(false);
+    breaker.succeeded();
+    expect(breaker.enter('GET /x')).toBe(false);
     // The next outage begins with a short rest again.
-    expect(fail(6).at(-1)).toBe(2);
-  });
-
-  it('stays closed where answers, or calls whose caller left, come between failures', () => {
-    const { breaker, call, fail } = open();
-    for (let i = 0; i < 3; i++) {
-      fail(4);
-      call('answered');
-    }
-    fail(4);
-    call('unknown');
-    expect(breaker.isOpen).toBe(false);
-    fail(1);
-    expect(breaker.isOpen).toBe(true);
+    expect((await failTimes(6)).at(-1)).toBe(2);
   });
 });
 
@@ -86,10 +90,10 @@ it('the login has a separate breaker', async () => {
   const { loginApi, service } = serving(() => page(500), { clock: () => now });
   for (let i = 0; i < 5; i++) await rejection(loginApi.exchange(`k${i}`));
   expect(await rejection(loginApi.exchange('k9'))).toMatchObject({ retryAfter: 2 });
-  expect(service.count()).toBe(5);
+  expect(service.count('/api/authorize')).toBe(5);
   now += 2000;
   await rejection(loginApi.exchange('k10'));
-  expect(service.count()).toBe(6);
+  expect(service.count('/api/authorize')).toBe(6);
 });
 
 describe('a failed call says when to come back, as soon as it is known', () => {
@@ -209,42 +213,4 @@ describe('a service that asks to be left alone', () => {
     expect(upstream.requests.length).toBeLessThanOrEqual(128);
     expect(connected.mock.calls.length).toBeLessThanOrEqual(128);
   });
-});
-
-it('calls that are refused while they wait for a connection are no failures of the service', async () => {
-  const clock = { now: 1_800_000_000_000 };
-  type Handler = Record<
-    'onRequestStart' | 'onResponseStart' | 'onResponseEnd',
-    (...given: unknown[]) => void
-  >;
-  const waiting: Handler[] = [];
-  const dispatcher = {
-    dispatch(_options: unknown, handler: unknown) {
-      waiting.push(handler as Handler);
-      return true;
-    },
-  };
-  const keyApi = new KeyApi({
-    baseUrl: 'https://market.example',
-    apiKey: KEY,
-    cache: false,
-    retries: 0,
-    clock: () => clock.now,
-    dispatcher,
-  });
-  const calls = Array.from({ length: 6 }, () => rejection(keyApi.getAccount()));
-  await vi.waitFor(() => expect(waiting).toHaveLength(6));
-  const controller = { abort: vi.fn() };
-  const [first, ...others] = waiting.splice(0) as [Handler, ...Handler[]];
-  first.onRequestStart(controller);
-  first.onResponseStart(controller, 429, { 'retry-after': '1' });
-  first.onResponseEnd(controller);
-  await calls[0];
-  for (const each of others) each.onRequestStart(controller);
-  for (const error of await Promise.all(calls)) expect(error).toMatchObject({ retryAfter: 1 });
-  clock.now += 1000;
-  const next = rejection(keyApi.getAccount());
-  await vi.waitFor(() => expect(waiting).toHaveLength(1));
-  await keyApi.close();
-  await next;
 });

@@ -2,23 +2,13 @@ import { globalAgent, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { type ClientOptions, KeyApi, LoginApi } from 'marketgate';
-import { Agent, type Dispatcher, interceptors, fetch as undiciFetch } from 'undici';
+import { Agent, type Dispatcher, interceptors, MockAgent, fetch as undiciFetch } from 'undici';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { everythingOf, expectError, rejection, throwing } from '../../support/errors.js';
 import { forwardProxy } from '../../support/forward-proxy.js';
 import { portOf, refusing } from '../../support/listen.js';
 import { type Answerer, json, startUpstream } from '../../support/upstream.js';
 import { account, CODE, KEY, purchase, success } from '../../support/wire.js';
-
-/** A dispatcher as undici 6 has it: it calls the handler's old methods, and those alone. */
-class LegacyAgent extends Agent {
-  override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    const old = ['onConnect', 'onHeaders', 'onData', 'onComplete', 'onError'] as const;
-    const of = (name: string): (() => void) => Reflect.get(handler, name).bind(handler);
-    const methods = old.map((name) => [name, of(name)]);
-    return super.dispatch(options, Object.fromEntries(methods));
-  }
-}
 
 function opened(agent: Agent): Agent {
   onTestFinished(() => agent.destroy());
@@ -29,7 +19,6 @@ function opened(agent: Agent): Agent {
 const WAYS: [string, () => ClientOptions][] = [
   ['the own pool', () => ({})],
   ['a dispatcher', () => ({ dispatcher: opened(new Agent()) })],
-  ['a dispatcher of undici 6', () => ({ dispatcher: opened(new LegacyAgent()) })],
   ['fetch', () => ({ fetch: globalThis.fetch })],
   ['the fetch of undici', () => ({ fetch: undiciFetch })],
 ];
@@ -380,6 +369,38 @@ describe('a dispatcher', () => {
   });
 });
 
+it.each(['get', 'post'] as const)(
+  'a dispatcher that retries by itself sends an auth_key once: %s',
+  async (authorizeMethod) => {
+    const upstream = await startUpstream((_request, res) => res.writeHead(500).end());
+    const methods = ['GET', 'POST'] as Dispatcher.HttpMethod[];
+    const retry = interceptors.retry({ methods, minTimeout: 1, maxTimeout: 2 });
+    const loginApi = new LoginApi({
+      ...{ authUrl: upstream.url, appId: 'app', appSecret: 'secret', authorizeMethod },
+      dispatcher: opened(new Agent()).compose(retry),
+    });
+    onTestFinished(() => loginApi.close());
+    await expectError(loginApi.exchange('auth-key-1'), 'service_unavailable', 'works once');
+    expect(upstream.requests).toHaveLength(1);
+  },
+);
+
+it('a MockAgent and its pools answer', async () => {
+  const mock = new MockAgent();
+  onTestFinished(() => mock.close());
+  mock.disableNetConnect();
+  const pool = mock.get('https://market.example');
+  pool
+    .intercept({ path: `/api/account/details?api_key=${KEY}` })
+    .reply(200, success({ data: account }))
+    .times(2);
+  for (const dispatcher of [mock, pool]) {
+    const keyApi = client('https://market.example', { dispatcher });
+    expect((await keyApi.getAccount()).username).toBe('adanorth');
+    await expectError(keyApi.listItems(), 'service_unavailable');
+  }
+});
+
 describe('a fetch', () => {
   const base = 'https://market.example';
   const calling = (fetch: ClientOptions['fetch'], options: object = {}) =>
@@ -431,15 +452,26 @@ describe('a fetch', () => {
   });
 });
 
+/** A dispatcher that gives handlers to its interceptors as they are, as those of undici 6 and 8 do. */
+class OtherUndici {
+  dispatch() {
+    return true;
+  }
+  request() {}
+  compose(interceptor: (dispatch: object) => object) {
+    return { dispatch: interceptor(this.dispatch) };
+  }
+}
+
+const NOT_UNDICI_7 =
+  'option "dispatcher" must be a Dispatcher of undici 7; give the "fetch" of another version as option "fetch"';
+
 it.each<[string, object, string]>([
-  ['fetch', { fetch: 'fetch' }, 'option "fetch" must be a function'],
-  [
-    'dispatcher',
-    { dispatcher: { request() {} } },
-    'option "dispatcher" must be a Dispatcher of undici 6, 7 or 8; "dispatch" is missing',
-  ],
-  ['both', { fetch, dispatcher: { dispatch() {} } }, 'option "fetch" cannot go with "dispatcher"'],
-])('%s that cannot be used is a TypeError', (_name, options, message) => {
+  ['a fetch that is no function', { fetch: 'fetch' }, 'option "fetch" must be a function'],
+  ['no Dispatcher', { dispatcher: { dispatch() {}, request() {} } }, NOT_UNDICI_7],
+  ['a Dispatcher of another undici', { dispatcher: new OtherUndici() }, NOT_UNDICI_7],
+  ['both', { fetch, dispatcher: new MockAgent() }, 'option "fetch" cannot go with "dispatcher"'],
+])('%s is a TypeError', (_name, options, message) => {
   const app = { appId: 'app', appSecret: 'secret' };
   const makers = {
     KeyApi: () => new KeyApi({ baseUrl: 'https://a.test', apiKey: KEY, ...options }),

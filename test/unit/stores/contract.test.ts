@@ -35,6 +35,9 @@ for (const [name, make] of Object.entries(STORES)) {
 
 describeHolderStore(
   'MemoryHolderStore keeps the contract',
-  () => ({ store: new MemoryHolderStore() }),
+  () => ({
+    store: new MemoryHolderStore(),
+    cooldown: { store: new MemoryHolderStore({ cooldown: 1000 }), milliseconds: 1000 },
+  }),
   { describe, it, expect },
 );

@@ -22,6 +22,29 @@ describe('MemoryHolderStore', () => {
     expect(await store.holders(CODE)).toEqual([]);
   });
 
+  it('forgets a code whose last cooldown has ended', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const store = new MemoryHolderStore({ cooldown: 1000 });
+    await store.take(CODE, 'anna', 1);
+    await store.release(CODE);
+    vi.advanceTimersByTime(999);
+    expect(await store.take(CODE, 'bert', 1)).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect([await store.take(CODE, 'bert', 1), await store.holders(CODE)]).toEqual([
+      true,
+      ['bert'],
+    ]);
+  });
+
+  it.each([-1, 1.5, '5'])('takes no cooldown of %j', (cooldown) => {
+    const wrong = 'HolderStore: option "cooldown" must be a whole number';
+    const options = { cooldown: cooldown as number };
+    expect(() => new MemoryHolderStore(options)).toThrow(wrong);
+    const client = new FakeNodeRedis().asClient;
+    const secret = 'x'.repeat(32);
+    expect(() => new RedisHolderStore({ client, secret, ...options })).toThrow(wrong);
+  });
+
   it('gives copies', async () => {
     const store = new MemoryHolderStore();
     await store.take(CODE, 'anna', 1);

@@ -17,7 +17,12 @@ async function failuresOf(breakIt: Break, isShared = true): Promise<string[]> {
       holders: (code) => inner.holders(code),
       ...breakIt(inner),
     });
-    return { store: on(backends[0]), peer: on(backends[isShared ? 0 : 1]) };
+    const cooling = on(new MemoryHolderStore({ cooldown: 1000 }));
+    return {
+      store: on(backends[0]),
+      peer: on(backends[isShared ? 0 : 1]),
+      cooldown: { store: cooling, milliseconds: 1000 },
+    };
   };
   describeHolderStore('a store', make, runner);
   return soon(failures());
@@ -29,7 +34,9 @@ async function soon<T>(run: Promise<T>): Promise<T> {
   return run;
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+beforeEach(
+  () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }),
+);
 
 it('the suite passes a store that keeps the contract', async () => {
   expect(await failuresOf(() => ({}))).toEqual([]);
@@ -123,6 +130,37 @@ const BROKEN: Record<string, Record<string, Break>> = {
         if (first !== '') await inner.release(code, holder ?? first);
       },
     }),
+  },
+  'keeps a released place taken for its cooldown, if it has one': {
+    'frees it at once': () => {
+      const inner = new MemoryHolderStore();
+      return {
+        take: (...args) => inner.take(...args),
+        release: (...args) => inner.release(...args),
+        holders: (code) => inner.holders(code),
+      };
+    },
+    'never frees it': (inner) => {
+      const gone = new Set<string>();
+      return {
+        take: async (code, holder, max) =>
+          (gone.size < max || gone.has(holder)) && inner.take(code, holder, max),
+        async release(code, holder) {
+          for (const each of holder ? [holder] : await inner.holders(code)) gone.add(each);
+          await inner.release(code, holder);
+        },
+      };
+    },
+    'keeps it from who had it': (inner) => {
+      const gone = new Set<string>();
+      return {
+        take: async (code, holder, max) => !gone.has(holder) && inner.take(code, holder, max),
+        async release(code, holder) {
+          if (holder) gone.add(holder);
+          await inner.release(code, holder);
+        },
+      };
+    },
   },
   'keeps codes apart, whatever they are': {
     'cuts codes to 40 characters': withCodes((code) => code.slice(0, 40)),

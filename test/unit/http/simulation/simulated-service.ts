@@ -41,14 +41,14 @@ export class SimulatedService extends ServiceInMemory {
   /** When each request came. */
   readonly times: readonly number[];
 
-  constructor(now: () => number, behave: (n: number, path: string) => Behaviour) {
+  constructor(now: () => number, behave: (n: number, request: ServiceRequest) => Behaviour) {
     const times: number[] = [];
     const answer = (
       request: ServiceRequest,
       n: number,
     ): Promise<Exclude<Reply, Promise<unknown>>> => {
       times.push(now());
-      const behaviour = behave(n, request.path);
+      const behaviour = behave(n, request);
       return new Promise((resolve) => {
         if (behaviour.answer === 'hang') return;
         setTimeout(() => resolve(replyTo(request, behaviour)), behaviour.after);

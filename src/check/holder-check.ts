@@ -1,0 +1,99 @@
+import { ignoreRejection } from '../deadline.js';
+import type { MarketgateError } from '../errors.js';
+import { isPurchaseCode, normalizePurchaseCode, type Purchase } from '../model/purchase.js';
+import { knownOptions, shapedOption, wrongOption } from '../options.js';
+import { guardHolderStore, type HolderStore } from '../stores/holder-store.js';
+import { type CheckResult, loginRequired, refuse } from './decision.js';
+
+/** The id of an account; `undefined`, `null`, `false` or a blank one when nobody is logged in. */
+export type HolderId = string | number | bigint | false | null | undefined;
+
+/** One code, one customer: who comes first with a code holds it, and other accounts are refused. */
+export interface HolderOptions<Id> {
+  /** Stores which accounts hold which codes, as in `new RedisHolderStore({ client, secret })`. */
+  store: HolderStore;
+  /**
+   * The account that comes with the code: in a guard, a function as in `(req) => req.user?.id`, which can be
+   * async; in {@link checkPurchase}, the id itself. It must never change, as the marketplace's `user_id`. A function
+   * that throws a TypeError because there is no `req.user` gives nobody.
+   */
+  id: Id;
+  /**
+   * How many accounts can hold one code, for seats or sites; or a function that gives the number, as in
+   * `(purchase) => (purchase.license_type === 'Extended' ? 5 : 1)`. Default 1.
+   */
+  max?: number | ((purchase: Purchase) => number) | undefined;
+}
+
+export type HolderIdOf<Req> = (req: Req) => HolderId | Promise<HolderId>;
+
+const HELD = 'held by another account; log in with that one, or let the site release the code';
+
+/**
+ * Checks the option. Gives the function that makes an account a holder of the code of a valid purchase, or refuses it.
+ * In an outage nobody becomes a holder, and only visitors without an account are refused.
+ */
+export function makeHolderCheck<Req>(
+  owner: string,
+  option: HolderOptions<HolderId | HolderIdOf<Req>> | undefined,
+): (result: CheckResult, code: string, req: Req) => Promise<CheckResult> {
+  const what = '{ store, id, max }; leave it out for no such condition';
+  const shaped = shapedOption<NonNullable<typeof option>>(owner, 'holder', option, [], what);
+  const given = knownOptions(`${owner}: holder`, shaped, ['store', 'id', 'max']);
+  const { id, max = 1 } = given;
+  const holders = guardHolderStore(owner, given.store);
+  if (!('id' in given)) throw wrongOption(owner, 'holder.id', 'must say which account it is');
+  if (typeof id !== 'function') holderName(owner, id);
+  const count = (value: unknown): number => {
+    if (Number.isSafeInteger(value) && Number(value) > 0) return Number(value);
+    ignoreRejection(value);
+    throw wrongOption(
+      owner,
+      'holder.max',
+      'must be a whole number, 1 or more, or a function that gives one',
+    );
+  };
+  const maxOf =
+    typeof max === 'function' ? (purchase: Purchase) => count(max(purchase)) : count(max);
+
+  return async (result, code, req) => {
+    const holder = holderName(owner, typeof id === 'function' ? await id(req) : id);
+    if (result.verdict !== 'valid') return holder === undefined ? loginRequired() : result;
+    const { purchase } = result;
+    if (holder === undefined) {
+      return refuse(
+        purchase,
+        'login_required',
+        'nobody is logged in who could hold it; log in first',
+      );
+    }
+    const places = typeof maxOf === 'function' ? maxOf(purchase) : maxOf;
+    const key = nameOf(purchase, code);
+    if (holders.isKnown(key, holder)) return result;
+    try {
+      if (await holders.take(key, holder, places)) return result;
+      const held = await holders.count(key).catch(() => places);
+      return refuse(purchase, 'purchase_held', HELD, { count: held, max: places });
+    } catch (error) {
+      return { verdict: 'unknown', error: error as MarketgateError };
+    }
+  };
+}
+
+/**
+ * The code that is held: as the service names it, because it can accept several spellings. A masked one, as in
+ * `****-1c2d`, names none. In lower case, because a service can ignore that.
+ */
+function nameOf({ purchase_code: named }: Purchase, sent: string): string {
+  const code = typeof named === 'string' ? normalizePurchaseCode(named) : '';
+  return (isPurchaseCode(code) && !/[*…]/.test(code) ? code : sent).toLowerCase();
+}
+
+/** @throws TypeError for what is no id: that is the app's mistake, not a visitor without a login. */
+function holderName(owner: string, id: unknown): string | undefined {
+  if (id === undefined || id === null || id === false) return undefined;
+  if (typeof id === 'bigint' || Number.isFinite(id)) return String(id);
+  if (typeof id === 'string') return id.trim() === '' ? undefined : id;
+  ignoreRejection(id);
+  throw wrongOption(owner, 'holder.id', 'must give a string, a number or nothing, and no Promise');
+}
