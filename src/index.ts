@@ -53,7 +53,13 @@ export {
   type Problem,
   problemOf,
 } from './express/error-handler.js';
-export { type LoadItemOptions, loadAccount, loadItem, loadItems } from './express/load.js';
+export {
+  type ItemSource,
+  type LoadItemOptions,
+  loadAccount,
+  loadItem,
+  loadItems,
+} from './express/load.js';
 export {
   type LoadUserOptions,
   loadUser,

@@ -6,6 +6,7 @@ import {
   fromHeader,
   fromParams,
   fromQuery,
+  type GuessLimit,
   type LoadPurchaseOptions,
   loadItem,
   loadPurchase,
@@ -44,6 +45,13 @@ const failing = (code: MarketgateErrorCode) => ({
   validatePurchase: () => Promise.reject(new MarketgateError(code, 'for the operator')),
 });
 const denied = (code: string) => expect.objectContaining({ code });
+const NONE_LEFT: GuessLimit = {
+  limiter: {
+    consume: () => Promise.reject({ consumedPoints: 2, msBeforeNext: 1000 }),
+    reward: async () => {},
+  },
+  keyGenerator: () => 'x',
+};
 const makers = [
   ['requirePurchase', requirePurchase],
   ['loadPurchase', loadPurchase],
@@ -290,6 +298,7 @@ describe('what a guard leaves at req.marketplace', () => {
     ['absent', {}, purchase, null, 'purchase_required'],
     ['invalid', {}, null, CODE, 'purchase_code_invalid'],
     ['invalid', { item: 7 }, purchase, CODE, 'purchase_item_mismatch'],
+    ['unknown', { guessLimit: NONE_LEFT }, purchase, CODE, 'too_many_attempts'],
   ])('is the verdict %s, with %j', async (verdict, options, found, sent, code) => {
     for (const [name, make] of makers) {
       const { error, context, locals } = await drive(make(holding(found), options), sent);
@@ -373,6 +382,13 @@ it('a guard with "fresh" asks the service whatever the cache has', async () => {
     }
     expect((await drive(make(keyApi, { fresh: () => false }))).context?.verdict).toBe('invalid');
   }
+});
+
+it('onDenied is called for too many failed attempts, and "allow" lets nobody in', async () => {
+  const onDenied = vi.fn((_denial, _req, _res, next) => next('mine'));
+  const options = { guessLimit: NONE_LEFT, onDenied, onUnknown: 'allow' } as const;
+  expect((await drive(requirePurchase(holding(purchase), options))).error).toBe('mine');
+  expect(onDenied.mock.lastCall?.[0]).toMatchObject({ code: 'too_many_attempts' });
 });
 
 describe('marketgate:guard', () => {
