@@ -82,7 +82,7 @@ describe('examples/json-api', () => {
     sandbox.clock.advance(HOUR);
     expect(await ask('/api/me/profile')).toEqual([401, 'access_token_expired']);
     expect((await ask('/api/me'))[0]).toBe(200);
-    // With consent given, the login is redirects only.
+    sandbox.dialect.rememberedConsent = true; // the login is redirects only
     const visit = await browser.open(`${origin}/api/me/profile`);
     expect(JSON.parse(visit.text)).toMatchObject({ id: '3001' });
     sandbox.clock.advance(2 * HOUR);
