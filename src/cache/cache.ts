@@ -3,7 +3,8 @@ import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { noteUnreadable } from '../model/fields.js';
-import { type CallOptions, InFlight, type RequestOptions } from './in-flight.js';
+import { flagOption, wrongOption } from '../options.js';
+import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import type { Orders } from './orders.js';
 import type { Found, SharedAnswer, SharedTier } from './shared-tier.js';
@@ -34,6 +35,39 @@ export interface Positive<T> extends Answer<T> {
 interface Negative extends Answer<never> {
   readonly value: null;
   readonly spelling: string;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
+  signal?: AbortSignal | undefined;
+  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
+  fresh?: boolean | undefined;
+  /** Called when the answer comes from a cache, this process's own or the shared one. */
+  onCached?: (() => void) | undefined;
+}
+
+/** @throws TypeError that names the wrong option, and the reason of a signal that is aborted. */
+export function checkCallOptions(options: CallOptions): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError('KeyApi: the options of a call must be an object, as in { signal, fresh }');
+  }
+  const { signal, fresh, onCached } = options;
+  if (fresh !== undefined) flagOption('KeyApi', 'fresh', fresh);
+  if (onCached !== undefined && typeof onCached !== 'function') {
+    throw wrongOption('KeyApi', 'onCached', 'must be a function');
+  }
+  if (signal !== undefined) checkSignal(signal);
+}
+
+/** Options of one request to the service. */
+export interface RequestOptions {
+  /** Ends the request: its last caller has left, or the client was closed. */
+  readonly signal: AbortSignal;
+  /** Whether a positive answer is known, which a negative one would invalidate. */
+  readonly hadPositive: boolean;
+  /** Milliseconds of the call that have elapsed. */
+  readonly elapsed: number;
 }
 
 /** A lookup that has begun and has no answer yet; callers join it. */
@@ -124,7 +158,7 @@ export class Cache<T extends object> {
     const positive = this.#positive.peek(key);
     return (
       (positive && positive.order > order) ||
-      this.#parts.orders.isOutdated(this.#subject(key), order)
+      this.#parts.orders.isInvalid(this.#subject(key), order)
     );
   }
 
@@ -138,8 +172,8 @@ export class Cache<T extends object> {
   }
 
   async get(spelling: string, options: CallOptions): Promise<T | null> {
+    checkCallOptions(options);
     const { signal, fresh = false, onCached } = options;
-    if (signal !== undefined) checkSignal(signal);
     const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
       onCached?.();
@@ -173,7 +207,7 @@ export class Cache<T extends object> {
   async invalidate(spelling: string): Promise<void> {
     const key = spelling.toLowerCase();
     const { orders, sharedTier } = this.#parts;
-    orders.hear(this.#subject(key), orders.ofNegative(orders.begin()));
+    orders.invalidate(this.#subject(key), orders.now());
     this.forget(key);
     await sharedTier?.invalidate(this.#subject(key));
   }
@@ -196,7 +230,7 @@ export class Cache<T extends object> {
   /** Ends all lookups. */
   close(): void {
     const closed = new MarketgateError('service_unavailable', 'KeyApi: this client was closed');
-    for (const lookup of [...this.#open]) lookup.signal.abort(closed);
+    for (const lookup of [...this.#open]) lookup.abort(closed);
   }
 
   /** Whether messages were missed since the answer was known to be valid, and the shared tier can be asked about it. */
@@ -210,7 +244,9 @@ export class Cache<T extends object> {
     const lookup = this.#lookups.get(spelling);
     if (lookup === undefined || lookup.signal.aborted) return undefined;
     const subject = this.#subject(spelling.toLowerCase());
-    return this.#parts.orders.isOutdated(subject, lookup.order) ? undefined : lookup;
+    return this.#parts.orders.isInvalid(subject, lookup.order ?? Number.POSITIVE_INFINITY)
+      ? undefined
+      : lookup;
   }
 
   #start(spelling: string, isFresh: boolean): Lookup<T> {
@@ -233,15 +269,12 @@ export class Cache<T extends object> {
 
   /** Asks until there is an answer that was not invalidated before it arrived. */
   async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
-    const { sharedTier } = this.#parts;
     const begun = performance.now();
     // Once the service was asked, in any round, the guess limit counts the lookup.
-    lookup.source = sharedTier ? 'shared' : 'service';
+    lookup.source = this.#parts.sharedTier ? 'shared' : 'service';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const answer = sharedTier
-          ? await this.#askShared(spelling, isFresh, lookup, begun, sharedTier)
-          : await this.#askService(spelling, lookup, begun);
+        const answer = await this.#ask(spelling, isFresh, lookup, begun);
         if (answer === undefined) continue;
         this.#report(lookup.source, answer);
         return answer;
@@ -257,54 +290,53 @@ export class Cache<T extends object> {
   }
 
   /** Asks the shared tier, and where that has no answer, the service. `undefined`: it was invalidated meanwhile. */
-  async #askShared(
+  async #ask(
     spelling: string,
     isFresh: boolean,
     lookup: Lookup<T>,
     begun: number,
-    sharedTier: SharedTier,
   ): Promise<Answer<T> | undefined> {
+    const { sharedTier, limits } = this.#parts;
+    if (sharedTier === undefined) return this.#request(spelling, lookup, begun);
     const key = spelling.toLowerCase();
-    const adopt = (answer: SharedAnswer) => {
-      const adopted = this.#adopt(spelling, answer);
-      return isFresh ? undefined : adopted;
-    };
+    const subject = this.#subject(key);
+    const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
     const found = isFresh
-      ? await sharedTier.read(this.#subject(key), adopt)
-      : await sharedTier.find(this.#subject(key), adopt, () => !lookup.signal.aborted);
+      ? await sharedTier.read(subject, adopt)
+      : await sharedTier.find(subject, adopt, lookup.signal);
     try {
-      if (found?.adopted !== undefined) return found.adopted;
-      // Not while it is stale, because this lookup can be its refresh.
-      const own = found === undefined && !isFresh ? this.#positive.peek(key) : undefined;
-      if (own && this.#ageOf(own) < this.#parts.limits.ttl) {
-        lookup.source = 'cache';
-        return own;
-      }
-      const { epoch } = sharedTier;
-      return await this.#askService(spelling, lookup, begun, { found, epoch, sharedTier });
+      if (isFresh) return await this.#request(spelling, lookup, begun, found);
+      if (found.adopted !== undefined) return found.adopted;
+      // It had to be asked, and the shared cache does not answer. Not while it is stale, because this lookup can be its
+      // refresh.
+      const own = found.reading === undefined ? this.#positive.peek(key) : undefined;
+      if (own === undefined || this.#ageOf(own) >= limits.ttl)
+        return await this.#request(spelling, lookup, begun, found);
+      lookup.source = 'cache';
+      return own;
     } finally {
-      found?.release?.();
+      found.release?.();
     }
   }
 
-  /** `undefined`: the answer was invalidated before it arrived. */
-  async #askService(
+  /** Asks the service, and shares its answer. `undefined`: it was invalidated before it arrived. */
+  async #request(
     spelling: string,
     lookup: Lookup<T>,
     begun: number,
-    shared?: { found: Found<Answer<T>> | undefined; epoch: number; sharedTier: SharedTier },
+    found?: Found<Answer<T>>,
   ): Promise<Answer<T> | undefined> {
-    const { request, isNegative, isRevocable = false, orders, clock } = this.#parts;
+    const { request, isNegative, isRevocable = false, orders, clock, sharedTier } = this.#parts;
     const { signal } = lookup;
-    if (signal.aborted) throw signal.reason;
-    lookup.source = 'service';
+    signal.throwIfAborted();
     const key = spelling.toLowerCase();
-    const hadPositive =
-      this.#positive.peek(key) !== undefined || shared?.found?.hadPositive === true;
-    const time = orders.begin(shared?.found !== undefined);
-    lookup.order = time.order;
+    const subject = this.#subject(key);
+    const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
+    const time = orders.begin(found?.reading !== undefined);
     const at = clock();
     const elapsed = performance.now() - begun;
+    lookup.source = 'service';
+    lookup.order = time.order;
     let value: T | null = null;
     let refusal: unknown;
     try {
@@ -313,52 +345,42 @@ export class Cache<T extends object> {
       if (!isNegative?.(error)) throw error;
       refusal = error;
     }
-    const subject = this.#subject(key);
-    const known = this.#positive.peek(key);
-    // A later request has got a positive answer. It is not served, and the lookup asks again, where "later" is a guess
-    // because the shared cache could not be asked, and where messages about it were missed.
-    const laterAnswer = (later: Positive<T>) =>
-      shared && (!shared.found || this.#mustAsk(later)) ? undefined : later;
+    const order = value === null ? orders.ofNegative(time) : time.order;
+    const later = this.#positive.peek(key);
+    if (later !== undefined && later.order > order) {
+      // Where the shared cache could not be asked, "later" is a guess. Where messages were missed, it can be invalid.
+      const isCertain = found === undefined || (found.reading && !this.#mustAsk(later));
+      return isCertain ? later : undefined;
+    }
+    let answer: Answer<T>;
     if (value === null) {
-      const order = orders.ofNegative(time);
-      if (known && known.order > order) return laterAnswer(known);
-      orders.hear(subject, order);
+      orders.invalidate(subject, order);
       this.#positive.delete(key);
       const negative: Negative = { value, at, spelling };
       if (refusal === undefined) this.#negative.set(key, negative);
-      // Other processes cannot serve an error, so they ask.
-      const given = { subject, time, isRevocable, spelling: refusal ? undefined : spelling };
-      const isLost = await shared?.sharedTier.shareNegative(given, shared.found, hadPositive);
-      if (refusal !== undefined) throw refusal;
-      return (isLost && (await this.#readAgain(spelling, shared?.sharedTier))) || negative;
+      answer = negative;
+    } else {
+      if (orders.isInvalid(subject, order)) return undefined;
+      const epoch = found?.reading ? found.epoch : Number.NaN;
+      const positive: Positive<T> = { value: this.#parts.freeze(value), at, order, epoch };
+      this.#negative.delete(key);
+      this.#positive.set(key, positive);
+      answer = positive;
     }
-    if (known && known.order > time.order) return laterAnswer(known);
-    if (orders.isOutdated(subject, time.order)) return undefined;
-    const frozen = this.#parts.freeze(value);
-    const positive = {
-      value: frozen,
-      at,
-      order: time.order,
-      epoch: shared?.found?.epoch ?? Number.NaN,
-    };
-    this.#negative.delete(key);
-    this.#positive.set(key, positive);
-    if (shared === undefined) return positive;
-    const { sharedTier, found } = shared;
-    const given = { subject, time, isRevocable, spelling };
-    const isLost = found !== undefined && (await sharedTier.share(given, value, found));
-    // The connection was lost and is back since the request was sent: what was published in between is not known.
-    const hasMissed = !Object.is(sharedTier.epoch, shared.epoch) && this.#mustAsk(positive);
-    if (isLost || hasMissed) await this.#readAgain(spelling, sharedTier);
-    // A later answer hides whether it was invalidated before that, which the missed messages would tell.
-    if (hasMissed && this.#positive.peek(key) !== positive) return undefined;
-    return orders.isOutdated(subject, time.order) ? undefined : positive;
-  }
-
-  /** Caches the answer of another process, if it was requested later. @returns it, if it can be served. */
-  async #readAgain(spelling: string, tier: SharedTier | undefined): Promise<Answer<T> | undefined> {
-    const subject = this.#subject(spelling.toLowerCase());
-    return (await tier?.read(subject, (answer) => this.#adopt(spelling, answer)))?.adopted;
+    if (sharedTier && found) {
+      // Other processes cannot serve an error, so they ask.
+      const shared = { subject, spelling: refusal ? undefined : spelling, time };
+      const given = { ...shared, isRevocable, hadPositive };
+      const isLate = await sharedTier.share(given, value, found);
+      // The connection was lost and is back since the shared cache was asked: what was published in between is not known.
+      const hasMissed = !Object.is(sharedTier.epoch, found.epoch) && !sharedTier.isResting;
+      if (isLate || hasMissed) {
+        const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
+        if (again.adopted !== undefined && refusal === undefined) return again.adopted;
+      }
+    }
+    if (refusal !== undefined) throw refusal;
+    return value !== null && orders.isInvalid(subject, order) ? undefined : answer;
   }
 
   /** Caches an answer of the shared tier. `undefined`: the service must be asked. */
@@ -371,7 +393,7 @@ export class Cache<T extends object> {
     if (value === null) {
       // The cached answer was requested later.
       if (known && known.order > order) return undefined;
-      orders.hear(this.#subject(key), order);
+      orders.invalidate(this.#subject(key), order);
       this.forget(key);
       if (answer.spelling !== spelling || age >= limits.invalidTtl) return undefined;
       const negative: Negative = { value, at, spelling };

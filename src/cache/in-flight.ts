@@ -1,12 +1,9 @@
-import { LightSignal, onAbort } from '../deadline.js';
-
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
  */
 export class InFlight<T> {
-  /** Ends the request for all its callers; by itself when the last one has left. */
-  readonly signal = new LightSignal();
+  readonly #controller = new AbortController();
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -19,6 +16,17 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
+  /** Aborted when the last caller has left, or by {@link abort}. The request ends with it. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Ends the request for all its callers. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
   join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#callers = Number.POSITIVE_INFINITY;
@@ -26,32 +34,14 @@ export class InFlight<T> {
     }
     this.#callers++;
     return new Promise<T>((resolve, reject) => {
-      const stop = onAbort(signal, () => {
+      const leave = (): void => {
         this.#callers--;
         reject(signal.reason);
-        if (this.#callers === 0) this.signal.abort(signal.reason);
-      });
-      this.#answer.then(resolve, reject).finally(stop);
+        if (this.#callers === 0) this.abort(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+      if (signal.aborted) leave();
     });
   }
-}
-
-/** Options of one request to the service. */
-export interface RequestOptions {
-  /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: LightSignal;
-  /** Whether a positive answer is known, which a negative one would invalidate. */
-  readonly hadPositive: boolean;
-  /** Milliseconds of the call that have elapsed. */
-  readonly elapsed: number;
-}
-
-/** Options of one call. */
-export interface CallOptions {
-  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
-  signal?: AbortSignal | undefined;
-  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
-  fresh?: boolean | undefined;
-  /** Called when the answer comes from a cache, this process's own or the shared one. */
-  onCached?: (() => void) | undefined;
 }

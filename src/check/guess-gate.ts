@@ -1,7 +1,8 @@
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
-import { type CallOptions, InFlight } from '../cache/in-flight.js';
-import { type LightSignal, wait } from '../deadline.js';
+import type { CallOptions } from '../cache/cache.js';
+import { InFlight } from '../cache/in-flight.js';
+import { wait } from '../deadline.js';
 import { MarketgateError } from '../errors.js';
 import type { Purchase } from '../model/purchase.js';
 import { shapedOption, wrongOption } from '../options.js';
@@ -96,7 +97,7 @@ class CodeAttempts {
   }
 
   /** @param signal aborts when the last caller has left. */
-  async #validate(attempt: CodeAttempt, signal: LightSignal): Promise<Purchase | null> {
+  async #validate(attempt: CodeAttempt, signal: AbortSignal): Promise<Purchase | null> {
     const reserved = await this.#waitForReservation(attempt, signal);
     let isCounted = false;
     let isCached = false;
@@ -106,7 +107,7 @@ class CodeAttempts {
         isCached = true;
       };
       reserved.requests++;
-      const answer = await attempt.validate({ signal: signal.toAbortSignal(), onCached });
+      const answer = await attempt.validate({ signal, onCached });
       // A cached answer was counted when it was requested.
       isCounted = answer === null && !isCached;
       return answer;
@@ -128,7 +129,7 @@ class CodeAttempts {
    * ones when they end. If none is active here but others still count (other clients, other processes), this attempt
    * polls.
    */
-  async #waitForReservation(attempt: CodeAttempt, signal: LightSignal): Promise<HeldReservation> {
+  async #waitForReservation(attempt: CodeAttempt, signal: AbortSignal): Promise<HeldReservation> {
     const { client, reserve } = attempt;
     const key = keyOf(attempt);
     const abandoned = this.#abandoned.get(key);

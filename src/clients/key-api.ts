@@ -1,9 +1,15 @@
-import { Cache, type CacheParts, type Positive } from '../cache/cache.js';
-import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
+import {
+  Cache,
+  type CacheParts,
+  type CallOptions,
+  checkCallOptions,
+  type Positive,
+  type RequestOptions,
+} from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
-import { Orders } from '../cache/orders.js';
+import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import { checkSignal, type Deadline, type LightSignal } from '../deadline.js';
+import type { Deadline, LightSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -151,8 +157,8 @@ export class KeyApi {
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
     const { items, item } = this.#caches;
-    const { signal, fresh, onCached } = options;
-    if (signal !== undefined) checkSignal(signal);
+    checkCallOptions(options);
+    const { fresh, onCached } = options;
     const list = fresh ? undefined : items.withinTtl(NO_PARAMETER);
     const listed = list && this.#inList(number, list);
     if (list && listed !== undefined) {
@@ -206,10 +212,10 @@ export class KeyApi {
       await this.#caches?.purchase.invalidate(plain);
       return;
     }
-    const upTo = this.#orders.ofNegative(this.#orders.begin());
-    this.#orders.hearAll(upTo);
+    const upTo = this.#orders.now();
+    this.#orders.invalidate(ALL, upTo);
     this.#forgetAll(upTo);
-    await this.#sharedTier?.invalidateAll();
+    await this.#sharedTier?.invalidate(ALL);
   }
 
   /**
