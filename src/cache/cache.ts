@@ -267,17 +267,28 @@ export class Cache<T extends object> {
     this.#start(spelling, false).join().then(end, end);
   }
 
-  /** Asks until there is an answer that was not invalidated before it arrived. */
+  /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
   async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
+    const { sharedTier } = this.#parts;
+    const subject = this.#subject(spelling.toLowerCase());
+    const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
     const begun = performance.now();
     // Once the service was asked, in any round, the guess limit counts the lookup.
-    lookup.source = this.#parts.sharedTier ? 'shared' : 'service';
+    lookup.source = sharedTier ? 'shared' : 'service';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const answer = await this.#ask(spelling, isFresh, lookup, begun);
-        if (answer === undefined) continue;
-        this.#report(lookup.source, answer);
-        return answer;
+        const found = isFresh
+          ? await sharedTier?.read(subject, adopt)
+          : await sharedTier?.find(subject, adopt, lookup.signal);
+        try {
+          const known = isFresh || !found ? undefined : this.#known(spelling, found, lookup);
+          const answer = known ?? (await this.#request(spelling, lookup, begun, found));
+          if (answer === undefined) continue;
+          this.#report(lookup.source, answer);
+          return answer;
+        } finally {
+          found?.release?.();
+        }
       }
       throw new MarketgateError(
         'service_unavailable',
@@ -289,34 +300,14 @@ export class Cache<T extends object> {
     }
   }
 
-  /** Asks the shared tier, and where that has no answer, the service. `undefined`: it was invalidated meanwhile. */
-  async #ask(
-    spelling: string,
-    isFresh: boolean,
-    lookup: Lookup<T>,
-    begun: number,
-  ): Promise<Answer<T> | undefined> {
-    const { sharedTier, limits } = this.#parts;
-    if (sharedTier === undefined) return this.#request(spelling, lookup, begun);
-    const key = spelling.toLowerCase();
-    const subject = this.#subject(key);
-    const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
-    const found = isFresh
-      ? await sharedTier.read(subject, adopt)
-      : await sharedTier.find(subject, adopt, lookup.signal);
-    try {
-      if (isFresh) return await this.#request(spelling, lookup, begun, found);
-      if (found.adopted !== undefined) return found.adopted;
-      // It had to be asked, and the shared cache does not answer. Not while it is stale, because this lookup can be its
-      // refresh.
-      const own = found.reading === undefined ? this.#positive.peek(key) : undefined;
-      if (own === undefined || this.#ageOf(own) >= limits.ttl)
-        return await this.#request(spelling, lookup, begun, found);
-      lookup.source = 'cache';
-      return own;
-    } finally {
-      found.release?.();
-    }
+  /** An answer for which the service need not be asked: the shared tier's, or the cached one where that cannot be asked. */
+  #known(spelling: string, found: Found<Answer<T>>, lookup: Lookup<T>): Answer<T> | undefined {
+    if (found.reading !== undefined) return found.adopted;
+    const own = this.#positive.peek(spelling.toLowerCase());
+    // Not while it is stale, because this lookup can be its refresh.
+    if (own === undefined || this.#ageOf(own) >= this.#parts.limits.ttl) return undefined;
+    lookup.source = 'cache';
+    return own;
   }
 
   /** Asks the service, and shares its answer. `undefined`: it was invalidated before it arrived. */
@@ -352,26 +343,19 @@ export class Cache<T extends object> {
       const isCertain = found === undefined || (found.reading && !this.#mustAsk(later));
       return isCertain ? later : undefined;
     }
-    let answer: Answer<T>;
-    if (value === null) {
-      orders.invalidate(subject, order);
-      this.#positive.delete(key);
-      const negative: Negative = { value, at, spelling };
-      if (refusal === undefined) this.#negative.set(key, negative);
-      answer = negative;
-    } else {
-      if (orders.isInvalid(subject, order)) return undefined;
-      const epoch = found?.reading ? found.epoch : Number.NaN;
-      const positive: Positive<T> = { value: this.#parts.freeze(value), at, order, epoch };
-      this.#negative.delete(key);
-      this.#positive.set(key, positive);
-      answer = positive;
-    }
+    if (value !== null && orders.isInvalid(subject, order)) return undefined;
+    const epoch = found?.reading ? found.epoch : Number.NaN;
+    const answer =
+      value === null
+        ? this.#keepNegative(key, order, { value, at, spelling })
+        : this.#keepPositive(key, { value: this.#parts.freeze(value), at, order, epoch });
+    // Callers get the error, each of their own request.
+    if (refusal !== undefined) this.#negative.delete(key);
     if (sharedTier && found) {
       // Other processes cannot serve an error, so they ask.
-      const shared = { subject, spelling: refusal ? undefined : spelling, time };
-      const given = { ...shared, isRevocable, hadPositive };
-      const isLate = await sharedTier.share(given, value, found);
+      const servable = refusal ? undefined : spelling;
+      const given = { subject, value, spelling: servable, time, isRevocable, hadPositive };
+      const isLate = await sharedTier.share(given, found);
       // The connection was lost and is back since the shared cache was asked: what was published in between is not known.
       const hasMissed = !Object.is(sharedTier.epoch, found.epoch) && !sharedTier.isResting;
       if (isLate || hasMissed) {
@@ -383,31 +367,39 @@ export class Cache<T extends object> {
     return value !== null && orders.isInvalid(subject, order) ? undefined : answer;
   }
 
-  /** Caches an answer of the shared tier. `undefined`: the service must be asked. */
+  /** Caches an answer of the shared tier. @returns it, if the service need not be asked. */
   #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze, orders } = this.#parts;
+    const { clock, limits, freeze } = this.#parts;
+    const { value, unreadable, order, age, epoch } = answer;
     const key = spelling.toLowerCase();
-    const { value, order, age, epoch } = answer;
-    const known = this.#positive.peek(key);
     const at = clock() - age;
+    const known = this.#positive.peek(key);
     if (value === null) {
-      // The cached answer was requested later.
       if (known && known.order > order) return undefined;
-      orders.invalidate(this.#subject(key), order);
-      this.forget(key);
-      if (answer.spelling !== spelling || age >= limits.invalidTtl) return undefined;
-      const negative: Negative = { value, at, spelling };
-      this.#negative.set(key, negative);
-      return negative;
+      const negative = this.#keepNegative(key, order, { value, at, spelling });
+      if (answer.spelling === spelling && age < limits.invalidTtl) return negative;
+      this.#negative.delete(key);
+      return undefined;
     }
-    if (known && known.order >= order) known.epoch = epoch;
-    else {
-      noteUnreadable(value as T, answer.unreadable);
-      this.#positive.set(key, { value: freeze(value as T), at, order, epoch });
-    }
-    this.#negative.delete(key);
-    const positive = this.#positive.peek(key) as Positive<T>;
+    const isKnown = known !== undefined && known.order >= order;
+    if (!isKnown) noteUnreadable(value as T, unreadable);
+    const positive = isKnown ? known : { value: freeze(value as T), at, order, epoch };
+    positive.epoch = epoch;
+    this.#keepPositive(key, positive);
     return this.#ageOf(positive) < limits.ttl ? positive : undefined;
+  }
+
+  #keepPositive(key: string, positive: Positive<T>): Positive<T> {
+    this.#negative.delete(key);
+    this.#positive.set(key, positive);
+    return positive;
+  }
+
+  #keepNegative(key: string, order: number, negative: Negative): Negative {
+    this.#parts.orders.invalidate(this.#subject(key), order);
+    this.#positive.delete(key);
+    this.#negative.set(key, negative);
+    return negative;
   }
 
   #subject(key: string): string {

@@ -1,3 +1,5 @@
+import { onAbort } from '../deadline.js';
+
 /**
  * A request in progress that several callers wait for. A caller's abort does not fail the others. The request
  * is aborted when the last caller has left.
@@ -34,14 +36,12 @@ export class InFlight<T> {
     }
     this.#callers++;
     return new Promise<T>((resolve, reject) => {
-      const leave = (): void => {
+      const stop = onAbort(signal, () => {
         this.#callers--;
         reject(signal.reason);
         if (this.#callers === 0) this.abort(signal.reason);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-      if (signal.aborted) leave();
+      });
+      this.#answer.then(resolve, reject).finally(stop);
     });
   }
 }

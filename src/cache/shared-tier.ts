@@ -89,16 +89,27 @@ export interface SharedTierOptions {
   onAllInvalidated(upTo: number): void;
 }
 
-/** An answer that another process has shared. */
-export interface SharedAnswer {
+/** An answer as other processes can serve it. */
+interface Shareable {
   /** `null`: a negative answer. */
-  readonly value: unknown;
-  /** The spelling that was requested; `undefined`: the answer was invalidated. */
-  readonly spelling: string | undefined;
+  readonly value: object | null;
+  /** The spelling that was requested; `undefined`: the answer was invalidated, or cannot be served by other processes. */
+  readonly spelling?: string | undefined;
+  /** The fields of the value that could not be read. */
+  readonly unreadable?: readonly string[] | undefined;
+}
+
+/** What is sealed in a row. */
+interface Content extends Shareable {
+  /** The time before the request by the shared cache's clock, in microseconds. */
+  readonly at: number;
+  readonly isTombstone?: boolean;
+}
+
+/** An answer that another process has shared. */
+export interface SharedAnswer extends Shareable {
   /** Milliseconds since the request, by the shared cache's clock. */
   readonly age: number;
-  /** The fields of the value that could not be read. */
-  readonly unreadable: readonly string[] | undefined;
   readonly order: number;
   /** The epoch in which it was read. */
   readonly epoch: number;
@@ -121,27 +132,14 @@ export interface Found<A> {
   readonly release?: () => void;
 }
 
-/** What a new answer is about. */
-export interface Subject {
+/** A new answer. */
+export interface NewAnswer extends Shareable {
+  /** What it is about. */
   readonly subject: string;
-  /** The spelling that was requested; `undefined`: the answer cannot be served by other processes. */
-  readonly spelling: string | undefined;
   readonly time: RequestTime;
   readonly isRevocable: boolean;
   /** Whether there was a positive answer, here or in the shared cache. */
   readonly hadPositive: boolean;
-}
-
-/** What is sealed in a row. */
-interface Content {
-  /** The time before the request by the shared cache's clock, in microseconds. */
-  readonly at: number;
-  readonly spelling?: string | undefined;
-  /** Absent in a negative one. */
-  readonly value?: object;
-  /** The fields of the value that could not be read. */
-  readonly unreadable?: readonly string[] | undefined;
-  readonly isTombstone?: boolean;
 }
 
 /** Shares answers with the other processes of a fleet, and invalidates theirs. */
@@ -224,23 +222,23 @@ export class SharedTier {
     const { orders } = this.#options;
     if (content === undefined || orders.isInvalid(ALL, order))
       return { epoch, reading, hadPositive: false };
-    const { value = null, at, spelling, unreadable, isTombstone = false } = content;
+    const { at, isTombstone = false, ...shareable } = content;
+    const isNegative = shareable.value === null;
     const age = (now - at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
-    const isUsable = value === null || (age >= 0 && !orders.isInvalid(subject, order));
-    const answer = { value, spelling, unreadable, age: Math.max(age, 0), order, epoch };
+    const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
+    const answer = { ...shareable, age: Math.max(age, 0), order, epoch };
     const adopted = isUsable ? adopt(answer) : undefined;
-    return { epoch, reading, hadPositive: value !== null || isTombstone, adopted };
+    return { epoch, reading, hadPositive: !isNegative || isTombstone, adopted };
   }
 
   /**
    * Shares an answer. A negative one invalidates the positive ones of all processes, if it is revocable, and is sent
    * later if it cannot be sent now.
-   * @param value - `null`: a negative answer.
    * @returns whether another process has shared a later answer.
    */
-  async share(given: Subject, value: object | null, found: Found<unknown>): Promise<boolean> {
-    const { subject, spelling, time, isRevocable, hadPositive } = given;
+  async share(answer: NewAnswer, found: Found<unknown>): Promise<boolean> {
+    const { subject, value, spelling, time, isRevocable, hadPositive } = answer;
     const { orders, limits } = this.#options;
     const { reading } = found;
     if (value !== null) {
@@ -256,12 +254,14 @@ export class SharedTier {
       if (isTombstone) this.#sendLater(subject, order);
       return false;
     }
+    const content = { at: reading.now, spelling, isTombstone, value };
     const life = isTombstone ? this.#life : limits.invalidTtl;
     const [isWritten, isPublished] = await Promise.all([
-      this.#write(reading.seal, subject, { at: reading.now, spelling, isTombstone }, life, order),
+      this.#write(reading.seal, subject, content, life, order),
       !isRevocable || this.#publish(reading.seal, subject, order),
     ]);
-    if (isTombstone && isWritten !== UNAVAILABLE && isPublished) this.#noteStored(subject, order);
+    if (isTombstone && isWritten !== UNAVAILABLE && isPublished)
+      raise(this.#stored, subject, order);
     else if (isTombstone) this.#sendLater(subject, order);
     return isWritten === false;
   }
@@ -271,7 +271,7 @@ export class SharedTier {
     const isReady = await this.#readAll(await this.#currentSeal());
     const order = this.#options.orders.now();
     this.#invalidate(subject, order);
-    if (isReady && (await this.#send(subject, order))) return this.#noteStored(subject, order);
+    if (isReady && (await this.#send(subject, order))) return raise(this.#stored, subject, order);
     this.#sendLater(subject, order);
     throw new MarketgateError(
       'store_unavailable',
@@ -303,47 +303,38 @@ export class SharedTier {
 
   #use(secret: string): void {
     if (this.#seal?.secret === secret) return;
-    // What the others published under the new secret was not received.
-    if (!Number.isNaN(this.epoch)) this.#beginEpoch();
     this.#seal = new Seal(secret, this.#options.context);
+    // What the others published under the new secret was not received.
+    if (!Number.isNaN(this.epoch)) this.epoch = ++this.#epochs;
   }
 
-  #beginEpoch(): void {
-    this.epoch = ++this.#epochs;
-  }
-
-  /** Subscribes, and waits for that a little, because answers that are cached before messages arrive must be asked again. */
+  /** Subscribes, and waits for that a little, because what is cached before messages arrive must be asked again. */
   async #subscribe(): Promise<void> {
-    const listening = new Promise<void>((resolve) => {
-      const onMessage = (message: string): void => this.#onMessage(message);
-      const onListening = (isListening: boolean): void => {
-        if (!isListening) this.epoch = Number.NaN;
-        else {
-          this.#onListening();
-          resolve();
-        }
-      };
-      // Once it is registered, because it can report at once that messages arrive.
-      this.#subscription = Promise.resolve().then(() =>
-        this.#store.subscribe(onMessage, onListening),
-      );
-      this.#subscription.catch(() => {
-        // The next lookup tries again.
-        this.#subscription = undefined;
-        resolve();
-      });
+    const onMessage = (message: string): void => this.#onMessage(message);
+    const onListening = (isListening: boolean): void => {
+      if (isListening) this.#onListening();
+      else this.epoch = Number.NaN;
+    };
+    // Once it is registered, because it can report at once that messages arrive.
+    const subscription = Promise.resolve().then(() =>
+      this.#store.subscribe(onMessage, onListening),
+    );
+    this.#subscription = subscription;
+    await withTimeout(this.#deadline, () => subscription).catch(() => {});
+    // The next lookup tries again.
+    subscription.catch(() => {
+      this.#subscription = undefined;
     });
-    await withTimeout(this.#deadline, () => listening).catch(() => {});
   }
 
   #onListening(): void {
-    this.#beginEpoch();
+    this.epoch = ++this.#epochs;
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
     this.#store.wake();
-    for (const [subject, order] of this.#stored.entries()) this.#keep(subject, order);
+    for (const [subject, order] of this.#stored.entries()) raise(this.#waiting, subject, order);
     const allInvalid = this.#options.orders.invalidUpTo(ALL);
-    if (Number.isFinite(allInvalid)) this.#keep(ALL, allInvalid);
+    if (Number.isFinite(allInvalid)) raise(this.#waiting, ALL, allInvalid);
     void this.#sendWaiting();
   }
 
@@ -356,7 +347,7 @@ export class SharedTier {
     if (seal === undefined || !text.startsWith(seal.tag)) return;
     const opened = seal.open(MESSAGE, text.slice(seal.tag.length));
     if (opened === undefined) {
-      this.#beginEpoch();
+      this.epoch = ++this.#epochs;
       return;
     }
     const { subject, order } = JSON.parse(opened) as { subject: string; order: number };
@@ -413,8 +404,14 @@ export class SharedTier {
     life: number,
     order: number,
   ): Promise<boolean | Unavailable> {
-    const text = textOf(content);
-    if (text === undefined) return UNAVAILABLE;
+    let text: string;
+    try {
+      text = JSON.stringify(content);
+    } catch {
+      // An undocumented field is nested too deeply for JSON.
+      return UNAVAILABLE;
+    }
+    if (text.length > MAX_LENGTH) return UNAVAILABLE;
     const name = seal.name(subject);
     const sealed = seal.seal(`${name} ${order}`, text);
     return this.#store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
@@ -424,7 +421,7 @@ export class SharedTier {
   async #send(subject: string, given: number): Promise<boolean> {
     const seal = this.#seal as Seal;
     const order = this.#options.orders.converted(given);
-    const content = { at: order, isTombstone: true };
+    const content = { at: order, isTombstone: true, value: null };
     const [isWritten, isPublished] = await Promise.all([
       this.#write(seal, subject, content, this.#life, order),
       this.#publish(seal, subject, order),
@@ -432,21 +429,13 @@ export class SharedTier {
     return isWritten !== UNAVAILABLE && isPublished;
   }
 
-  #noteStored(subject: string, order: number): void {
-    this.#stored.set(subject, Math.max(order, this.#stored.get(subject) ?? order));
-  }
-
-  #keep(subject: string, order: number): void {
-    this.#waiting.set(subject, Math.max(order, this.#waiting.get(subject) ?? order));
-  }
-
   #sendLater(subject: string, order: number): void {
-    this.#keep(subject, order);
+    raise(this.#waiting, subject, order);
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
       const upTo = this.#options.orders.now();
       this.#invalidate(ALL, upTo);
-      this.#keep(ALL, upTo);
+      raise(this.#waiting, ALL, upTo);
     }
     this.#retry();
   }
@@ -467,7 +456,7 @@ export class SharedTier {
       for (const [subject, order] of [...this.#waiting]) {
         if (!(await this.#send(subject, order))) continue;
         if (this.#waiting.get(subject) === order) this.#waiting.delete(subject);
-        this.#noteStored(subject, order);
+        raise(this.#stored, subject, order);
       }
     }
     this.#isSending = false;
@@ -475,12 +464,12 @@ export class SharedTier {
   }
 }
 
-/** The content of a row as JSON; `undefined`: too long, or an undocumented field is nested too deeply for JSON. */
-function textOf(content: Content): string | undefined {
-  try {
-    const text = JSON.stringify(content);
-    return text.length > MAX_LENGTH ? undefined : text;
-  } catch {
-    return undefined;
-  }
+interface OrderMap {
+  get(subject: string): number | undefined;
+  set(subject: string, order: number): unknown;
+}
+
+/** Notes an order, unless a later one is noted. */
+function raise(orders: OrderMap, subject: string, order: number): void {
+  orders.set(subject, Math.max(order, orders.get(subject) ?? order));
 }
