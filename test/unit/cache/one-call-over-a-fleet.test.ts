@@ -1,9 +1,8 @@
 import { type CacheOptions, checkPurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, text } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
 import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
@@ -87,15 +86,6 @@ describe('an answer of another process', () => {
       expect(service.asked()).toBe(2);
     },
   );
-
-  it('costs one read of the shared cache, after the first', async () => {
-    const { shared, join, joinAndAsk } = fleet();
-    const two = await joinAndAsk();
-    await join().validatePurchase(OTHER);
-    shared.calls.length = 0;
-    await two.validatePurchase(OTHER);
-    expect(shared.calls).toEqual(['read']);
-  });
 
   it('counts as known: before a negative one withdraws it, the key is checked again', async () => {
     const { service, join, joinAndAsk } = fleet();
@@ -251,35 +241,6 @@ describe('one request for the whole fleet', () => {
     await pass(3000);
     expect(shared.calls).toHaveLength(length);
     expect(service.asked()).toBe(0);
-  });
-
-  it('ends when its answer is there for the others, and not before', async () => {
-    const { shared, join, joinAndAsk } = fleet();
-    const turn = deferred();
-    const write = shared.write.bind(shared);
-    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
-      await turn.promise;
-      return write(...given);
-    });
-    const [found] = await begun(joinAndAsk());
-    expect(shared.locks.size).toBe(1);
-    expect(await join().getAccount()).not.toBeNull();
-    turn.resolve();
-    await found;
-    expect(shared.locks.size).toBe(0);
-  });
-
-  it('is none when the answer came just before the lock was there', async () => {
-    const { service, shared, join } = fleet();
-    const [one, other] = [join(), join()];
-    const lock = shared.lock.bind(shared);
-    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
-      await other.validatePurchase(CODE, { fresh: true });
-      return lock(...given);
-    });
-    expect(await one.validatePurchase(CODE)).toEqual(purchase);
-    expect(service.asked()).toBe(1);
-    expect(shared.locks.size).toBe(0);
   });
 });
 
