@@ -198,8 +198,7 @@ export class SharedTier {
       if (release === UNAVAILABLE) return found;
       if (release !== undefined) {
         // The process that had the lock can have shared its answer in between.
-        const again = await this.read(subject, adopt);
-        return { ...(again.reading ? again : found), release };
+        return { ...(await this.read(subject, adopt)), release };
       }
       if (performance.now() - begun >= longest || signal.aborted) return found;
       await wait(POLL);

@@ -228,6 +228,19 @@ describe('one request for the whole fleet', () => {
     expect(shared.rows.size).toBe(1);
   });
 
+  it('is none when the answer came just before the lock was there', async () => {
+    const { service, shared, join } = fleet();
+    const [one, other] = [join(), join()];
+    const lock = shared.lock.bind(shared);
+    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
+      await other.validatePurchase(CODE, { fresh: true });
+      return lock(...given);
+    });
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    expect(shared.locks.size).toBe(0);
+  });
+
   it('is waited for by a caller that can leave: then it asks no more', async () => {
     const { service, shared, join, pass } = fleet();
     vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
