@@ -71,7 +71,7 @@ const MAX_WAITING = 1000;
 /** Stored tombstones that are remembered, to be sent again: a failover loses the last seconds. */
 const MAX_STORED = 200;
 /** Milliseconds until what waits is sent again. */
-const RETRY = 500;
+const RETRY = 2000;
 const MESSAGE = 'message';
 
 /** Options and callbacks of a shared tier. */

@@ -68,6 +68,14 @@ describe('a shared cache that hangs', () => {
     expect((await done).code).toBe('store_unavailable');
   });
 
+  it('leaves three quarters of a short timeout to the service', async () => {
+    const given = failing();
+    given.fail('read', never);
+    const found = given.join({}, { timeout: 100 }).validatePurchase(CODE);
+    expect(await timeOf(found, given)).toBeLessThanOrEqual(30);
+    expect(await found).toEqual(purchase);
+  });
+
   it.each<[Method, () => unknown]>([
     ['read', never],
     ['lock', async () => undefined],

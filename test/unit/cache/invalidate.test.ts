@@ -74,7 +74,7 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
       expect(one.peekPurchase(CODE)).toBeUndefined();
       await expectRefused(one);
       shared.broken.clear();
-      await pass(SECOND);
+      await pass(5 * SECOND);
       await expectNone(two, join());
       // No more than once.
       const { length } = shared.messages;
