@@ -450,13 +450,15 @@ export class SharedTier {
   async #sendWaiting(): Promise<void> {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
-    if (await this.#readAll(await this.#currentSeal())) {
-      // All of them, because a shared cache that stores nothing still publishes.
-      for (const [subject, order] of [...this.#waiting]) {
-        if (!(await this.#send(subject, order))) continue;
+    const isReady = async () => this.#readAll(await this.#currentSeal());
+    let canSend = await isReady();
+    for (const [subject, order] of [...this.#waiting]) {
+      if (!canSend) break;
+      if (await this.#send(subject, order)) {
         if (this.#waiting.get(subject) === order) this.#waiting.delete(subject);
         raise(this.#stored, subject, order);
-      }
+        // A shared cache that stores nothing still publishes.
+      } else canSend = await isReady();
     }
     this.#isSending = false;
     if (this.#waiting.size > 0) this.#retry();

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { begun, settle } from '../../support/key-api-service.js';
-import { CODE, item, purchase } from '../../support/wire.js';
+import { CODE, guess, item, purchase } from '../../support/wire.js';
 import { FAULTS, type Fault, fleet, HOUR, MINUTE, moveTimeByHand, SECOND } from './support.js';
 
 // "A process that has heard a real no serves no yes that was asked for before it … every connected process, and every
@@ -188,6 +188,25 @@ describe('what could not be stored or published', () => {
     for (let n = 0; n < 10; n++) await during(one.validatePurchase(`wrong-code-${n}`));
     one.link.mend();
     await settle();
+    service.says = 'outage';
+    expect(other.peekPurchase(CODE)).toBeUndefined();
+  });
+
+  it('is sent at once when the connection is back, also where it hung while much was being sent', async () => {
+    const { shared, joinTwo, service, refund, during, pass } = fleet();
+    const [one, other] = await joinTwo();
+    one.link.break('cut');
+    await refund(one);
+    for (let n = 0; n < 40; n++) await during(one.validatePurchase(guess(n)));
+    vi.spyOn(shared, 'write').mockImplementationOnce(() => {
+      one.link.break('frozen');
+      return new Promise(() => {});
+    });
+    one.link.mend();
+    await pass(SECOND);
+    one.link.mend();
+    one.link.reconnect();
+    await pass(100);
     service.says = 'outage';
     expect(other.peekPurchase(CODE)).toBeUndefined();
   });
