@@ -47,19 +47,6 @@ export interface CallOptions {
   onCached?: (() => void) | undefined;
 }
 
-/** @throws TypeError that names the wrong option, and the reason of a signal that is aborted. */
-export function checkCallOptions(options: CallOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError('KeyApi: the options of a call must be an object, as in { signal, fresh }');
-  }
-  const { signal, fresh, onCached } = options;
-  if (fresh !== undefined) flagOption('KeyApi', 'fresh', fresh);
-  if (onCached !== undefined && typeof onCached !== 'function') {
-    throw wrongOption('KeyApi', 'onCached', 'must be a function');
-  }
-  if (signal !== undefined) checkSignal(signal);
-}
-
 /** Options of one request to the service. */
 export interface RequestOptions {
   /** Ends the request: its last caller has left, or the client was closed. */
@@ -171,9 +158,14 @@ export class Cache<T extends object> {
     return answer;
   }
 
+  /** @throws TypeError that names the wrong option. */
   async get(spelling: string, options: CallOptions): Promise<T | null> {
-    checkCallOptions(options);
-    const { signal, fresh = false, onCached } = options;
+    const { signal, onCached } = options;
+    const fresh = flagOption('KeyApi', 'fresh', options.fresh);
+    if (onCached !== undefined && typeof onCached !== 'function') {
+      throw wrongOption('KeyApi', 'onCached', 'must be a function');
+    }
+    if (signal !== undefined) checkSignal(signal);
     const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
       onCached?.();

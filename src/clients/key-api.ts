@@ -2,14 +2,13 @@ import {
   Cache,
   type CacheParts,
   type CallOptions,
-  checkCallOptions,
   type Positive,
   type RequestOptions,
 } from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
 import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
-import type { Deadline, LightSignal } from '../deadline.js';
+import { checkSignal, type Deadline, type LightSignal } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { type ClientOptions, clientSettings } from '../http/client-options.js';
@@ -157,8 +156,8 @@ export class KeyApi {
     const key = String(number);
     if (!this.#caches) return this.#ask(itemsItem, key, options);
     const { items, item } = this.#caches;
-    checkCallOptions(options);
-    const { fresh, onCached } = options;
+    const { signal, fresh, onCached } = options;
+    if (signal !== undefined) checkSignal(signal);
     const list = fresh ? undefined : items.withinTtl(NO_PARAMETER);
     const listed = list && this.#inList(number, list);
     if (list && listed !== undefined) {

@@ -182,8 +182,6 @@ describe.each(KINDS)('each kind of answer: %s', (kind, ask, value) => {
   });
 
   it.each([
-    [null, 'options'],
-    ['fresh', 'options'],
     [{ fresh: 'false' }, '"fresh"'],
     [{ onCached: true }, '"onCached"'],
   ])('refuses odd options of a call with a TypeError: %j', async (odd, named) => {

@@ -39,7 +39,7 @@ describe('what the inner store holds', () => {
   it('is a sealed text of this format and the times, and neither token nor key', async () => {
     const { inner, row } = await withToken();
     expect(row).toEqual({
-      value: expect.stringMatching(/^2\.[\w-]+$/),
+      value: expect.stringMatching(/^1\.[\w-]+$/),
       issuedAt: NOW,
       expiresAt: NOW + HOUR,
     });
