@@ -465,12 +465,11 @@ export class SharedTier {
   }
 }
 
-interface OrderMap {
-  get(subject: string): number | undefined;
-  set(subject: string, order: number): unknown;
-}
-
 /** Notes an order, unless a later one is noted. */
-function raise(orders: OrderMap, subject: string, order: number): void {
+function raise(
+  orders: Map<string, number> | LRUCache<string, number>,
+  subject: string,
+  order: number,
+): void {
   orders.set(subject, Math.max(order, orders.get(subject) ?? order));
 }
