@@ -158,8 +158,7 @@ export class SharedTier {
   /** The orders of the tombstones that are to be sent, by subject. */
   readonly #waiting = new Map<string, number>();
   readonly #stored = new LRUCache<string, number>({ max: MAX_STORED });
-  #isSending = false;
-  #cancelRetry: (() => void) | undefined;
+  #isRetrying = false;
   #seal: Seal | undefined;
   #subscription: Promise<() => Promise<void>> | undefined;
   #isClosed = false;
@@ -280,7 +279,6 @@ export class SharedTier {
 
   close(): void {
     this.#isClosed = true;
-    this.#cancelRetry?.();
     this.#subscription?.then((stop) => stop()).catch(() => {});
   }
 
@@ -332,8 +330,6 @@ export class SharedTier {
     // server's.
     this.#store.wake();
     for (const [subject, order] of this.#stored.entries()) raise(this.#waiting, subject, order);
-    const allInvalid = this.#options.orders.invalidUpTo(ALL);
-    if (Number.isFinite(allInvalid)) raise(this.#waiting, ALL, allInvalid);
     void this.#sendWaiting();
   }
 
@@ -432,24 +428,21 @@ export class SharedTier {
     raise(this.#waiting, subject, order);
     if (this.#waiting.size > MAX_WAITING) {
       this.#waiting.clear();
-      const upTo = this.#options.orders.now();
-      this.#invalidate(ALL, upTo);
-      raise(this.#waiting, ALL, upTo);
+      raise(this.#waiting, ALL, this.#options.orders.now());
     }
     this.#retry();
   }
 
   #retry(): void {
-    if (this.#isClosed || this.#cancelRetry !== undefined) return;
-    this.#cancelRetry = schedule(RETRY, () => {
-      this.#cancelRetry = undefined;
+    if (this.#isClosed || this.#isRetrying) return;
+    this.#isRetrying = true;
+    schedule(RETRY, () => {
+      this.#isRetrying = false;
       void this.#sendWaiting();
     });
   }
 
   async #sendWaiting(): Promise<void> {
-    if (this.#isSending || this.#isClosed) return;
-    this.#isSending = true;
     const isReady = async () => this.#readAll(await this.#currentSeal());
     let canSend = await isReady();
     for (const [subject, order] of [...this.#waiting]) {
@@ -460,7 +453,6 @@ export class SharedTier {
         // A shared cache that stores nothing still publishes.
       } else canSend = await isReady();
     }
-    this.#isSending = false;
     if (this.#waiting.size > 0) this.#retry();
   }
 }

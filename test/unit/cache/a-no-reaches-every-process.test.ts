@@ -95,6 +95,18 @@ describe.each(['before', 'after'])('%s the negative answer, the shared cache', (
   );
 });
 
+it('a negative answer of a process that knows only the earlier clock of a server that took over counts too', async () => {
+  const { server, joinTwo, join, reconnect, refund, expectNone, pass } = fleet();
+  const both = await joinTwo();
+  server.skew = -HOUR;
+  reconnect();
+  await settle();
+  const late = join();
+  await refund(late);
+  await pass(FORGOTTEN);
+  await expectNone(...both, late, join());
+});
+
 it('a negative answer of a process that had no positive one counts too, although the row of that was evicted', async () => {
   const { shared, join, joinAndAsk, refund, expectNone, pass } = fleet();
   const [one, other] = [await joinAndAsk(), join()];
@@ -220,6 +232,44 @@ describe('what could not be stored or published', () => {
     one.link.mend();
     await pass(5 * SECOND + 200);
     await expectNone(other);
+  });
+
+  it('is sent when the connection is lost once more while an earlier one is in flight', async () => {
+    const { service, shared, joinTwo, refund, expectNone, pass } = fleet();
+    const [one, other] = await joinTwo();
+    one.link.break('cut');
+    await refund(one);
+    const stored = deferred();
+    const write = shared.write.bind(shared);
+    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
+      await stored.promise;
+      return write(...given);
+    });
+    one.link.mend();
+    await settle();
+    one.link.break('cut');
+    service.says = 'positive';
+    for (const each of [one, other]) await each.validatePurchase(CODE, { fresh: true });
+    await refund(one);
+    stored.resolve();
+    await settle();
+    one.link.mend();
+    await pass(FORGOTTEN);
+    await expectNone(other);
+  });
+
+  it('is sent again to a server that takes over with an older row', async () => {
+    const { shared, joinTwo, join, refund, reconnect, expectNone, pass } = fleet();
+    const [one] = await joinTwo();
+    const [older = []] = [[...shared.rows][0]];
+    one.link.break('read-only');
+    await refund(one);
+    one.link.mend();
+    await pass(5 * SECOND);
+    shared.rows.set(...(older as [string, never]));
+    reconnect();
+    await pass(FORGOTTEN);
+    await expectNone(join());
   });
 
   it('is the later of two, where an earlier one is stored', async () => {

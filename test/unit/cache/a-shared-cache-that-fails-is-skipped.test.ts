@@ -4,7 +4,7 @@ import { expectError, rejection } from '../../support/errors.js';
 import { unhandledRejections } from '../../support/hear.js';
 import { settle } from '../../support/key-api-service.js';
 import { CODE, guess, KEY, purchase } from '../../support/wire.js';
-import { FAULTS, fleet, moveTimeByHand, OTHER } from './support.js';
+import { FAULTS, fleet, MINUTE, moveTimeByHand, OTHER } from './support.js';
 
 // "A shared cache that fails, hangs or lies (corrupt bytes) is skipped within a short deadline." (contract, section 2)
 
@@ -154,6 +154,16 @@ describe('a shared cache that fails', () => {
     expect(onCached).toHaveBeenCalledOnce();
   });
 
+  it('keeps no stale answer from being refreshed', async () => {
+    const { service, joinAndAsk, expectSold, expectRefused, pass } = failing();
+    const one = await joinAndAsk();
+    one.link.break('frozen');
+    service.later(6 * MINUTE, 'negative');
+    await expectSold(one);
+    await pass(200);
+    await expectRefused(one);
+  });
+
   it('is left alone for two seconds after three failed reads, those that fail together counted once', async () => {
     const { service, fail, join, pass, during } = failing();
     const one = join();
@@ -253,6 +263,17 @@ describe('a shared cache that lies', () => {
 });
 
 describe('an api_key that takes long', () => {
+  it('and comes after close() subscribes to nothing', async () => {
+    const { shared, join, pass } = failing();
+    const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 50));
+    const one = join({}, { apiKey });
+    const found = rejection(one.validatePurchase(CODE));
+    await one.close();
+    await pass(100);
+    await found;
+    expect(shared.calls).toEqual([]);
+  });
+
   it('is waited for 100 ms, and then the shared cache is done without', async () => {
     const { service, shared, join, pass } = failing();
     let give: (key: string) => void = () => {};

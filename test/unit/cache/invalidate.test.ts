@@ -50,18 +50,20 @@ describe.each(WHAT)('invalidate: %s', (_name, code) => {
     expect(service.asked()).toBe(2);
   });
 
-  it('reaches a process that starts later, and one that was cut off', async () => {
-    const { shared, joinTwo, join, expectNone, pass } = fleet();
+  it('reaches a process that starts later, one that was cut off, and one that gets no messages', async () => {
+    const { shared, joinTwo, join, joinAndAsk, expectNone, pass } = fleet();
     const [one, two] = await joinTwo();
+    const three = await joinAndAsk();
     const rows = [...shared.rows];
     two.link.break('cut');
+    three.link.break('without messages');
     await one.invalidate(code);
     // The row of the answer is evicted, or is back: the invalidation counts.
     for (const [name, row] of rows) if (!shared.rows.has(name)) shared.rows.set(name, row);
     await one.close();
     two.link.mend();
     await pass(SECOND);
-    await expectNone(two, join());
+    await expectNone(two, three, join());
   });
 
   it.each<[keyof SharedCache]>([['read'], ['write'], ['publish']])(
