@@ -268,6 +268,7 @@ describe('an api_key that takes long', () => {
     const apiKey = () => new Promise<string>((resolve) => setTimeout(() => resolve(KEY), 50));
     const one = join({}, { apiKey });
     const found = rejection(one.validatePurchase(CODE));
+    await settle();
     await one.close();
     await pass(100);
     await found;
