@@ -1,4 +1,4 @@
-export type { CallOptions } from './cache/in-flight.js';
+export type { CallOptions } from './cache/cache.js';
 export type { CacheOptions } from './cache/options.js';
 export type { SharedCache, SharedRow } from './cache/shared-cache.js';
 export type { GuessLimitOption } from './check/guess-gate.js';

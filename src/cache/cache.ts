@@ -3,7 +3,8 @@ import { checkSignal } from '../deadline.js';
 import { type LookupMessage, lookupChannel } from '../diagnostics.js';
 import { isMarketgateError, MarketgateError } from '../errors.js';
 import { noteUnreadable } from '../model/fields.js';
-import { type CallOptions, InFlight, type RequestOptions } from './in-flight.js';
+import { flagOption, wrongOption } from '../options.js';
+import { InFlight } from './in-flight.js';
 import type { CacheLimits } from './options.js';
 import type { Orders } from './orders.js';
 import type { Found, SharedAnswer, SharedTier } from './shared-tier.js';
@@ -34,6 +35,26 @@ export interface Positive<T> extends Answer<T> {
 interface Negative extends Answer<never> {
   readonly value: null;
   readonly spelling: string;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
+  signal?: AbortSignal | undefined;
+  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
+  fresh?: boolean | undefined;
+  /** Called when the answer comes from a cache, this process's own or the shared one. */
+  onCached?: (() => void) | undefined;
+}
+
+/** Options of one request to the service. */
+export interface RequestOptions {
+  /** Ends the request: its last caller has left, or the client was closed. */
+  readonly signal: AbortSignal;
+  /** Whether a positive answer is known, which a negative one would invalidate. */
+  readonly hadPositive: boolean;
+  /** Milliseconds of the call that have elapsed. */
+  readonly elapsed: number;
 }
 
 /** A lookup that has begun and has no answer yet; callers join it. */
@@ -124,7 +145,7 @@ export class Cache<T extends object> {
     const positive = this.#positive.peek(key);
     return (
       (positive && positive.order > order) ||
-      this.#parts.orders.isOutdated(this.#subject(key), order)
+      this.#parts.orders.isInvalid(this.#subject(key), order)
     );
   }
 
@@ -137,8 +158,13 @@ export class Cache<T extends object> {
     return answer;
   }
 
+  /** @throws TypeError that names the wrong option. */
   async get(spelling: string, options: CallOptions): Promise<T | null> {
-    const { signal, fresh = false, onCached } = options;
+    const { signal, onCached } = options;
+    const fresh = flagOption('KeyApi', 'fresh', options.fresh);
+    if (onCached !== undefined && typeof onCached !== 'function') {
+      throw wrongOption('KeyApi', 'onCached', 'must be a function');
+    }
     if (signal !== undefined) checkSignal(signal);
     const cached = fresh ? undefined : this.peek(spelling);
     if (cached !== undefined) {
@@ -173,7 +199,7 @@ export class Cache<T extends object> {
   async invalidate(spelling: string): Promise<void> {
     const key = spelling.toLowerCase();
     const { orders, sharedTier } = this.#parts;
-    orders.hear(this.#subject(key), orders.ofNegative(orders.begin()));
+    orders.invalidate(this.#subject(key), orders.now());
     this.forget(key);
     await sharedTier?.invalidate(this.#subject(key));
   }
@@ -210,7 +236,9 @@ export class Cache<T extends object> {
     const lookup = this.#lookups.get(spelling);
     if (lookup === undefined || lookup.signal.aborted) return undefined;
     const subject = this.#subject(spelling.toLowerCase());
-    return this.#parts.orders.isOutdated(subject, lookup.order) ? undefined : lookup;
+    return this.#parts.orders.isInvalid(subject, lookup.order ?? Number.POSITIVE_INFINITY)
+      ? undefined
+      : lookup;
   }
 
   #start(spelling: string, isFresh: boolean): Lookup<T> {
@@ -231,20 +259,28 @@ export class Cache<T extends object> {
     this.#start(spelling, false).join().then(end, end);
   }
 
-  /** Asks until there is an answer that was not invalidated before it arrived. */
+  /** Asks the shared tier, and then the service, until there is an answer that was not invalidated before it arrived. */
   async #answer(spelling: string, isFresh: boolean, lookup: Lookup<T>): Promise<Answer<T>> {
     const { sharedTier } = this.#parts;
+    const subject = this.#subject(spelling.toLowerCase());
+    const adopt = (answer: SharedAnswer) => this.#adopt(spelling, answer);
     const begun = performance.now();
     // Once the service was asked, in any round, the guess limit counts the lookup.
     lookup.source = sharedTier ? 'shared' : 'service';
     try {
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const answer = sharedTier
-          ? await this.#askShared(spelling, isFresh, lookup, begun, sharedTier)
-          : await this.#askService(spelling, lookup, begun);
-        if (answer === undefined) continue;
-        this.#report(lookup.source, answer);
-        return answer;
+        const found = isFresh
+          ? await sharedTier?.read(subject, adopt)
+          : await sharedTier?.find(subject, adopt, lookup.signal);
+        try {
+          const known = isFresh || !found ? undefined : this.#known(spelling, found, lookup);
+          const answer = known ?? (await this.#request(spelling, lookup, begun, found));
+          if (answer === undefined) continue;
+          this.#report(lookup.source, answer);
+          return answer;
+        } finally {
+          found?.release?.();
+        }
       }
       throw new MarketgateError(
         'service_unavailable',
@@ -256,55 +292,34 @@ export class Cache<T extends object> {
     }
   }
 
-  /** Asks the shared tier, and where that has no answer, the service. `undefined`: it was invalidated meanwhile. */
-  async #askShared(
-    spelling: string,
-    isFresh: boolean,
-    lookup: Lookup<T>,
-    begun: number,
-    sharedTier: SharedTier,
-  ): Promise<Answer<T> | undefined> {
-    const key = spelling.toLowerCase();
-    const adopt = (answer: SharedAnswer) => {
-      const adopted = this.#adopt(spelling, answer);
-      return isFresh ? undefined : adopted;
-    };
-    const found = isFresh
-      ? await sharedTier.read(this.#subject(key), adopt)
-      : await sharedTier.find(this.#subject(key), adopt, () => !lookup.signal.aborted);
-    try {
-      if (found?.adopted !== undefined) return found.adopted;
-      // Not while it is stale, because this lookup can be its refresh.
-      const own = found === undefined && !isFresh ? this.#positive.peek(key) : undefined;
-      if (own && this.#ageOf(own) < this.#parts.limits.ttl) {
-        lookup.source = 'cache';
-        return own;
-      }
-      const { epoch } = sharedTier;
-      return await this.#askService(spelling, lookup, begun, { found, epoch, sharedTier });
-    } finally {
-      found?.release?.();
-    }
+  /** An answer for which the service need not be asked: the shared tier's, or the cached one where that cannot be asked. */
+  #known(spelling: string, found: Found<Answer<T>>, lookup: Lookup<T>): Answer<T> | undefined {
+    if (found.reading !== undefined) return found.adopted;
+    const own = this.#positive.peek(spelling.toLowerCase());
+    // Not while it is stale, because this lookup can be its refresh.
+    if (own === undefined || this.#ageOf(own) >= this.#parts.limits.ttl) return undefined;
+    lookup.source = 'cache';
+    return own;
   }
 
-  /** `undefined`: the answer was invalidated before it arrived. */
-  async #askService(
+  /** Asks the service, and shares its answer. `undefined`: it was invalidated before it arrived. */
+  async #request(
     spelling: string,
     lookup: Lookup<T>,
     begun: number,
-    shared?: { found: Found<Answer<T>> | undefined; epoch: number; sharedTier: SharedTier },
+    found?: Found<Answer<T>>,
   ): Promise<Answer<T> | undefined> {
-    const { request, isNegative, isRevocable = false, orders, clock } = this.#parts;
+    const { request, isNegative, isRevocable = false, orders, clock, sharedTier } = this.#parts;
     const { signal } = lookup;
-    if (signal.aborted) throw signal.reason;
-    lookup.source = 'service';
+    signal.throwIfAborted();
     const key = spelling.toLowerCase();
-    const hadPositive =
-      this.#positive.peek(key) !== undefined || shared?.found?.hadPositive === true;
-    const time = orders.begin(shared?.found !== undefined);
-    lookup.order = time.order;
+    const subject = this.#subject(key);
+    const hadPositive = this.#positive.has(key) || found?.hadPositive === true;
+    const time = orders.begin(found?.reading !== undefined);
     const at = clock();
     const elapsed = performance.now() - begun;
+    lookup.source = 'service';
+    lookup.order = time.order;
     let value: T | null = null;
     let refusal: unknown;
     try {
@@ -313,79 +328,70 @@ export class Cache<T extends object> {
       if (!isNegative?.(error)) throw error;
       refusal = error;
     }
-    const subject = this.#subject(key);
-    const known = this.#positive.peek(key);
-    // A later request has got a positive answer. It is not served, and the lookup asks again, where "later" is a guess
-    // because the shared cache could not be asked, and where messages about it were missed.
-    const laterAnswer = (later: Positive<T>) =>
-      shared && (!shared.found || this.#mustAsk(later)) ? undefined : later;
-    if (value === null) {
-      const order = orders.ofNegative(time);
-      if (known && known.order > order) return laterAnswer(known);
-      orders.hear(subject, order);
-      this.#positive.delete(key);
-      const negative: Negative = { value, at, spelling };
-      if (refusal === undefined) this.#negative.set(key, negative);
-      // Other processes cannot serve an error, so they ask.
-      const given = { subject, time, isRevocable, spelling: refusal ? undefined : spelling };
-      const isLost = await shared?.sharedTier.shareNegative(given, shared.found, hadPositive);
-      if (refusal !== undefined) throw refusal;
-      return (isLost && (await this.#readAgain(spelling, shared?.sharedTier))) || negative;
+    const order = value === null ? orders.ofNegative(time) : time.order;
+    const later = this.#positive.peek(key);
+    if (later !== undefined && later.order > order) {
+      // Where the shared cache could not be asked, "later" is a guess. Where messages were missed, it can be invalid.
+      const isCertain = found === undefined || (found.reading && !this.#mustAsk(later));
+      return isCertain ? later : undefined;
     }
-    if (known && known.order > time.order) return laterAnswer(known);
-    if (orders.isOutdated(subject, time.order)) return undefined;
-    const frozen = this.#parts.freeze(value);
-    const positive = {
-      value: frozen,
-      at,
-      order: time.order,
-      epoch: shared?.found?.epoch ?? Number.NaN,
-    };
+    if (value !== null && orders.isInvalid(subject, order)) return undefined;
+    const epoch = found?.reading ? found.epoch : Number.NaN;
+    const answer =
+      value === null
+        ? this.#keepNegative(key, order, { value, at, spelling })
+        : this.#keepPositive(key, { value: this.#parts.freeze(value), at, order, epoch });
+    // Callers get the error, each of their own request.
+    if (refusal !== undefined) this.#negative.delete(key);
+    if (sharedTier && found) {
+      // Other processes cannot serve an error, so they ask.
+      const servable = refusal ? undefined : spelling;
+      const given = { subject, value, spelling: servable, time, isRevocable, hadPositive };
+      const isLate = await sharedTier.share(given, found);
+      // The connection was lost and is back since the shared cache was asked: what was published in between is not known.
+      const hasMissed = !Object.is(sharedTier.epoch, found.epoch) && !sharedTier.isResting;
+      if (isLate || hasMissed) {
+        const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
+        if (again.adopted !== undefined && refusal === undefined) return again.adopted;
+      }
+    }
+    if (refusal !== undefined) throw refusal;
+    return value !== null && orders.isInvalid(subject, order) ? undefined : answer;
+  }
+
+  /** Caches an answer of the shared tier. @returns it, if the service need not be asked. */
+  #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
+    const { clock, limits, freeze } = this.#parts;
+    const { value, unreadable, order, age, epoch } = answer;
+    const key = spelling.toLowerCase();
+    const at = clock() - age;
+    const known = this.#positive.peek(key);
+    if (value === null) {
+      if (known && known.order > order) return undefined;
+      const negative = this.#keepNegative(key, order, { value, at, spelling });
+      if (answer.spelling === spelling && age < limits.invalidTtl) return negative;
+      this.#negative.delete(key);
+      return undefined;
+    }
+    const isKnown = known !== undefined && known.order >= order;
+    if (!isKnown) noteUnreadable(value as T, unreadable);
+    const positive = isKnown ? known : { value: freeze(value as T), at, order, epoch };
+    positive.epoch = epoch;
+    this.#keepPositive(key, positive);
+    return this.#ageOf(positive) < limits.ttl ? positive : undefined;
+  }
+
+  #keepPositive(key: string, positive: Positive<T>): Positive<T> {
     this.#negative.delete(key);
     this.#positive.set(key, positive);
-    if (shared === undefined) return positive;
-    const { sharedTier, found } = shared;
-    const given = { subject, time, isRevocable, spelling };
-    const isLost = found !== undefined && (await sharedTier.share(given, value, found));
-    // The connection was lost and is back since the request was sent: what was published in between is not known.
-    const hasMissed = !Object.is(sharedTier.epoch, shared.epoch) && this.#mustAsk(positive);
-    if (isLost || hasMissed) await this.#readAgain(spelling, sharedTier);
-    // A later answer hides whether it was invalidated before that, which the missed messages would tell.
-    if (hasMissed && this.#positive.peek(key) !== positive) return undefined;
-    return orders.isOutdated(subject, time.order) ? undefined : positive;
+    return positive;
   }
 
-  /** Caches the answer of another process, if it was requested later. @returns it, if it can be served. */
-  async #readAgain(spelling: string, tier: SharedTier | undefined): Promise<Answer<T> | undefined> {
-    const subject = this.#subject(spelling.toLowerCase());
-    return (await tier?.read(subject, (answer) => this.#adopt(spelling, answer)))?.adopted;
-  }
-
-  /** Caches an answer of the shared tier. `undefined`: the service must be asked. */
-  #adopt(spelling: string, answer: SharedAnswer): Answer<T> | undefined {
-    const { clock, limits, freeze, orders } = this.#parts;
-    const key = spelling.toLowerCase();
-    const { value, order, age, epoch } = answer;
-    const known = this.#positive.peek(key);
-    const at = clock() - age;
-    if (value === null) {
-      // The cached answer was requested later.
-      if (known && known.order > order) return undefined;
-      orders.hear(this.#subject(key), order);
-      this.forget(key);
-      if (answer.spelling !== spelling || age >= limits.invalidTtl) return undefined;
-      const negative: Negative = { value, at, spelling };
-      this.#negative.set(key, negative);
-      return negative;
-    }
-    if (known && known.order >= order) known.epoch = epoch;
-    else {
-      noteUnreadable(value as T, answer.unreadable);
-      this.#positive.set(key, { value: freeze(value as T), at, order, epoch });
-    }
-    this.#negative.delete(key);
-    const positive = this.#positive.peek(key) as Positive<T>;
-    return this.#ageOf(positive) < limits.ttl ? positive : undefined;
+  #keepNegative(key: string, order: number, negative: Negative): Negative {
+    this.#parts.orders.invalidate(this.#subject(key), order);
+    this.#positive.delete(key);
+    this.#negative.set(key, negative);
+    return negative;
   }
 
   #subject(key: string): string {

@@ -6,8 +6,6 @@ import { onAbort } from '../deadline.js';
  */
 export class InFlight<T> {
   readonly #controller = new AbortController();
-  /** Aborted when the last caller has left, and by {@link abort}. */
-  readonly signal: AbortSignal = this.#controller.signal;
   readonly #answer: Promise<T>;
   /** Infinite once a caller without a signal has joined, which cannot leave. */
   #callers = 0;
@@ -20,11 +18,17 @@ export class InFlight<T> {
     void this.#answer.then(onEnd, onEnd);
   }
 
+  /** Aborted when the last caller has left, or by {@link abort}. The request ends with it. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
   /** Ends the request for all its callers. */
   abort(reason: unknown): void {
     this.#controller.abort(reason);
   }
 
+  /** Waits for the answer. Rejects with the signal's reason when that is aborted first. */
   join(signal?: AbortSignal): Promise<T> {
     if (signal === undefined) {
       this.#callers = Number.POSITIVE_INFINITY;
@@ -40,24 +44,4 @@ export class InFlight<T> {
       this.#answer.then(resolve, reject).finally(stop);
     });
   }
-}
-
-/** Options of one request to the service. */
-export interface RequestOptions {
-  /** Ends the request: its last caller has left, or the client was closed. */
-  readonly signal: AbortSignal;
-  /** Whether a positive answer is known, which a negative one would invalidate. */
-  readonly hadPositive: boolean;
-  /** Milliseconds of the call that have elapsed. */
-  readonly elapsed: number;
-}
-
-/** Options of one call. */
-export interface CallOptions {
-  /** Ends this call when aborted; it rejects with the signal's reason. Calls that share the request go on. */
-  signal?: AbortSignal | undefined;
-  /** Asks the service even if the answer is cached, and caches the new answer. Default false. */
-  fresh?: boolean | undefined;
-  /** Called when the answer comes from a cache, this process's own or the shared one. */
-  onCached?: (() => void) | undefined;
 }

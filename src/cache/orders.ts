@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 
+/** The subject of an invalidation of everything. */
+export const ALL = 'all';
+
 /**
- * Negative answers and invalidations whose order is remembered, wrong codes among them. One that is forgotten can matter
- * only where the shared cache has not stored it either.
+ * Subjects whose last negative answer or invalidation is remembered, wrong codes among them. One that is forgotten can
+ * matter only where the shared cache has not stored it either.
  */
-const MAX_HEARD = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /** Far below every time by the clock of a shared cache, which is 0 or later. */
 const BEFORE_ANY_READING = -1e15;
@@ -21,8 +24,8 @@ export interface RequestTime {
 }
 
 /**
- * The order of requests: which answer is the later one. In a fleet, it is the time of the request by the shared cache's
- * clock, in microseconds. In a process that is alone, it is that of its own timer.
+ * The order of requests, and up to which order answers are invalid. In a fleet, the order is the time of the request by
+ * the shared cache's clock, in microseconds. In a process that is alone, it is that of its own timer.
  *
  * A request takes the time that was read just before it, which is never too late. A negative answer takes the last
  * reading and all the time since that began, which is never too early. So it counts whenever it can have been requested
@@ -36,8 +39,8 @@ export class Orders {
   /** What converts an order from before the first reading. */
   #shift = 0;
   #last = Number.NEGATIVE_INFINITY;
-  readonly #heard = new LRUCache<string, number>({ max: MAX_HEARD });
-  #allHeard = Number.NEGATIVE_INFINITY;
+  readonly #invalid = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  #allInvalid = Number.NEGATIVE_INFINITY;
 
   /**
    * The place of a request that is sent now: later than all that this process knows of.
@@ -51,13 +54,18 @@ export class Orders {
     return { order: this.#last, at };
   }
 
-  /** The place of a negative answer, or of an invalidation: not before any request that can have been sent earlier. */
+  /** The place of a negative answer: not before any request that can have been sent earlier. */
   ofNegative({ order, at }: RequestTime): number {
     return Math.max(this.#timeAt(at), order + 1);
   }
 
+  /** The place of an invalidation: after everything that was requested until now. */
+  now(): number {
+    return this.ofNegative(this.begin());
+  }
+
   /** Notes a reading of the shared cache's clock. @param sentAt - when it was requested, by `performance.now`. */
-  read(now: number, sentAt: number): void {
+  noteTime(now: number, sentAt: number): void {
     const expected = this.#timeAt(sentAt);
     const isBehind = this.#reading !== undefined && expected - now > STEP_BACK;
     if (this.#reading === undefined) this.#shift = now - expected;
@@ -65,47 +73,34 @@ export class Orders {
     this.#reading = { now: isBehind ? expected : now, sentAt };
   }
 
-  /** Notes an order of another process. Its clock can be ahead, where the shared cache has failed over. */
-  saw(order: number): void {
+  /** Notes an order of another process, whose clock can be ahead where the shared cache has failed over. */
+  noteOrder(order: number): void {
     this.#last = Math.max(order, this.#last);
   }
 
-  /** An order of {@link ofNegative}, by the shared cache's clock once that is known. */
+  /** An order of {@link ofNegative} or {@link now}, by the shared cache's clock once that is known. */
   converted(order: number): number {
     return order < 0 ? order + this.#shift : order;
   }
 
-  /** Notes that the answers about a subject up to an order are invalid. @returns whether that is new. */
-  hear(subject: string, order: number): boolean {
-    this.saw(order);
-    const isNew = order > this.#upTo(subject);
-    if (isNew) this.#heard.set(subject, order);
-    return isNew;
+  /** Notes that the answers about a subject, or {@link ALL}, are invalid up to an order. @returns whether that is new. */
+  invalidate(subject: string, upTo: number): boolean {
+    this.noteOrder(upTo);
+    if (upTo <= this.invalidUpTo(subject)) return false;
+    if (subject === ALL) this.#allInvalid = upTo;
+    else this.#invalid.set(subject, upTo);
+    return true;
   }
 
-  /** Notes that all answers up to an order are invalid. @returns whether that is new. */
-  hearAll(order: number): boolean {
-    this.saw(order);
-    const isNew = order > this.allHeard;
-    if (isNew) this.#allHeard = order;
-    return isNew;
-  }
-
-  /** The order up to which all answers are invalid. */
-  get allHeard(): number {
-    return this.converted(this.#allHeard);
+  /** The order up to which the answers about a subject are invalid. */
+  invalidUpTo(subject: string): number {
+    const own = this.#invalid.get(subject) ?? Number.NEGATIVE_INFINITY;
+    return Math.max(this.converted(own), this.converted(this.#allInvalid));
   }
 
   /** Whether an answer must not be served, because a later negative one or an invalidation is known. */
-  isOutdated(subject: string, order = Number.POSITIVE_INFINITY): boolean {
-    return order <= this.#upTo(subject);
-  }
-
-  #upTo(subject: string): number {
-    return Math.max(
-      this.converted(this.#heard.get(subject) ?? Number.NEGATIVE_INFINITY),
-      this.allHeard,
-    );
+  isInvalid(subject: string, order: number): boolean {
+    return order <= this.invalidUpTo(subject);
   }
 
   #timeAt(at: number): number {

@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 
 /** Of the format. A text of another version does not open. */
-const VERSION = '2.';
+const VERSION = '1.';
 const NONCE = 12;
 const TAG = 16;
 
@@ -64,7 +64,7 @@ export class Seal {
     readonly secret: string,
     context: string,
   ) {
-    const info = `marketgate shared cache 3 ${hash('sha256', context, 'base64url')}`;
+    const info = `marketgate shared cache ${hash('sha256', context, 'base64url')}`;
     const keys = Buffer.from(hkdfSync('sha256', secret, 'marketgate', info, 64));
     this.#nameKey = keys.subarray(0, 32);
     this.#valueKey = keys.subarray(32);

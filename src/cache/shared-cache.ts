@@ -49,13 +49,11 @@ export interface SharedRow {
 
 /** In place of a result, when the call failed or was not made. */
 export const UNAVAILABLE = Symbol('the shared cache cannot be asked');
-type Unavailable = typeof UNAVAILABLE;
+export type Unavailable = typeof UNAVAILABLE;
 
-/** The failed reads in a row after which a shared cache is left alone. */
-const FAILURES_TO_REST = 5;
-/** For how long, in milliseconds: at first, and at most. It doubles with each further failure. */
-const FIRST_REST = 500;
-const LONGEST_REST = 5000;
+/** The failed reads in a row after which a shared cache is left alone, and for how many milliseconds. */
+const FAILURES_TO_REST = 3;
+const REST = 2000;
 
 /**
  * A shared cache as the shared tier uses it. The whole failure policy is here: each call has a short deadline, a failure
@@ -64,6 +62,7 @@ const LONGEST_REST = 5000;
  */
 export class GuardedSharedCache {
   #failures = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #restsUntil = Number.NEGATIVE_INFINITY;
 
   /** @param deadline - of one call, in milliseconds. */
@@ -85,42 +84,45 @@ export class GuardedSharedCache {
 
   async read(name: string): Promise<SharedRow | Unavailable> {
     if (this.isResting) return UNAVAILABLE;
+    const begun = performance.now();
     const row = await this.#call(() => this.store.read(name));
     // Only reads count: a Redis that is full or read-only refuses everything else, and still answers reads.
     if (isRow(row)) {
       this.wake();
       return row;
     }
-    // Calls that were made at the same time count once.
-    if (this.isResting) return UNAVAILABLE;
+    // Reads that were in flight together count once, because they had one fault in common.
+    if (begun < this.#failedAt) return UNAVAILABLE;
     this.#failures++;
-    const doublings = this.#failures - FAILURES_TO_REST;
-    if (doublings >= 0) {
-      this.#restsUntil = performance.now() + Math.min(FIRST_REST * 2 ** doublings, LONGEST_REST);
-    }
+    this.#failedAt = performance.now();
+    if (this.#failures >= FAILURES_TO_REST) this.#restsUntil = this.#failedAt + REST;
     return UNAVAILABLE;
   }
 
   /** Whether the row was stored: not when one of the same or a later order is there. */
-  async write(
-    name: string,
-    value: string,
-    ttl: number,
-    order: number,
-  ): Promise<boolean | Unavailable> {
-    const isWritten = await this.#call(() => this.store.write(name, value, ttl, order));
+  async write(...row: Parameters<SharedCache['write']>): Promise<boolean | Unavailable> {
+    const isWritten = await this.#call(() => this.store.write(...row));
     return typeof isWritten === 'boolean' ? isWritten : UNAVAILABLE;
   }
 
-  /** Whether it is deleted. */
-  async delete(name: string): Promise<boolean> {
-    return (await this.#call(() => this.store.delete(name))) !== UNAVAILABLE;
+  async delete(name: string): Promise<void> {
+    await this.#call(() => this.store.delete(name));
   }
 
   /** Takes a lock; `undefined`: another process holds it. The function that releases it never rejects. */
   async lock(name: string, ttl: number): Promise<(() => void) | undefined | Unavailable> {
-    const unlock = await this.#call(() => this.store.lock(name, ttl));
-    return typeof unlock === 'function' ? () => void this.#call(unlock) : unlock;
+    let hasLeft = false;
+    // Also while the cache is left alone.
+    const release = (unlock: () => Promise<void>): void =>
+      void withTimeout(this.deadline, unlock).catch(() => {});
+    const unlock = await this.#call(async () => {
+      const taken = await this.store.lock(name, ttl);
+      // Nobody waits for it any more, and other processes would wait until it expires.
+      if (hasLeft && typeof taken === 'function') release(taken);
+      return taken;
+    });
+    hasLeft = unlock === UNAVAILABLE;
+    return typeof unlock === 'function' ? () => release(unlock) : unlock;
   }
 
   /** Whether it was published. */

@@ -1,17 +1,17 @@
-import { wait, withTimeout } from '../deadline.js';
+import { LRUCache } from 'lru-cache';
+import { schedule, wait, withTimeout } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
 import { MarketgateError } from '../errors.js';
 import { unreadableIn } from '../model/fields.js';
 import { type CacheLimits, maxLife } from './options.js';
-import type { Orders, RequestTime } from './orders.js';
+import { ALL, type Orders, type RequestTime } from './orders.js';
 import { Seal } from './seal.js';
 import {
   GuardedSharedCache,
   type SharedCache,
-  type SharedRow,
   UNAVAILABLE,
+  type Unavailable,
 } from './shared-cache.js';
-import { Unsent } from './unsent.js';
 
 /*
  * How the processes of a fleet share answers, on one page.
@@ -28,29 +28,34 @@ import { Unsent } from './unsent.js';
  * could have been served. Other negative answers live for `invalidTtl`, so strangers cannot fill the shared cache. A
  * later negative answer does not shorten a tombstone.
  *
- * **Message.** A subject and an order, or "all" and an order: whoever receives it forgets what it has up to there, and
- * remembers the order. So an older positive answer cannot return: not from a request that is still in flight, and not
- * from a row that could not be replaced. Every negative answer about a code is published, because the row with a positive
- * one can have been evicted. Items, lists and accounts open no door: they have no tombstones and no messages.
+ * **Message.** A subject and an order. Whoever receives it forgets what it has up to there, and remembers the order. So
+ * an older positive answer cannot return: not from a request that is still in flight, and not from a row that could not
+ * be replaced. Every negative answer about a code is published, because the row with a positive one can have been
+ * evicted. Items, lists and accounts open no door: they have no tombstones and no messages.
  *
- * **Epoch.** A connection that was lost and is back, a message that does not open, and a new secret begin a new epoch. What was cached
- * before is still there, but the shared cache is asked before it is served; if it has no row, the service is asked; if
- * that does not answer either, the cached answer serves until `staleIfError`. While no connection is there, there is no
- * epoch: every lookup asks the shared cache.
+ * **Everything** is a subject too, so its invalidation is one row and one message. Each process reads that row once in
+ * an epoch.
  *
- * **Unsent.** What could not be stored or published waits in a bounded queue (unsent.ts) and is sent by a timer, and at
- * once when the connection is back. If the queue overflows, everything is invalidated instead. Then, too, tombstones that
- * were stored are sent again, because a failover can have lost them.
+ * **Epoch.** A connection that was lost and is back, a message that does not open, and a new secret begin a new epoch.
+ * What was cached before is still there, but the shared cache is asked before it is served; if that has no row, the
+ * service is asked; if that does not answer either, the cached answer serves until `staleIfError`. While no connection
+ * is there, there is no epoch: every lookup asks the shared cache.
  *
- * **Everything** is invalidated by one row with an order, which each process reads once in an epoch, and one message.
+ * **Unsent.** A tombstone that could not be stored or published waits in a bounded queue. A timer sends it, and so does
+ * the connection when it is back. If the queue overflows, everything is invalidated instead. The latest tombstones that
+ * were stored are sent again with a new connection, because a failover can have lost them.
  *
  * | fault | what answers it |
  * |---|---|
- * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the unsent queue |
- * | it is full or read-only | the message, and the orders that were heard; the unsent queue |
- * | it restarts empty, or evicts a row | the epoch; messages and the orders that were heard |
- * | another server takes over, with an older row or an earlier clock | orders that were heard; tombstones are sent again; an order is never below one that was seen |
+ * | the shared cache is gone, frozen or lies | short deadlines, and a rest after some failures (shared-cache.ts); the queue |
+ * | it is full or read-only | the message, and the orders that are remembered; the queue |
+ * | it restarts empty, or evicts a row | the epoch; messages and the orders that are remembered |
+ * | another server takes over, with an older row or an earlier clock | orders that are remembered; tombstones are sent again; an order is never below one that was seen |
  * | a connection is lost; a process is killed while others wait for its answer | the epoch; the lock expires |
+ *
+ * Not answered, because it takes two faults and an outage of the service to be seen: the row of a positive answer is
+ * evicted, and a process that found no row stores its negative answer for `invalidTtl` just after another one has stored
+ * the tombstone. A third process that is cut off all the while learns of neither.
  */
 
 /** The limit of one call to a shared cache, in milliseconds. */
@@ -61,8 +66,12 @@ const LOCK_TTL = 2000;
 const POLL = 25;
 /** The longest answer that is shared, in characters: a catalogue of megabytes is cheaper to request. */
 const MAX_LENGTH = 512 * 1024;
-/** The subject of the row that invalidates everything. */
-const ALL = 'all';
+/** Tombstones that wait at most. More are replaced by an invalidation of everything. */
+const MAX_WAITING = 1000;
+/** Stored tombstones that are remembered, to be sent again: a failover loses the last seconds. */
+const MAX_STORED = 200;
+/** Milliseconds until what waits is sent again. */
+const RETRY = 2000;
 const MESSAGE = 'message';
 
 /** Options and callbacks of a shared tier. */
@@ -74,66 +83,64 @@ export interface SharedTierOptions {
   /** The address of the service and the account. */
   readonly context: string;
   readonly orders: Orders;
-  /** Another process has invalidated the answers about a key up to an order. */
+  /** The answers about a key are invalid up to an order. */
   onInvalidated(kind: string, key: string, upTo: number): void;
-  /** Another process has invalidated all answers up to an order. */
+  /** All answers are invalid up to an order. */
   onAllInvalidated(upTo: number): void;
 }
 
-/** An answer that another process has shared. */
-export interface SharedAnswer {
+/** An answer as other processes can serve it. */
+interface Shareable {
   /** `null`: a negative answer. */
-  readonly value: unknown;
-  /** The spelling that was requested; `undefined`: the answer was invalidated. */
-  readonly spelling: string | undefined;
-  /** Milliseconds since the request, by the shared cache's clock. */
-  readonly age: number;
+  readonly value: object | null;
+  /** The spelling that was requested; `undefined`: the answer was invalidated, or cannot be served by other processes. */
+  readonly spelling?: string | undefined;
   /** The fields of the value that could not be read. */
-  readonly unreadable: readonly string[] | undefined;
-  /** The epoch in which it was read. */
-  readonly epoch: number;
-  readonly order: number;
+  readonly unreadable?: readonly string[] | undefined;
 }
 
-/** What the shared tier has about a subject. Absent, if it cannot be asked. */
-export interface Found<A = never> {
-  readonly adopted?: A | undefined;
-  /** The time by the shared cache's clock, in microseconds. */
-  readonly now: number;
-  /** The epoch in which it was read: messages that are missed from then on can be about what is requested next. */
+/** What is sealed in a row. */
+interface Content extends Shareable {
+  /** The time before the request by the shared cache's clock, in microseconds. */
+  readonly at: number;
+  readonly isTombstone?: boolean;
+}
+
+/** An answer that another process has shared. */
+export interface SharedAnswer extends Shareable {
+  /** Milliseconds since the request, by the shared cache's clock. */
+  readonly age: number;
+  readonly order: number;
+  /** The epoch in which it was read. */
   readonly epoch: number;
+}
+
+/** What the shared tier has about a subject. */
+export interface Found<A> {
+  /** The epoch in which it was asked: messages that are missed from then on can be about what is requested next. */
+  readonly epoch: number;
+  /** How the row was read. Absent, if the shared cache could not be asked. */
+  readonly reading?: {
+    readonly seal: Seal;
+    /** The time by the shared cache's clock, in microseconds. */
+    readonly now: number;
+  };
+  readonly adopted?: A | undefined;
   /** Whether the row is a positive answer or a tombstone of one. */
   readonly hadPositive: boolean;
-  readonly seal: Seal;
   /** Releases the lock, if there is one. To be called when the answer is shared, or none came. */
   readonly release?: () => void;
 }
 
-/** What an answer is about. */
-interface Subject {
+/** A new answer. */
+export interface NewAnswer extends Shareable {
+  /** What it is about. */
   readonly subject: string;
-  /** The spelling that was requested; `undefined`: the answer cannot be served by other processes. */
-  readonly spelling: string | undefined;
   readonly time: RequestTime;
   readonly isRevocable: boolean;
+  /** Whether there was a positive answer, here or in the shared cache. */
+  readonly hadPositive: boolean;
 }
-
-/** What is sealed in a row. */
-interface Row {
-  /** The time before the request by the shared cache's clock, in microseconds. */
-  readonly at: number;
-  readonly spelling?: string | undefined;
-  /** Absent in a negative one. */
-  readonly value?: unknown;
-  /** The fields of the value that could not be read. */
-  readonly unreadable?: readonly string[] | undefined;
-  readonly isTombstone?: boolean;
-}
-
-type Message = { readonly subject: string; readonly order: number } | { readonly all: number };
-
-/** `lost`: another process has stored a later row. */
-type Written = 'stored' | 'not stored' | 'lost';
 
 /** Shares answers with the other processes of a fleet, and invalidates theirs. */
 export class SharedTier {
@@ -148,7 +155,10 @@ export class SharedTier {
   readonly #life: number;
   /** Of one call to the shared cache, in milliseconds. */
   readonly #deadline: number;
-  readonly #unsent: Unsent;
+  /** The orders of the tombstones that are to be sent, by subject. */
+  readonly #waiting = new Map<string, number>();
+  readonly #stored = new LRUCache<string, number>({ max: MAX_STORED });
+  #isRetrying = false;
   #seal: Seal | undefined;
   #subscription: Promise<() => Promise<void>> | undefined;
   #isClosed = false;
@@ -159,12 +169,6 @@ export class SharedTier {
     // A lookup makes several such calls, and most of its time is for the service.
     this.#deadline = Math.min(MAX_CALL, options.timeout / 4);
     this.#store = new GuardedSharedCache(shared, this.#deadline);
-    this.#unsent = new Unsent({
-      prepare: () => this.#prepareToSend(),
-      send: (subject, order) => this.#send(subject, order),
-      sendAll: () => this.#sendAll(),
-      onOverflow: () => this.#hearAll(this.#now()),
-    });
   }
 
   /** Whether the shared cache is not asked at the moment. */
@@ -176,149 +180,106 @@ export class SharedTier {
    * Looks for an answer until there is one that can be served, or the caller is to ask the service. One
    * process asks at a time; the others wait for its answer.
    * @param adopt - called with each answer that is found. Caches it, and returns it if it can be served.
-   * @param isWanted - whether the caller still waits.
+   * @param signal - ends the wait.
    */
   async find<A>(
     subject: string,
     adopt: (answer: SharedAnswer) => A | undefined,
-    isWanted: () => boolean,
-  ): Promise<Found<A> | undefined> {
+    signal: AbortSignal,
+  ): Promise<Found<A>> {
     const begun = performance.now();
     // The service gets at least half of the time.
     const longest = Math.min(LOCK_TTL, this.#options.timeout / 2);
     for (;;) {
       const found = await this.read(subject, adopt);
-      if (found === undefined || found.adopted !== undefined) return found;
-      const release = await this.#store.lock(`${found.seal.name(subject)}.lock`, LOCK_TTL);
+      if (found.reading === undefined || found.adopted !== undefined) return found;
+      const release = await this.#store.lock(`${found.reading.seal.name(subject)}.lock`, LOCK_TTL);
       if (release === UNAVAILABLE) return found;
       if (release !== undefined) {
         // The process that had the lock can have shared its answer in between.
-        const again = (await this.read(subject, adopt)) ?? found;
-        return { ...again, release };
+        return { ...(await this.read(subject, adopt)), release };
       }
-      if (performance.now() - begun >= longest || !isWanted()) return found;
-      // With jitter, so that the processes do not all look at once.
-      await wait(POLL * (0.5 + Math.random()));
+      if (performance.now() - begun >= longest || signal.aborted) return found;
+      await wait(POLL);
     }
   }
 
-  /** Reads the row about a subject. `undefined`: the shared cache cannot be asked. */
+  /** Reads the row about a subject. @param adopt - as for {@link find}. */
   async read<A>(
     subject: string,
-    adopt: (answer: SharedAnswer) => A | undefined = () => undefined,
-  ): Promise<Found<A> | undefined> {
+    adopt: (answer: SharedAnswer) => A | undefined,
+  ): Promise<Found<A>> {
     const seal = await this.#currentSeal();
-    if (seal === undefined) return undefined;
-    const name = seal.name(subject);
     const { epoch } = this;
-    const sentAt = performance.now();
-    const isAllKnown = this.#allReadIn === epoch || this.#readAll(seal);
-    const row = await this.#store.read(name);
-    if (row === UNAVAILABLE || !(await isAllKnown)) return undefined;
+    const isAllKnown =
+      seal !== undefined && (this.#allReadIn === epoch || (await this.#readAll(seal)));
+    const row = isAllKnown ? await this.#readRow(seal, subject) : undefined;
+    if (seal === undefined || row === undefined) return { epoch, hadPositive: false };
+    const { now, order, content } = row;
+    const reading = { seal, now };
     const { orders } = this.#options;
-    orders.read(row.now, sentAt);
-    const opened = this.#open(seal, name, row);
-    if (row.value !== undefined && opened === undefined) {
-      // Nobody can replace it by a lower order.
-      await this.#store.delete(name);
-      return { now: row.now, epoch, hadPositive: false, seal };
-    }
-    orders.saw(row.order);
-    const found = { now: row.now, epoch, hadPositive: false, seal };
-    const { order } = row;
-    if (opened === undefined || order <= orders.allHeard) return found;
-    const { value = null, at, spelling, unreadable, isTombstone = false } = opened;
-    const hadPositive = value !== null || isTombstone;
-    const age = (row.now - at) / 1000;
+    if (content === undefined || orders.isInvalid(ALL, order))
+      return { epoch, reading, hadPositive: false };
+    const { at, isTombstone = false, ...shareable } = content;
+    const isNegative = shareable.value === null;
+    const age = (now - at) / 1000;
     // A negative answer is read at any age, and a positive one not against a later negative one.
-    const isUsable = value === null || (age >= 0 && !orders.isOutdated(subject, order));
-    const answer = { value, spelling, unreadable, age: Math.max(age, 0), order, epoch };
-    return { ...found, hadPositive, adopted: isUsable ? adopt(answer) : undefined };
-  }
-
-  /** Shares a positive answer. @returns whether another process has shared a later one. */
-  async share(given: Subject, value: object, { seal, now }: Found<unknown>): Promise<boolean> {
-    const text = textOf(value);
-    if (text === undefined) return false;
-    const { subject, spelling, time, isRevocable } = given;
-    const life = isRevocable ? this.#life : this.#options.limits.ttl;
-    const row: Row = { at: now, spelling, unreadable: unreadableIn(value) };
-    // The value is text already.
-    const sealed = `${JSON.stringify(row).slice(0, -1)},"value":${text}}`;
-    return (await this.#write(seal, subject, sealed, life, time.order)) === 'lost';
+    const isUsable = isNegative || (age >= 0 && !orders.isInvalid(subject, order));
+    const answer = { ...shareable, age: Math.max(age, 0), order, epoch };
+    const adopted = isUsable ? adopt(answer) : undefined;
+    return { epoch, reading, hadPositive: !isNegative || isTombstone, adopted };
   }
 
   /**
-   * Shares a negative answer. It invalidates the positive ones of all processes, if it is revocable. What cannot be
-   * sent now is sent later.
-   * @param found - `undefined`: the shared cache could not be asked, so a positive answer cannot be excluded.
-   * @param hadPositive - whether there was a positive answer, here or in the shared cache.
+   * Shares an answer. A negative one invalidates the positive ones of all processes, if it is revocable, and is sent
+   * later if it cannot be sent now.
    * @returns whether another process has shared a later answer.
    */
-  async shareNegative(
-    given: Subject,
-    found: Found<unknown> | undefined,
-    hadPositive: boolean,
-  ): Promise<boolean> {
-    const { subject, spelling, time, isRevocable } = given;
+  async share(answer: NewAnswer, found: Found<unknown>): Promise<boolean> {
+    const { subject, value, spelling, time, isRevocable, hadPositive } = answer;
     const { orders, limits } = this.#options;
+    const { reading } = found;
+    if (value !== null) {
+      if (reading === undefined) return false;
+      const life = isRevocable ? this.#life : limits.ttl;
+      const content = { at: reading.now, spelling, unreadable: unreadableIn(value), value };
+      return (await this.#write(reading.seal, subject, content, life, time.order)) === false;
+    }
     const order = orders.ofNegative(time);
-    const isTombstone = isRevocable && (hadPositive || found === undefined);
-    if (found === undefined) {
-      if (isTombstone) this.#unsent.add(subject, order);
+    // Where the shared cache could not be asked, a positive answer cannot be excluded.
+    const isTombstone = isRevocable && (hadPositive || reading === undefined);
+    if (reading === undefined) {
+      if (isTombstone) this.#sendLater(subject, order);
       return false;
     }
-    const row: Row = { at: found.now, spelling, isTombstone };
+    const content = { at: reading.now, spelling, isTombstone, value };
     const life = isTombstone ? this.#life : limits.invalidTtl;
-    const [written, isPublished] = await Promise.all([
-      this.#write(found.seal, subject, JSON.stringify(row), life, order),
-      !isRevocable || this.#publish(found.seal, { subject, order }),
+    const [isWritten, isPublished] = await Promise.all([
+      this.#write(reading.seal, subject, content, life, order),
+      !isRevocable || this.#publish(reading.seal, subject, order),
     ]);
-    if (isTombstone) {
-      if (written === 'not stored' || !isPublished) this.#unsent.add(subject, order);
-      else this.#unsent.stored(subject, order);
-    }
-    return written === 'lost';
+    if (isTombstone && isWritten !== UNAVAILABLE && isPublished)
+      raise(this.#stored, subject, order);
+    else if (isTombstone) this.#sendLater(subject, order);
+    return isWritten === false;
   }
 
-  /** Invalidates a subject in every process. Rejects as `KeyApi.invalidate` does. */
+  /** Invalidates a subject, or {@link ALL}, in every process, also in one that starts later. Rejects as `KeyApi.invalidate` does. */
   async invalidate(subject: string): Promise<void> {
-    const { orders } = this.#options;
-    const found = await this.read(subject);
-    const order = orders.ofNegative(orders.begin(found !== undefined));
-    if (found !== undefined && (await this.#send(subject, order))) {
-      this.#unsent.stored(subject, order);
-      return;
-    }
-    this.#unsent.add(subject, order);
-    throw notSent();
-  }
-
-  /** Invalidates everything requested until now, in every process, also in one that starts later. */
-  async invalidateAll(): Promise<void> {
-    if (await this.#prepareToSend()) {
-      // Once more, because the clock has been read.
-      this.#hearAll(this.#now());
-      if (await this.#sendAll()) return;
-    }
-    this.#unsent.addAll();
-    throw notSent();
+    const isReady = await this.#readAll(await this.#currentSeal());
+    const order = this.#options.orders.now();
+    this.#invalidate(subject, order);
+    if (isReady && (await this.#send(subject, order))) return raise(this.#stored, subject, order);
+    this.#sendLater(subject, order);
+    throw new MarketgateError(
+      'store_unavailable',
+      'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
+    );
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#unsent.close();
     this.#subscription?.then((stop) => stop()).catch(() => {});
-  }
-
-  /** An order after everything that was requested until now. */
-  #now(): number {
-    const { orders } = this.#options;
-    return orders.ofNegative(orders.begin());
-  }
-
-  #hearAll(order: number): void {
-    if (this.#options.orders.hearAll(order)) this.#options.onAllInvalidated(order);
   }
 
   /** The seal of the current secret. `undefined`: it is not known in time, and this call does without the shared tier. */
@@ -339,33 +300,28 @@ export class SharedTier {
 
   #use(secret: string): void {
     if (this.#seal?.secret === secret) return;
-    // What the others published under the new secret was not received.
-    if (this.#seal !== undefined && !Number.isNaN(this.epoch)) this.epoch = ++this.#epochs;
     this.#seal = new Seal(secret, this.#options.context);
+    // What the others published under the new secret was not received.
+    if (!Number.isNaN(this.epoch)) this.epoch = ++this.#epochs;
   }
 
-  /** Subscribes, and waits for that a little, because answers that are cached before messages arrive must be asked again. */
+  /** Subscribes, and waits for that a little, because what is cached before messages arrive must be asked again. */
   async #subscribe(): Promise<void> {
-    const listening = new Promise<void>((resolve) => {
-      const onMessage = (message: string): void => this.#onMessage(message);
-      const onListening = (isListening: boolean): void => {
-        if (!isListening) this.epoch = Number.NaN;
-        else {
-          this.#onListening();
-          resolve();
-        }
-      };
-      // Once it is registered, because it can report at once that messages arrive.
-      this.#subscription = Promise.resolve().then(() =>
-        this.#store.subscribe(onMessage, onListening),
-      );
-      this.#subscription.catch(() => {
-        // The next lookup tries again.
-        this.#subscription = undefined;
-        resolve();
-      });
+    const onMessage = (message: string): void => this.#onMessage(message);
+    const onListening = (isListening: boolean): void => {
+      if (isListening) this.#onListening();
+      else this.epoch = Number.NaN;
+    };
+    // Once it is registered, because it can report at once that messages arrive.
+    const subscription = Promise.resolve().then(() =>
+      this.#store.subscribe(onMessage, onListening),
+    );
+    this.#subscription = subscription;
+    await withTimeout(this.#deadline, () => subscription).catch(() => {});
+    // The next lookup tries again.
+    subscription.catch(() => {
+      this.#subscription = undefined;
     });
-    await withTimeout(this.#deadline, () => listening).catch(() => {});
   }
 
   #onListening(): void {
@@ -373,11 +329,12 @@ export class SharedTier {
     // What waits is sent now, and not when the shared cache has rested. That also reads the clock, which can be another
     // server's.
     this.#store.wake();
-    this.#unsent.sendAgain();
+    for (const [subject, order] of this.#stored.entries()) raise(this.#waiting, subject, order);
+    void this.#sendWaiting();
   }
 
-  #publish(seal: Seal, message: Message): Promise<boolean> {
-    return this.#store.publish(seal.tag + seal.seal(MESSAGE, JSON.stringify(message)));
+  #publish(seal: Seal, subject: string, order: number): Promise<boolean> {
+    return this.#store.publish(seal.tag + seal.seal(MESSAGE, JSON.stringify({ subject, order })));
   }
 
   #onMessage(text: string): void {
@@ -388,113 +345,123 @@ export class SharedTier {
       this.epoch = ++this.#epochs;
       return;
     }
-    const message = JSON.parse(opened) as Message;
-    if ('all' in message) {
-      this.#hearAll(message.all);
-      return;
-    }
-    const { subject, order } = message;
-    // Not when it is an echo.
-    if (!this.#options.orders.hear(subject, order)) return;
-    const [kind = '', ...key] = subject.split(' ');
-    this.#options.onInvalidated(kind, key.join(' '), order);
+    const { subject, order } = JSON.parse(opened) as { subject: string; order: number };
+    this.#invalidate(subject, order);
   }
 
-  /** Reads up to which order everything is invalid: once in an epoch. @returns whether it is known. */
-  async #readAll(seal: Seal, isForced = false): Promise<boolean> {
+  /** Forgets the answers about a subject up to an order, unless that is known. */
+  #invalidate(subject: string, upTo: number): void {
+    const { orders, onInvalidated, onAllInvalidated } = this.#options;
+    // It is, when the message is an echo.
+    if (!orders.invalidate(subject, upTo)) return;
+    const space = subject.indexOf(' ');
+    if (subject === ALL) onAllInvalidated(upTo);
+    else onInvalidated(subject.slice(0, space), subject.slice(space + 1), upTo);
+  }
+
+  /** Reads up to which order everything is invalid, and the clock, which orders need. @returns whether both are known. */
+  async #readAll(seal: Seal | undefined): Promise<boolean> {
     const { epoch } = this;
-    if (this.#allReadIn === epoch && !isForced) return true;
-    const name = seal.name(ALL);
-    const sentAt = performance.now();
-    const row = await this.#store.read(name);
-    if (row === UNAVAILABLE) return false;
-    const { orders } = this.#options;
-    orders.read(row.now, sentAt);
-    const known = orders.allHeard;
-    if (this.#open(seal, name, row) !== undefined) this.#hearAll(row.order);
-    // The shared cache has lost it.
-    if (known > row.order) this.#unsent.addAll();
+    const row = seal && (await this.#readRow(seal, ALL));
+    if (row === undefined) return false;
+    if (row.content !== undefined) this.#invalidate(ALL, row.order);
     this.#allReadIn = epoch;
     return true;
+  }
+
+  /** A row and the time. Its content is absent where there is none, or it was not written by this fleet. */
+  async #readRow(seal: Seal, subject: string) {
+    const name = seal.name(subject);
+    const sentAt = performance.now();
+    const row = await this.#store.read(name);
+    if (row === UNAVAILABLE) return undefined;
+    const { value, order, now } = row;
+    const { orders } = this.#options;
+    orders.noteTime(now, sentAt);
+    const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
+    if (text !== undefined) {
+      orders.noteOrder(order);
+      return { now, order, content: JSON.parse(text) as Content };
+    }
+    if (value !== undefined) {
+      const expected = 'a value sealed by this fleet, of this version';
+      reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
+      // Nobody could replace it by a lower order. Otherwise the next answer does.
+      if (order > now) await this.#store.delete(name);
+    }
+    return { now, order, content: undefined };
   }
 
   async #write(
     seal: Seal,
     subject: string,
-    text: string,
+    content: Content,
     life: number,
     order: number,
-  ): Promise<Written> {
+  ): Promise<boolean | Unavailable> {
+    let text: string;
+    try {
+      text = JSON.stringify(content);
+    } catch {
+      // An undocumented field is nested too deeply for JSON.
+      return UNAVAILABLE;
+    }
+    if (text.length > MAX_LENGTH) return UNAVAILABLE;
     const name = seal.name(subject);
     const sealed = seal.seal(`${name} ${order}`, text);
-    const isWritten = await this.#store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
-    if (isWritten === UNAVAILABLE) return 'not stored';
-    return isWritten ? 'stored' : 'lost';
+    return this.#store.write(name, sealed, Math.max(1, Math.ceil(life)), order);
   }
 
-  /** Stores and publishes that the answers about a subject are invalid. @returns whether both are done. */
+  /** Stores and publishes a tombstone. @returns whether both are done. */
   async #send(subject: string, given: number): Promise<boolean> {
     const seal = this.#seal as Seal;
     const order = this.#options.orders.converted(given);
-    const row: Row = { at: order, isTombstone: true };
-    const [written, isPublished] = await Promise.all([
-      this.#write(seal, subject, JSON.stringify(row), this.#life, order),
-      this.#publish(seal, { subject, order }),
+    const content = { at: order, isTombstone: true, value: null };
+    const [isWritten, isPublished] = await Promise.all([
+      this.#write(seal, subject, content, this.#life, order),
+      this.#publish(seal, subject, order),
     ]);
-    return written !== 'not stored' && isPublished;
+    return isWritten !== UNAVAILABLE && isPublished;
   }
 
-  async #sendAll(): Promise<boolean> {
-    const seal = this.#seal as Seal;
-    const order = this.#options.orders.allHeard;
-    const row: Row = { at: order, isTombstone: true };
-    const [written, isPublished] = await Promise.all([
-      this.#write(seal, ALL, JSON.stringify(row), this.#life, order),
-      this.#publish(seal, { all: order }),
-    ]);
-    return written !== 'not stored' && isPublished;
-  }
-
-  /** Whether the shared cache can be asked. That also reads its clock, which orders need. */
-  async #prepareToSend(): Promise<boolean> {
-    const seal = await this.#currentSeal();
-    return seal !== undefined && this.#readAll(seal, true);
-  }
-
-  /** The content of a row. `undefined`: there is none, or it was not written by this fleet. */
-  #open(seal: Seal, name: string, { value, order }: SharedRow): Row | undefined {
-    const text = value === undefined ? undefined : seal.open(`${name} ${order}`, value);
-    if (text !== undefined) return JSON.parse(text) as Row;
-    if (value !== undefined) {
-      const expected = 'a value sealed by this fleet, of this version';
-      reportDrift(this, { endpoint: 'shared cache', kind: 'dropped', path: 'value', expected });
+  #sendLater(subject: string, order: number): void {
+    raise(this.#waiting, subject, order);
+    if (this.#waiting.size > MAX_WAITING) {
+      this.#waiting.clear();
+      raise(this.#waiting, ALL, this.#options.orders.now());
     }
-    return undefined;
+    this.#retry();
+  }
+
+  #retry(): void {
+    if (this.#isClosed || this.#isRetrying) return;
+    this.#isRetrying = true;
+    schedule(RETRY, () => {
+      this.#isRetrying = false;
+      void this.#sendWaiting();
+    });
+  }
+
+  async #sendWaiting(): Promise<void> {
+    const isReady = async () => this.#readAll(await this.#currentSeal());
+    let canSend = await isReady();
+    for (const [subject, order] of [...this.#waiting]) {
+      if (!canSend) break;
+      if (await this.#send(subject, order)) {
+        if (this.#waiting.get(subject) === order) this.#waiting.delete(subject);
+        raise(this.#stored, subject, order);
+        // A shared cache that stores nothing still publishes.
+      } else canSend = await isReady();
+    }
+    if (this.#waiting.size > 0) this.#retry();
   }
 }
 
-const notSent = (): MarketgateError =>
-  new MarketgateError(
-    'store_unavailable',
-    'KeyApi.invalidate: the shared cache cannot be reached; the invalidation holds in this process, and is sent to the others later',
-  );
-
-/**
- * A value as JSON; `undefined`: too long, or an undocumented field is nested too deeply for JSON. Stops at the
- * element of a list that makes it too long.
- */
-function textOf(value: object): string | undefined {
-  const parts: string[] = [];
-  let length = 0;
-  try {
-    for (const part of Array.isArray(value) ? value : [value]) {
-      const text = JSON.stringify(part);
-      length += text.length + 1;
-      if (length > MAX_LENGTH) return undefined;
-      parts.push(text);
-    }
-  } catch {
-    return undefined;
-  }
-  return Array.isArray(value) ? `[${parts.join()}]` : parts[0];
+/** Notes an order, unless a later one is noted. */
+function raise(
+  orders: Map<string, number> | LRUCache<string, number>,
+  subject: string,
+  order: number,
+): void {
+  orders.set(subject, Math.max(order, orders.get(subject) ?? order));
 }

@@ -1,7 +1,12 @@
-import { Cache, type CacheParts, type Positive } from '../cache/cache.js';
-import type { CallOptions, RequestOptions } from '../cache/in-flight.js';
+import {
+  Cache,
+  type CacheParts,
+  type CallOptions,
+  type Positive,
+  type RequestOptions,
+} from '../cache/cache.js';
 import { type CacheLimits, type CacheOptions, checkCacheOptions } from '../cache/options.js';
-import { Orders } from '../cache/orders.js';
+import { ALL, Orders } from '../cache/orders.js';
 import { SharedTier } from '../cache/shared-tier.js';
 import { checkSignal, type Deadline } from '../deadline.js';
 import { reportDrift } from '../diagnostics.js';
@@ -220,10 +225,10 @@ export class KeyApi {
       await this.#caches?.purchase.invalidate(plain);
       return;
     }
-    const upTo = this.#orders.ofNegative(this.#orders.begin());
-    this.#orders.hearAll(upTo);
+    const upTo = this.#orders.now();
+    this.#orders.invalidate(ALL, upTo);
     this.#forgetAll(upTo);
-    await this.#sharedTier?.invalidateAll();
+    await this.#sharedTier?.invalidate(ALL);
   }
 
   /**

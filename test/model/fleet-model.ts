@@ -2,13 +2,7 @@ import fc from 'fast-check';
 import { isMarketgateError, KeyApi, type SharedCache } from 'marketgate';
 import { settle } from '../support/key-api-service.js';
 import { MemorySharedCache } from '../support/memory-shared-cache.js';
-import {
-  json,
-  page,
-  type Reply,
-  ServiceInMemory,
-  type WireAnswer,
-} from '../support/service-in-memory.js';
+import { json, page, type Reply, ServiceInMemory } from '../support/service-in-memory.js';
 import { account, item, KEY, purchase, refusal, success } from '../support/wire.js';
 
 /**
@@ -24,12 +18,11 @@ import { account, item, KEY, purchase, refusal, success } from '../support/wire.
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const TTL = 5 * MINUTE;
-const STALE = HOUR;
 const STALE_IF_ERROR = 24 * HOUR;
 const SKEWS = [-3 * HOUR, 0, 26 * HOUR];
-const CODES = ['first-purchase-code', 'second-purchase-code'] as const;
+const CODES = ['first-purchase-code', 'second-purchase-code'];
 
-/** Faults that last until they are healed. `One` are about one process, the others about all. */
+/** Faults that last until they are healed. Those of `One` are about one process, the others about all. */
 const LASTING = ['cutOne', 'deafOne', 'cut', 'frozen', 'read-only', 'full'] as const;
 /** Faults of a moment. */
 const SUDDEN = ['empty', 'evict', 'behind', 'ahead', 'kill'] as const;
@@ -37,30 +30,19 @@ type Fault = (typeof LASTING)[number] | (typeof SUDDEN)[number];
 
 const by = fc.nat(SKEWS.length - 1);
 const code = fc.nat(CODES.length - 1);
+const one = <T extends string>(name: T) => fc.constant(name);
+const fault = fc.constantFrom<Fault>(...LASTING, ...SUDDEN);
+const pause = fc.constantFrom(1000, 31_000, 4 * MINUTE, 6 * MINUTE, 2 * HOUR, 23 * HOUR);
 const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('ask'), by, code, fresh: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('ask slowly'), by, code }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('answer') }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('sell'), code, isSold: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('outage'), isOut: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('invalidate'), by, code: fc.option(code) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('guess'), by }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('wait'),
-      for: fc.constantFrom(1000, 31_000, 4 * MINUTE, 6 * MINUTE, 2 * HOUR, 23 * HOUR),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constant('fault'),
-      fault: fc.constantFrom<Fault>(...LASTING, ...SUDDEN),
-      of: by,
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('heal') }) },
+  { weight: 8, arbitrary: fc.record({ do: one('ask'), by, code, fresh: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: one('ask slowly'), by, code }) },
+  { weight: 2, arbitrary: fc.record({ do: one('answer') }) },
+  { weight: 4, arbitrary: fc.record({ do: one('sell'), code, isSold: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: one('outage'), isOut: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: one('invalidate'), by, code: fc.option(code) }) },
+  { weight: 3, arbitrary: fc.record({ do: one('wait'), for: pause }) },
+  { weight: 5, arbitrary: fc.record({ do: one('fault'), fault, of: by }) },
+  { weight: 4, arbitrary: fc.record({ do: one('heal') }) },
 );
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 export const sequences = fc.array(step, { minLength: 8, maxLength: 40, size: 'max' });
@@ -88,9 +70,7 @@ class Link implements SharedCache {
 
   /** The connection is lost and comes back. */
   reconnect(): void {
-    if (this.isDeaf) return;
-    this.#onListening?.(false);
-    this.#onListening?.(true);
+    if (!this.isDeaf) for (const isListening of [false, true]) this.#onListening?.(isListening);
   }
 
   read: SharedCache['read'] = (...given) => this.#do('read', () => this.shared.read(...given));
@@ -100,9 +80,7 @@ class Link implements SharedCache {
   publish: SharedCache['publish'] = (text) => this.#do('read', () => this.shared.publish(text));
   subscribe: SharedCache['subscribe'] = (onMessage, onListening) => {
     this.#onListening = onListening;
-    const hear = (message: string): void => {
-      if (!this.isDeaf) onMessage(message);
-    };
+    const hear = (message: string) => (this.isDeaf ? undefined : onMessage(message));
     return this.shared.subscribe(hear, () => onListening(!this.isDeaf));
   };
 
@@ -116,19 +94,37 @@ class Link implements SharedCache {
   }
 }
 
+/** A process, and what is known of it about each code. Requests have numbers; -1 is before all. */
+interface Process {
+  keyApi: KeyApi;
+  link: Link;
+  /** Its last request. */
+  asked: number[];
+  /** Up to which request it must refuse. */
+  refused: number[];
+  /** The same of what it has missed, and learns when it asks the shared cache. */
+  missed: number[];
+  /** The last positive answer that it has served, and must serve in an outage. */
+  served: number[];
+}
+
 /** A lookup, and how it ended. */
 interface Lookup {
-  readonly by: number;
+  readonly process: Process;
   readonly code: number;
   readonly fresh: boolean;
-  /** How many requests there were before it, in all and of its process about its code. */
+  /** How many requests there were before it, and the last one of its process about its code. */
   readonly before: number;
-  readonly ownBefore: number;
+  readonly askedBefore: number;
   readonly isSteady: boolean;
   /** Up to which request its process must refuse. What arrives meanwhile does not count. */
   refusedUpTo: number;
-  outcome: { value: unknown } | { error: unknown } | undefined;
+  outcome?: { value: unknown } | { error: unknown };
 }
+
+const raise = (numbers: number[], index: number, to: number): void => {
+  numbers[index] = Math.max(numbers[index] ?? -1, to);
+};
 
 /**
  * Runs one sequence, and throws where a promise is broken.
@@ -147,48 +143,16 @@ export async function runSequence(
   const sells = CODES.map(() => true);
   /** When each request was sent. Its index is its number, and the version of the item in the answer. */
   const requests: number[] = [now];
-  const own = SKEWS.map(() => CODES.map(() => 0));
   /** The requests of processes that could not ask the shared cache before. */
   const blind = new Set<number>();
+  /** Answers that the service holds back. */
   const held: (() => void)[] = [];
-
-  const serviceOf = (n: number) =>
-    new ServiceInMemory((request): Reply => {
-      if (isOut) return page(503);
-      if (request.path.endsWith('details')) return json(success({ data: account }));
-      const purchase_code = request.parameter('purchase_code') ?? '';
-      const index = CODES.indexOf(purchase_code as (typeof CODES)[number]);
-      if (index < 0) return json(refusal('Invalid purchase code'));
-      const number = requests.push(now) - 1;
-      (own[n] as number[])[index] = number;
-      if (!links[n]?.canRead) blind.add(number);
-      const version = String(number);
-      const sold = { ...purchase, purchase_code, item: { ...item, version } };
-      const answer = json(
-        sells[index] ? success({ data: { purchase: sold } }) : refusal('Invalid purchase code'),
-      );
-      const isNo = !sells[index];
-      const deliver = (): WireAnswer => {
-        if (isNo) noes.push({ by: n, code: index, number });
-        return answer;
-      };
-      return isSlow ? new Promise((resolve) => held.push(() => resolve(deliver()))) : deliver();
-    });
-
-  const shared = new MemorySharedCache(() => now + skew);
-  const links: Link[] = [];
-  /** Up to which request each process must refuse each code. */
-  const refused = SKEWS.map(() => CODES.map(() => -1));
-  /** The last positive answer that each process has served, and must serve in an outage. */
-  const served = SKEWS.map(() => CODES.map(() => -1));
-  /** The same of what it has missed, and learns when it asks the shared cache. */
-  const missed = SKEWS.map(() => CODES.map(() => -1));
-  /** The same by any of them, also by one that has ended. */
-  const lastRefused = CODES.map(() => -1);
   /** Negative answers that have arrived since the last look. */
-  const noes: { readonly by: number; readonly code: number; readonly number: number }[] = [];
+  const noes: { readonly process: Process; readonly code: number; readonly number: number }[] = [];
   /** What was heard, but not told to all yet. */
-  let owed: { readonly by: number; readonly code: number; readonly upTo: number }[] = [];
+  let owed: { readonly process: Process; readonly code: number; readonly upTo: number }[] = [];
+  /** Up to which request anybody has refused, also one that has ended. */
+  const lastRefused = CODES.map(() => -1);
   /** Until when a code costs no request. */
   const sharedUntil = CODES.map(() => 0);
   const faults = new Map<Fault, number>();
@@ -199,15 +163,44 @@ export async function runSequence(
   /** Since when there was no fault. */
   let calmSince = now;
   const pending: Lookup[] = [];
+  const shared = new MemorySharedCache(() => now + skew);
 
-  const start = (n: number): KeyApi => {
-    links[n] = new Link(shared);
-    for (const [fault, of] of faults) if (!fault.endsWith('One') || of === n) links[n]?.set(fault);
-    const clock = () => now + (SKEWS[n] as number);
-    const options = { baseUrl: 'https://market.example', apiKey: KEY, retries: 0, timeout: MINUTE };
-    return new KeyApi({ ...options, clock, dispatcher: serviceOf(n), cache: { shared: links[n] } });
+  const serviceOf = (process: () => Process) =>
+    new ServiceInMemory((request): Reply => {
+      if (isOut) return page(503);
+      if (request.path.endsWith('details')) return json(success({ data: account }));
+      const purchase_code = request.parameter('purchase_code') ?? '';
+      const index = CODES.indexOf(purchase_code);
+      const number = requests.push(now) - 1;
+      process().asked[index] = number;
+      if (!process().link.canRead) blind.add(number);
+      const sold = { ...purchase, purchase_code, item: { ...item, version: `${number}` } };
+      const isSold = sells[index];
+      const deliver = () => {
+        if (!isSold) noes.push({ process: process(), code: index, number });
+        return json(
+          isSold ? success({ data: { purchase: sold } }) : refusal('Invalid purchase code'),
+        );
+      };
+      return isSlow ? new Promise((resolve) => held.push(() => resolve(deliver()))) : deliver();
+    });
+
+  const start = (n: number): Pick<Process, 'keyApi' | 'link'> => {
+    const link = new Link(shared);
+    for (const [fault, of] of faults) if (!fault.endsWith('One') || of === n) link.set(fault);
+    const keyApi = new KeyApi({
+      ...{ baseUrl: 'https://market.example', apiKey: KEY, retries: 0, timeout: MINUTE },
+      clock: () => now + (SKEWS[n] as number),
+      dispatcher: serviceOf(() => processes[n] as Process),
+      cache: { shared: link },
+    });
+    return { keyApi, link };
   };
-  const processes = SKEWS.map((_, n) => start(n));
+  const none = () => CODES.map(() => -1);
+  const processes: Process[] = SKEWS.map((_, n) => ({
+    ...start(n),
+    ...{ asked: none(), refused: none(), missed: none(), served: none() },
+  }));
 
   const elapse = async (milliseconds: number): Promise<void> => {
     now += milliseconds;
@@ -217,37 +210,29 @@ export async function runSequence(
 
   /** Ends lookups, which can wait for the lock of others and for hanging calls. */
   const finish = async (all: readonly Lookup[]): Promise<void> => {
-    for (let i = 0; i < 300 && all.some(({ outcome }) => outcome === undefined); i++)
-      await elapse(25);
+    for (let i = 0; i < 300 && all.some(({ outcome }) => !outcome); i++) await elapse(25);
     await settle();
-  };
-
-  const refuse = (n: number, index: number, upTo: number): void => {
-    const row = refused[n] as number[];
-    row[index] = Math.max(row[index] as number, upTo);
-  };
-
-  /** A process has heard that answers up to a request are invalid. The others know, if they can be told. */
-  const hear = (n: number, index: number, upTo: number, isSent = true): void => {
-    refuse(n, index, upTo);
-    lastRefused[index] = Math.max(lastRefused[index] as number, upTo);
-    sharedUntil[index] = 0;
-    const isCut = !links[n]?.canRead || faults.has('cut') || faults.has('frozen');
-    // A no that was requested while Redis could not be asked is sent by the timer.
-    const isTold = isSent && !isCut && !blind.has(upTo);
-    if (!isTold || faults.size > 0) owed.push({ by: n, code: index, upTo });
-    // Where a second fault can follow, only the ages are promised of the others.
-    if (!isTold || (maxFaults > 1 && countFaults() > 0)) return;
-    for (const other of SKEWS.keys()) {
-      if (!links[other]?.isDeaf) refuse(other, index, upTo);
-      else (missed[other] as number[])[index] = Math.max(missed[other]?.[index] as number, upTo);
-    }
   };
 
   const countFaults = (): number => faults.size + (now < behindUntil ? 1 : 0);
 
+  /** A process has heard that answers up to a request are invalid. The others know, if they can be told. */
+  const hear = (process: Process, index: number, upTo: number, isSent = true): void => {
+    raise(process.refused, index, upTo);
+    raise(lastRefused, index, upTo);
+    sharedUntil[index] = 0;
+    const isCut = !process.link.canRead || faults.has('cut') || faults.has('frozen');
+    // A no that was requested while Redis could not be asked is sent by the timer.
+    const isTold = isSent && !isCut && !blind.has(upTo);
+    if (!isTold || faults.size > 0) owed.push({ process, code: index, upTo });
+    // Where a second fault can follow, only the ages are promised of the others.
+    if (!isTold || (maxFaults > 1 && countFaults() > 0)) return;
+    for (const { link, missed, refused } of processes)
+      raise(link.isDeaf ? missed : refused, index, upTo);
+  };
+
   const hearNoes = (): void => {
-    for (const { by: n, code: index, number } of noes.splice(0)) hear(n, index, number);
+    for (const { process, code: index, number } of noes.splice(0)) hear(process, index, number);
   };
 
   /** What is owed is told by now, by timers and on reconnecting. */
@@ -257,23 +242,21 @@ export async function runSequence(
     hearNoes();
     if (faults.size > 0) return;
     calmSince = now;
-    if (maxFaults === 1) {
-      for (const { code: index, upTo } of owed) {
-        for (const row of missed) row[index] = Math.max(row[index] as number, upTo);
-      }
+    for (const { code: index, upTo } of maxFaults === 1 ? owed : []) {
+      for (const { missed } of processes) raise(missed, index, upTo);
     }
     owed = [];
   };
 
-  const begin = (n: number, index: number, fresh: boolean): Lookup => {
-    if (links[n]?.canRead) refuse(n, index, missed[n]?.[index] as number);
+  const begin = (process: Process, index: number, fresh: boolean): Lookup => {
+    if (process.link.canRead) raise(process.refused, index, process.missed[index] as number);
     const lookup: Lookup = {
-      ...{ by: n, code: index, fresh, before: requests.length, outcome: undefined },
-      ownBefore: own[n]?.[index] as number,
+      ...{ process, code: index, fresh, before: requests.length },
+      askedBefore: process.asked[index] as number,
       isSteady: sells[index] === true && !isOut,
-      refusedUpTo: refused[n]?.[index] as number,
+      refusedUpTo: process.refused[index] as number,
     };
-    (processes[n] as KeyApi).validatePurchase(CODES[index] as string, { fresh }).then(
+    process.keyApi.validatePurchase(CODES[index] as string, { fresh }).then(
       (value) => {
         lookup.outcome = { value };
       },
@@ -285,68 +268,64 @@ export async function runSequence(
   };
 
   const check = (lookup: Lookup, isLate: boolean): void => {
-    const { by: n, code: index, fresh, before, ownBefore, isSteady, outcome } = lookup;
+    const { process, code: index, fresh, outcome } = lookup;
     hearNoes();
     if (outcome === undefined) throw new Error('a lookup that never ends');
-    const asked = own[n]?.[index] as number;
-    const last = served[n]?.[index] as number;
-    const age = (number: number): number => now - (requests[number] as number);
+    const hasAsked = (process.asked[index] as number) > lookup.askedBefore;
+    const last = process.served[index] as number;
+    const ageOf = (number: number): number => now - (requests[number] as number);
     const isDue = !fresh && !isLate && last > (lastRefused[index] as number);
     // With two faults, only the ages are promised.
     const isPromised = maxFaults === 1 || (requests[last] ?? 0) >= calmSince;
     const mustServe =
-      isPromised && isOut && last >= 0 && isDue && age(last) < STALE_IF_ERROR - slack;
+      isPromised && isOut && last >= 0 && isDue && ageOf(last) < STALE_IF_ERROR - slack;
     if ('error' in outcome) {
       if (!isMarketgateError(outcome.error) || (!isOut && !isLate)) throw outcome.error;
       if (mustServe) throw new Error(`answer ${last} does not serve in an outage`);
-    } else if (outcome.value === null) {
-      if (isSteady && !isLate && asked > ownBefore)
+      return;
+    }
+    if (outcome.value === null) {
+      if (lookup.isSteady && !isLate && hasAsked)
         throw new Error('a no of a service that said yes');
       if (mustServe) throw new Error(`a no in an outage, although answer ${last} was not refused`);
-    } else {
-      const number = Number((outcome.value as typeof purchase).item.version);
-      const limit = isOut || isLate ? STALE_IF_ERROR : TTL + STALE;
-      if (age(number) >= limit + slack)
-        throw new Error(`answer ${number} is ${age(number)} ms old`);
-      // Nobody could know of the positive answer, so the negative one was shared for a short time.
-      const isUnknown = isOut && blind.has(number);
-      if (number <= lookup.refusedUpTo && !isUnknown) {
-        throw new Error(`answer ${number} was served, although ${lookup.refusedUpTo} was refused`);
-      }
-      if (fresh && number < before) throw new Error('fresh came from a cache');
-      const isShared = faults.size === 0 && now < (sharedUntil[index] as number);
-      if (!fresh && !isLate && isShared && asked > ownBefore) {
-        throw new Error('a request for an answer that is shared');
-      }
-      (served[n] as number[])[index] = number;
-      const askedAt = requests[number] as number;
-      if (!isLate && askedAt >= calmSince) sharedUntil[index] = askedAt + TTL - MINUTE;
+      return;
     }
+    const number = Number((outcome.value as typeof purchase).item.version);
+    const limit = isOut || isLate ? STALE_IF_ERROR : TTL + HOUR;
+    if (ageOf(number) >= limit + slack)
+      throw new Error(`answer ${number} is ${ageOf(number)} ms old`);
+    // Nobody could know of the positive answer, so the negative one was shared for a short time.
+    const isUnknown = isOut && blind.has(number);
+    if (number <= lookup.refusedUpTo && !isUnknown)
+      throw new Error(`answer ${number} was served, although ${lookup.refusedUpTo} was refused`);
+    if (fresh && number < lookup.before) throw new Error('fresh came from a cache');
+    const isShared = faults.size === 0 && now < (sharedUntil[index] as number);
+    if (!fresh && !isLate && isShared && hasAsked)
+      throw new Error('a request for an answer that is shared');
+    process.served[index] = number;
+    const askedAt = requests[number] as number;
+    if (!isLate && askedAt >= calmSince) sharedUntil[index] = askedAt + TTL - MINUTE;
   };
 
   /** The service gives the answers that it holds back. */
   const answer = async (): Promise<void> => {
     hearNoes();
-    for (const lookup of pending) lookup.refusedUpTo = refused[lookup.by]?.[lookup.code] as number;
+    for (const lookup of pending)
+      lookup.refusedUpTo = lookup.process.refused[lookup.code] as number;
     for (const go of held.splice(0)) go();
     await finish(pending);
     for (const lookup of pending.splice(0)) check(lookup, true);
   };
 
-  const end = async (fault: Fault): Promise<void> => {
+  const heal = async (fault: Fault): Promise<void> => {
     faults.delete(fault);
     const [other] = faults.keys();
-    for (const link of links)
+    for (const { link } of processes)
       if (link.fault === fault) link.set(other?.endsWith('One') ? undefined : other);
     await settleDebts();
   };
 
-  const disturb = (): void => {
-    sharedUntil.fill(0);
-    calmSince = Number.POSITIVE_INFINITY;
-  };
-
-  const beginFault = async (fault: Fault, of: number): Promise<void> => {
+  const disturb = async (fault: Fault, of: number): Promise<void> => {
     if (countFaults() >= maxFaults || faults.has(fault)) return;
     // A failover that nobody can read of is more than two faults.
     if (fault === 'behind' && faults.size > 0) return;
@@ -355,49 +334,61 @@ export async function runSequence(
     // No lookup lasts from one fault to the next.
     await answer();
     hearNoes();
-    if ((LASTING as readonly Fault[]).includes(fault)) {
-      disturb();
-      faults.set(fault, of);
-      for (const [n, link] of links.entries())
-        if (!fault.endsWith('One') || n === of) link.set(fault);
-      await settle();
-      return;
-    }
+    const isLasting = LASTING.some((each) => each === fault);
     // What is sudden needs the tellers alive and the shared cache up, or it is a second fault.
-    if (maxFaults === 1 && (faults.size > 0 || owed.length > 0)) return;
-    disturb();
+    if (!isLasting && maxFaults === 1 && (faults.size > 0 || owed.length > 0)) return;
+    sharedUntil.fill(0);
+    calmSince = Number.POSITIVE_INFINITY;
+    if (isLasting) {
+      faults.set(fault, of);
+      for (const [n, { link }] of processes.entries())
+        if (!fault.endsWith('One') || n === of) link.set(fault);
+      return settle();
+    }
     if (fault === 'kill') {
-      await processes[of]?.close();
-      owed = owed.filter(({ by: teller }) => teller !== of);
-      (served[of] as number[]).fill(-1);
+      const process = processes[of] as Process;
+      await process.keyApi.close();
+      owed = owed.filter((each) => each.process !== process);
       // With one fault, the shared cache knows what the process has heard.
-      if (maxFaults > 1) (refused[of] as number[]).fill(-1);
-      processes[of] = start(of);
-      void processes[of]?.getAccount().catch(() => {});
+      Object.assign(process, start(of), { served: none() }, maxFaults > 1 && { refused: none() });
+      void process.keyApi.getAccount().catch(() => {});
       await elapse(500);
     } else if (fault === 'evict') {
-      const [name = ''] = [...shared.rows.keys()].slice(of);
-      shared.rows.delete(name);
+      shared.rows.delete([...shared.rows.keys()][of] ?? '');
     } else {
       if (fault === 'empty') shared.rows.clear();
+      if (fault === 'ahead') skew += HOUR;
       if (fault === 'behind') {
         skew -= 5 * MINUTE;
         slack += 5 * MINUTE;
         behindUntil = now + 6 * MINUTE;
       }
-      if (fault === 'ahead') skew += HOUR;
-      for (const link of links) link.reconnect();
+      for (const { link } of processes) link.reconnect();
     }
     await settleDebts();
   };
 
+  const invalidate = async (process: Process, index: number | null): Promise<void> => {
+    const upTo = requests.length - 1;
+    let isSent: boolean | undefined;
+    const settled = (is: boolean) => () => {
+      isSent = is;
+    };
+    const text = index === null ? undefined : CODES[index];
+    void process.keyApi.invalidate(text).then(settled(true), settled(false));
+    for (let i = 0; i < 40 && isSent === undefined; i++) await elapse(25);
+    if (isSent !== true && faults.size === 0) throw new Error('an invalidation is not sent');
+    for (const each of index === null ? CODES.keys() : [index]) hear(process, each, upTo, isSent);
+  };
+
   try {
-    for (const each of processes) await each.getAccount();
+    for (const { keyApi } of processes) await keyApi.getAccount();
     for (const each of steps) {
       // Nothing happens at the same moment as something else.
       await elapse(1);
+      const process = processes['by' in each ? each.by : 0] as Process;
       if (each.do === 'ask') {
-        const lookup = begin(each.by, each.code, each.fresh);
+        const lookup = begin(process, each.code, each.fresh);
         await finish([lookup]);
         if (lookup.outcome !== undefined) check(lookup, false);
         else {
@@ -407,7 +398,7 @@ export async function runSequence(
         }
       } else if (each.do === 'ask slowly') {
         isSlow = true;
-        pending.push(begin(each.by, each.code, true));
+        pending.push(begin(process, each.code, true));
         await settle();
         await elapse(200);
         isSlow = false;
@@ -418,39 +409,19 @@ export async function runSequence(
         isOut = each.isOut;
         // The breaker is not what this is about.
         await elapse(HOUR / 2);
-        for (const process of processes) void process.getAccount({ fresh: true }).catch(() => {});
+        for (const { keyApi } of processes) void keyApi.getAccount({ fresh: true }).catch(() => {});
         await elapse(15_000);
-      } else if (each.do === 'invalidate') {
-        const indexes = each.code === null ? [...CODES.keys()] : [each.code];
-        const upTo = requests.length - 1;
-        let isSent: boolean | undefined;
-        const text = each.code === null ? undefined : CODES[each.code];
-        void (processes[each.by] as KeyApi).invalidate(text).then(
-          () => {
-            isSent = true;
-          },
-          () => {
-            isSent = false;
-          },
-        );
-        for (let i = 0; i < 40 && isSent === undefined; i++) await elapse(25);
-        if (isSent !== true && faults.size === 0) throw new Error('an invalidation is not sent');
-        for (const index of indexes) hear(each.by, index, upTo, isSent);
-      } else if (each.do === 'guess') {
-        const guess = `wrong-code-${requests.push(now)}`;
-        const done = (processes[each.by] as KeyApi).validatePurchase(guess).catch(() => {});
-        await elapse(500);
-        await done;
-      } else if (each.do === 'wait') {
+      } else if (each.do === 'invalidate') await invalidate(process, each.code);
+      else if (each.do === 'wait') {
         if (each.for > MINUTE) await answer();
         await elapse(each.for);
-      } else if (each.do === 'fault') await beginFault(each.fault, each.of);
-      else for (const fault of [...faults.keys()]) await end(fault);
+      } else if (each.do === 'fault') await disturb(each.fault, each.of);
+      else for (const fault of [...faults.keys()]) await heal(fault);
       hearNoes();
     }
     await answer();
   } finally {
     for (const go of held.splice(0)) go();
-    await Promise.all(processes.map((each) => each.close()));
+    await Promise.all(processes.map(({ keyApi }) => keyApi.close()));
   }
 }

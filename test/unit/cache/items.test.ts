@@ -2,8 +2,8 @@ import type { KeyApi } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
 import { expectError } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { ITEM, ITEMS, KeyApiService, keyApiOn } from '../../support/key-api-service.js';
-import { CODE, item } from '../../support/wire.js';
+import { ITEM, ITEMS, keyApiOn } from '../../support/key-api-service.js';
+import { item } from '../../support/wire.js';
 import { alone, HOUR, MINUTE } from './support.js';
 
 async function listed(cache: object = {}) {
@@ -118,40 +118,12 @@ describe('an item of a cached list in an outage', () => {
     await expectError(keyApi.getItem(1043), 'service_unavailable');
     expect((await keyApi.getItem(1042))?.id).toBe(1042);
   });
-
-  it('is one again with a list that is younger than the negative answer', async () => {
-    const { service, keyApi } = await listed();
-    service.later(3 * HOUR, 'negative');
-    await keyApi.getItem(1043);
-    service.later(1, 'positive');
-    await keyApi.listItems({ fresh: true });
-    expect((await keyApi.getItem(1043))?.id).toBe(1043);
-    service.later(3 * HOUR, 'outage');
-    expect((await keyApi.getItem(1043))?.id).toBe(1043);
-  });
-
-  it('is none for a caller that has left already, also of a fresh list', async () => {
-    const { keyApi } = await listed();
-    const signal = AbortSignal.abort(new Error('left'));
-    await expect(keyApi.getItem(1043, { signal })).rejects.toBe(signal.reason);
-  });
 });
 
 describe('two versions of an item', () => {
   const soldWith = async (keyApi: KeyApi, code: string) =>
     (await keyApi.validatePurchase(code))?.item;
   const next = { ...item, version: '2.0.0' };
-
-  it('are never mixed up in purchases, nor is the old one changed', async () => {
-    const { service, keyApi } = alone();
-    const old = await soldWith(keyApi, 'code-number-1');
-    service.item = next;
-    expect((await soldWith(keyApi, 'code-number-2'))?.version).toBe('2.0.0');
-    expect(old?.version).toBe(item.version);
-    expect((await soldWith(keyApi, 'code-number-1'))?.version).toBe(item.version);
-    service.item = item;
-    expect((await soldWith(keyApi, 'code-number-3'))?.version).toBe(item.version);
-  });
 
   it('are never mixed up between purchases and the list', async () => {
     const { service, keyApi } = keyApiOn({ items: [next, { ...item, id: 7, tags: 'a,b' }] });
@@ -161,15 +133,5 @@ describe('two versions of an item', () => {
     expect(coerced?.tags).toEqual(['a', 'b']);
     service.now += 2 * HOUR;
     expect((await keyApi.listItems())[0]?.version).toBe('2.0.0');
-  });
-
-  it('that differ in their name: one without is in no list, although a purchase has it', async () => {
-    const service = new KeyApiService();
-    const { name: _, ...nameless } = item;
-    service.item = nameless;
-    service.items = [nameless, { ...item, id: 1043 }];
-    const keyApi = service.client();
-    expect((await soldWith(keyApi, CODE))?.id).toBe(item.id);
-    expect((await keyApi.listItems()).map(({ id }) => id)).toEqual([1043]);
   });
 });

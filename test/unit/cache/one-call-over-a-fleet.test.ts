@@ -1,9 +1,8 @@
-import { type CacheOptions, checkPurchase } from 'marketgate';
+import { checkPurchase } from 'marketgate';
 import { describe, expect, it, vi } from 'vitest';
-import { deferred } from '../../support/deferred.js';
 import { rejection } from '../../support/errors.js';
 import { hear } from '../../support/hear.js';
-import { begun, ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
+import { ITEM, ITEMS, type KeyApiService, settle } from '../../support/key-api-service.js';
 import { json, text } from '../../support/service-in-memory.js';
 import { CODE, item, KEY, purchase, success } from '../../support/wire.js';
 import { fleet, HOUR, KINDS, MINUTE, moveTimeByHand, OTHER, OTHER_KEY, SECOND } from './support.js';
@@ -28,73 +27,38 @@ describe('an answer of another process', () => {
     expect(onCached).toHaveBeenCalledTimes(1);
   });
 
-  // How old it is when another process looks, and what that process makes of it.
-  it.each<
-    [KeyApiService['says'], string, number, KeyApiService['says'], string | null, CacheOptions?]
-  >([
-    ['positive', 'fresh until ttl', 5 * MINUTE - 1, 'negative', '1'],
-    ['positive', 'no longer fresh from ttl on', 5 * MINUTE, 'positive', '2'],
-    ['positive', 'stale in an outage', 24 * HOUR - 1, 'outage', '1'],
-    ['positive', 'too old from staleIfError on', 24 * HOUR, 'outage', 'service_unavailable'],
-    [
-      'positive',
-      'fresh until a longer ttl',
-      HOUR - 1,
-      'outage',
-      '1',
-      { ttl: HOUR, staleIfError: 0 },
-    ],
-    ['negative', 'fresh until invalidTtl', 30 * SECOND - 1, 'positive', null],
-    ['negative', 'expired from invalidTtl on', 30 * SECOND, 'positive', '2'],
-    [
-      'negative',
-      'expired, and not served in an outage',
-      30 * SECOND,
-      'outage',
-      'service_unavailable',
-    ],
-  ])('a %s one: %s', async (first, _name, age, says, gets, cache = {}) => {
-    const { service, join, joinAndAsk } = fleet();
-    service.says = first;
-    service.item = { ...item, version: '1' };
-    await joinAndAsk(cache);
-    service.item = { ...item, version: '2' };
-    service.later(age, says);
-    const found = await join(cache)
-      .validatePurchase(CODE)
-      .then(
+  // How old it is when another process looks, how the service is then, and what that process gets.
+  it.each<[string, KeyApiService['says'], number, KeyApiService['says'], string | null]>([
+    ['serves until ttl', 'positive', 5 * MINUTE - 1, 'negative', '1'],
+    ['does not from ttl on', 'positive', 5 * MINUTE, 'positive', '2'],
+    ['serves in an outage', 'positive', 24 * HOUR - 1, 'outage', '1'],
+    ['does not after staleIfError', 'positive', 24 * HOUR, 'outage', 'service_unavailable'],
+    ['serves until invalidTtl', 'negative', 30 * SECOND - 1, 'positive', null],
+    ['does not from invalidTtl on', 'negative', 30 * SECOND, 'positive', '2'],
+    ['does not in an outage', 'negative', 30 * SECOND, 'outage', 'service_unavailable'],
+  ])('%s, by the shared clock alone: a %s one', async (_name, first, age, says, gets) => {
+    for (const hours of [0, -3, 3]) {
+      const { service, clock, join, joinAndAsk } = fleet();
+      service.says = first;
+      service.item = { ...item, version: '1' };
+      await joinAndAsk();
+      service.item = { ...item, version: '2' };
+      service.later(age, says);
+      const other = join({}, { clock: () => clock() + hours * HOUR });
+      const found = other.validatePurchase(CODE).then(
         (value) => (value === null ? null : value.item.version),
         (error) => error.code,
       );
-    expect(found).toBe(gets);
+      expect(await found).toBe(gets);
+    }
   });
 
-  it.each([0, -3, 3])(
-    'is as old here as it is there, also on a clock %d hours ahead',
-    async (hours) => {
-      const { service, clock, join, joinAndAsk } = fleet();
-      await joinAndAsk();
-      service.later(4 * MINUTE);
-      const two = join({}, { clock: () => clock() + hours * HOUR });
-      await two.validatePurchase(CODE);
-      service.later(MINUTE - 1);
-      await two.validatePurchase(CODE);
-      await settle();
-      expect(service.asked()).toBe(1);
-      service.later(1);
-      await two.validatePurchase(CODE);
-      await settle();
-      expect(service.asked()).toBe(2);
-    },
-  );
-
-  it('costs one read of the shared cache, after the first', async () => {
-    const { shared, join, joinAndAsk } = fleet();
-    const two = await joinAndAsk();
-    await join().validatePurchase(OTHER);
-    shared.calls.length = 0;
-    await two.validatePurchase(OTHER);
-    expect(shared.calls).toEqual(['read']);
+  it('is shared until a ttl that is longer than staleIfError', async () => {
+    const { service, join, joinAndAsk } = fleet();
+    const cache = { ttl: HOUR, staleIfError: 0 };
+    await joinAndAsk(cache);
+    service.later(HOUR - 1, 'outage');
+    expect(await join(cache).validatePurchase(CODE)).toEqual(purchase);
   });
 
   it('counts as known: before a negative one withdraws it, the key is checked again', async () => {
@@ -238,6 +202,19 @@ describe('one request for the whole fleet', () => {
     expect(shared.rows.size).toBe(1);
   });
 
+  it('is none when the answer came just before the lock was there', async () => {
+    const { service, shared, join } = fleet();
+    const [one, other] = [join(), join()];
+    const lock = shared.lock.bind(shared);
+    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
+      await other.validatePurchase(CODE, { fresh: true });
+      return lock(...given);
+    });
+    expect(await one.validatePurchase(CODE)).toEqual(purchase);
+    expect(service.asked()).toBe(1);
+    expect(shared.locks.size).toBe(0);
+  });
+
   it('is waited for by a caller that can leave: then it asks no more', async () => {
     const { service, shared, join, pass } = fleet();
     vi.spyOn(shared, 'lock').mockResolvedValue(undefined);
@@ -251,35 +228,6 @@ describe('one request for the whole fleet', () => {
     await pass(3000);
     expect(shared.calls).toHaveLength(length);
     expect(service.asked()).toBe(0);
-  });
-
-  it('ends when its answer is there for the others, and not before', async () => {
-    const { shared, join, joinAndAsk } = fleet();
-    const turn = deferred();
-    const write = shared.write.bind(shared);
-    vi.spyOn(shared, 'write').mockImplementationOnce(async (...given) => {
-      await turn.promise;
-      return write(...given);
-    });
-    const [found] = await begun(joinAndAsk());
-    expect(shared.locks.size).toBe(1);
-    expect(await join().getAccount()).not.toBeNull();
-    turn.resolve();
-    await found;
-    expect(shared.locks.size).toBe(0);
-  });
-
-  it('is none when the answer came just before the lock was there', async () => {
-    const { service, shared, join } = fleet();
-    const [one, other] = [join(), join()];
-    const lock = shared.lock.bind(shared);
-    vi.spyOn(shared, 'lock').mockImplementationOnce(async (...given) => {
-      await other.validatePurchase(CODE, { fresh: true });
-      return lock(...given);
-    });
-    expect(await one.validatePurchase(CODE)).toEqual(purchase);
-    expect(service.asked()).toBe(1);
-    expect(shared.locks.size).toBe(0);
   });
 });
 

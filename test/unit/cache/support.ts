@@ -21,7 +21,8 @@ export const KINDS: [string, Ask, unknown][] = [
 ];
 
 /** A service, and one process with its own cache. */
-export const alone = (cache: CacheOptions | false = {}) => keyApiOn({}, { cache });
+export const alone = (cache: CacheOptions | false = {}, options: Partial<KeyApiOptions> = {}) =>
+  keyApiOn({}, { cache, ...options });
 
 /** The same, where the process has asked for the purchase. */
 export async function aloneWithAnswer(cache?: CacheOptions) {

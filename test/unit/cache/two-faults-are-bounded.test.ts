@@ -116,12 +116,3 @@ it('an answer that was requested in the future, by the clock of a server that to
   service.says = 'negative';
   await expectRefused(join());
 });
-
-it('processes whose clocks are hours apart serve an answer for ttl all the same', async () => {
-  const { service, clock, join, joinAndAsk, expectRefused } = fleet();
-  await joinAndAsk();
-  service.later(TTL);
-  for (const hours of [-3, 3]) {
-    await expectRefused(join({}, { clock: () => clock() + hours * HOUR }));
-  }
-});

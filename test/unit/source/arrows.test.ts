@@ -80,8 +80,3 @@ describe('the arrows between the files of src', () => {
     expect(circles).toEqual([]);
   });
 });
-
-it('the files of src are one concept each: none has more than 500 lines', () => {
-  const linesOf = (path: string): number => readFileSync(path, 'utf8').split('\n').length - 1;
-  expect(FILES.filter((path) => linesOf(path) > 500).map(nameOf)).toEqual([]);
-});
