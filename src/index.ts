@@ -68,6 +68,7 @@ export {
   requireAccessToken,
   requireLogin,
   type UserIdSource,
+  type UserSource,
 } from './express/login.js';
 export {
   type CodeSource,

@@ -6,7 +6,12 @@ export interface Denial extends MarketgateError {
   /** The valid purchase that a condition refused. Not enumerable, because it contains the code. */
   readonly purchase?: Purchase;
   /** Of `purchase_held`: how many accounts hold the code, and how many can. Not enumerable. */
-  readonly holders?: { readonly count: number; readonly max: number };
+  readonly holders?: {
+    /** How many accounts hold the code. */
+    readonly count: number;
+    /** How many can. */
+    readonly max: number;
+  };
 }
 
 /** What a purchase code is worth. */

@@ -146,7 +146,8 @@ function endLoginLoop(req: Request, res: ServerResponse): void {
 /** How long {@link loadUser} serves an answer, in milliseconds, and how many of them it remembers. */
 const USER_CACHE = { ttl: 60_000, max: 1000, perf: { now: () => performance.now() } };
 
-type UserSource = Pick<LoginApi, 'getUser'>;
+/** What {@link loadUser} needs of a {@link LoginApi}. */
+export type UserSource = Pick<LoginApi, 'getUser'>;
 
 /** The answers of each LoginApi by access_token, and the requests in progress. */
 const usersOf = new WeakMap<UserSource, LRUCache<string, Promise<UserInfo>>>();

@@ -11,7 +11,14 @@ export interface KeyvLike {
   /** What is stored under a key. */
   get(key: string): Promise<unknown>;
   /** The same with its expiry; absent before Keyv 5.5. */
-  getRaw?(key: string): Promise<{ value?: unknown } | null | undefined>;
+  getRaw?(key: string): Promise<
+    | {
+        /** What is stored. */
+        value?: unknown;
+      }
+    | null
+    | undefined
+  >;
   /** Stores a value, for `ttl` milliseconds. */
   set(key: string, value: string, ttl?: number): Promise<unknown>;
   /** Deletes a key. */
@@ -20,6 +27,7 @@ export interface KeyvLike {
   on?(event: 'error', listener: (error: unknown) => void): unknown;
   /** The storage adapter. */
   readonly store?: unknown;
+  /** Whether reads reject when the storage fails. */
   readonly throwOnErrors?: boolean;
 }
 

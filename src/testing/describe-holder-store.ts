@@ -13,7 +13,14 @@ export interface HolderStoreSetup extends SuiteSetup {
    * A store in which a released place stays taken for `milliseconds`, if yours can do that. Without `advance`, the suite
    * waits for so long.
    */
-  cooldown?: { readonly store: HolderStore; readonly milliseconds: number } | undefined;
+  cooldown?:
+    | {
+        /** The store with a cooldown. */
+        readonly store: HolderStore;
+        /** Its cooldown. */
+        readonly milliseconds: number;
+      }
+    | undefined;
 }
 
 /**

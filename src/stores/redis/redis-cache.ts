@@ -65,7 +65,7 @@ export class RedisCache implements SharedCache {
     });
   }
 
-  /** @param ttl - in milliseconds, above 0. */
+  /** Stores a value for `ttl` milliseconds, unless the same or a later order is there. */
   async write(key: string, value: string, ttl: number, order: number): Promise<boolean> {
     const args = [String(order), value, String(wholeMilliseconds(ttl))];
     const reply = this.#redis.call('write', (redis) => redis.run(WRITE, this.#row(key), args));
