@@ -348,11 +348,16 @@ export class Cache<T extends object> {
       const servable = refusal ? undefined : spelling;
       const given = { subject, value, spelling: servable, time, isRevocable, hadPositive };
       const isLate = await sharedTier.share(given, found);
-      // The connection was lost and is back since the shared cache was asked: what was published in between is not known.
-      const hasMissed = !Object.is(sharedTier.epoch, found.epoch) && !sharedTier.isResting;
+      // The connection was lost and is back since the shared cache was asked, or no messages arrive: what was published
+      // in between is not known.
+      const isDeaf = Number.isNaN(sharedTier.epoch) && found.reading !== undefined;
+      const hasMissed =
+        !sharedTier.isResting && (isDeaf || !Object.is(sharedTier.epoch, found.epoch));
       if (isLate || hasMissed) {
         const again = await sharedTier.read(subject, (newer) => this.#adopt(spelling, newer));
-        if (again.adopted !== undefined && refusal === undefined) return again.adopted;
+        if (value === null && refusal === undefined) return again.adopted ?? answer;
+        // A later answer hides whether it was invalidated before that, which the missed messages would tell.
+        if (hasMissed && value !== null && this.#positive.peek(key) !== answer) return undefined;
       }
     }
     if (refusal !== undefined) throw refusal;
