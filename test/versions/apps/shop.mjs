@@ -170,7 +170,8 @@ async function loginWorks(ask, sandbox, port) {
   sandbox.redirectUrl = `${origin}/callback`;
   const exchanges = () => sandbox.requests.filter(({ path }) => /authorize/.test(path)).length;
 
-  const stranger = await ask(`/callback?auth_key=made-up`);
+  // Another browser, because this one would be asked "Continue as NAME?" at its next login.
+  const stranger = await visitor(port)(`/callback?auth_key=made-up`);
   // Nest makes 401 of whatever failed.
   assert.match(String(stranger.status), /^(401|403)$/, stranger.text);
   assert.equal(exchanges(), 0, 'spent nothing');
