@@ -1,8 +1,7 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Matrix, makeProject, run, versionOf } from './project.js';
-import type { Table } from './results.js';
+import { type Matrix, makeProject, run, type Table, titleOf } from './project.js';
 
 const TSC = [
   ...['tsc', '--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022'],
@@ -50,7 +49,7 @@ export async function openapiTable(matrix: Matrix): Promise<Table> {
         program === 'node' ? process.execPath : join(project, 'node_modules/.bin', program);
       outcomes.push(await run(path, args, { cwd: project }));
     }
-    rows.push([`${name} ${await versionOf(project, name)}`, matrix.cell(name, outcomes)]);
+    rows.push([await titleOf(project, [name]), matrix.cell(name, outcomes)]);
   }
   return { title: 'Tools that read the OpenAPI document', head: ['with', 'result'], rows };
 }
