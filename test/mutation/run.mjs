@@ -17,10 +17,14 @@ if (unknown.length > 0) {
 
 /** How many mutants of a folder ended in each state, after a run of it. */
 function run(folder) {
-  const command = ['--no', '--', 'stryker', 'run', 'test/mutation/stryker.config.mjs'];
   // Far from UTC, so that a time which is taken for a local one shows.
   const env = { ...process.env, MARKETGATE_MUTATED: folder, TZ: 'Pacific/Auckland' };
-  if (spawnSync('npx', command, { stdio: 'inherit', env }).status !== 0) return undefined;
+  const { status } = spawnSync(
+    'npx',
+    ['--no', '--', 'stryker', 'run', 'test/mutation/stryker.config.mjs'],
+    { stdio: 'inherit', env },
+  );
+  if (status !== 0) return undefined;
   const { files } = JSON.parse(readFileSync(`reports/mutation/${folder}.json`, 'utf8'));
   const counts = {};
   for (const { mutants } of Object.values(files)) {
