@@ -51,7 +51,7 @@ export async function appsTable(
     const cells = await nodeCells(
       matrix,
       name,
-      async (node, version) => not?.[version] ?? [await runOn(node)],
+      async (node, version) => not[version] ?? [await runOn(node)],
     );
     rows.push([title, ...cells]);
   }

@@ -52,6 +52,12 @@ export const FLOORS = {
   setups: [setup('4.18.0', '0.6.0', 'redis', '4.6.0'), setup('5.0.0', '0.7.0', 'ioredis', '5.0.0')],
 };
 
+const OTEL =
+  'instrumentation-undici instrumentation-http instrumentation api sdk-trace-base sdk-trace-node'.replaceAll(
+    /\S+/g,
+    '@opentelemetry/$&',
+  );
+
 /** Compilers; the last is whatever npm calls the newest. */
 export const TYPESCRIPTS = ['5.4', '5.6', '5.8', '5.9', '6', 'latest'] as const;
 
@@ -70,125 +76,90 @@ export interface App {
   /** What it needs beside Express and passport. The first names the version of the row. */
   readonly packages: Packages;
   /** Why it cannot work, by version of Node. */
-  readonly not?: Readonly<Partial<Record<(typeof NODES)[number], string>>>;
+  readonly not: Readonly<Partial<Record<string, string>>>;
 }
 
-const app = (name: string, command: string, packages = '', not?: App['not']): App => ({
-  ...{ name, command, packages: packages === '' ? {} : packagesOf(packages) },
-  ...(not && { not }),
-});
+/** A line for each program: name, command, packages, and the versions of Node on which it cannot work. */
+const apps = (text: string): App[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([name = '', command = '', packages = '', not = '']) => {
+      const [, versions = '', why = ''] = /^([\d ]+): (.*)$/.exec(not) ?? [];
+      const reasons = versions.split(' ').map((version) => [version, why]);
+      const all = packages === '' ? {} : packagesOf(packages);
+      return { name, command, packages: all, not: Object.fromEntries(reasons) };
+    });
 
-/** A server of the guide "Other frameworks": its file, and the path if it is not `/download`. */
-const page = (name: string, packages: string, args: string): App =>
-  app(`${name}, \`checkPurchase\``, `page.mjs ${args}`, packages);
-
-/** A tool of tests, as the guide says. */
-const tool = (name: string, version: string, not?: App['not']): App =>
-  app(`${name} ${version}, option \`fetch\``, `../guide/${name}.js`, `${name}@^${version}`, not);
-
-const nest = (version: string): App => {
-  const parts = ['core', 'common', 'platform-express', 'passport'];
-  const packages = parts.map((part) => `@nestjs/${part}@^${version}`).join(' ');
-  return app(`NestJS ${version}`, 'nest.mjs', `${packages} reflect-metadata rxjs`);
-};
-
-const NEEDS_22 = { '20': 'it needs Node 22' };
-const NO_RESTIFY = 'restify itself does not load';
-const OTEL =
-  'instrumentation-undici instrumentation-http instrumentation api sdk-trace-base sdk-trace-node';
-
-/** Tables of programs, by the word that chooses them. */
+/** Tables of programs, by the word that chooses them. `page.mjs` runs a server of the guide "Other frameworks". */
 export const APPS: Readonly<Record<string, { readonly title: string; readonly apps: App[] }>> = {
   frameworks: {
     title: 'In a framework: guard, outage and login',
-    apps: [
-      app('Express', 'express.mjs', 'express@^5'),
-      app('Fastify, middie', 'frameworks.mjs fastify-middie', 'fastify @fastify/middie'),
-      app(
-        'Fastify, @fastify/express',
-        'frameworks.mjs fastify-express',
-        'fastify @fastify/express',
-      ),
-      app(
-        'Fastify, @fastify/passport',
-        'frameworks.mjs fastify-passport',
-        '@fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session',
-      ),
-      app('Connect', 'frameworks.mjs connect', 'connect'),
-      app('polka', 'frameworks.mjs polka', 'polka'),
-      app('restify 11', 'frameworks.mjs restify', 'restify@^11', {
-        '24': NO_RESTIFY,
-        '26': NO_RESTIFY,
-      }),
-      app('restify 12', 'frameworks.mjs restify', 'restify@^12'),
-      app('Koa, koa-connect', 'frameworks.mjs koa', 'koa koa-connect'),
-      app(
-        'Koa, koa-passport',
-        'frameworks.mjs koa-passport',
-        'koa-passport koa koa-connect koa-session',
-      ),
-      app("Next's pages API", 'next-pages.mjs', 'next react react-dom next-connect'),
-      nest('11'),
-      nest('12'),
-      app('Socket.IO, `io.engine.use`', 'socket-io.mjs', 'socket.io socket.io-client'),
-      page('Hono', 'hono @hono/node-server', 'hono.js'),
-      page('Next route handlers', 'next react react-dom', 'next'),
-      page('tRPC', '@trpc/server', 'trpc.js'),
-      page('GraphQL Yoga', 'graphql-yoga graphql', 'yoga.js /graphql?query={download}'),
-      page('Socket.IO', 'socket.io socket.io-client', 'socket-io.js'),
-    ],
+    apps: apps(`
+Express                        | express.mjs                      | express@^5
+Fastify, middie                | frameworks.mjs fastify-middie    | fastify @fastify/middie
+Fastify, @fastify/express      | frameworks.mjs fastify-express   | fastify @fastify/express
+Fastify, @fastify/passport     | frameworks.mjs fastify-passport  | @fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session
+Connect                        | frameworks.mjs connect           | connect
+polka                          | frameworks.mjs polka             | polka
+restify 11                     | frameworks.mjs restify           | restify@^11 | 24 26: restify itself does not load
+restify 12                     | frameworks.mjs restify           | restify@^12
+Koa, koa-connect               | frameworks.mjs koa               | koa koa-connect
+Koa, koa-passport              | frameworks.mjs koa-passport      | koa-passport koa koa-connect koa-session
+Next's pages API               | next-pages.mjs                   | next react react-dom next-connect
+NestJS 11                      | nest.mjs                         | ${nest('11')}
+NestJS 12                      | nest.mjs                         | ${nest('12')}
+Socket.IO, io.engine.use       | socket-io.mjs                    | socket.io socket.io-client
+Hono, checkPurchase            | page.mjs hono.js                 | hono @hono/node-server
+Next routes, checkPurchase     | page.mjs next                    | next react react-dom
+tRPC, checkPurchase            | page.mjs trpc.js                 | @trpc/server
+GraphQL Yoga, checkPurchase    | page.mjs yoga.js /graphql?query={download} | graphql-yoga graphql
+Socket.IO, checkPurchase       | page.mjs socket-io.js            | socket.io socket.io-client`),
   },
-  // Where login attempts and the login are in a session.
   sessions: {
-    title: 'With a session',
-    apps: [
-      app('express-session', 'sessions.mjs express', 'express-session'),
-      app('iron-session', 'sessions.mjs iron', 'iron-session'),
-      app(
-        'cookie-session, refused where passport keeps the login in it',
-        'sessions.mjs cookie',
-        'cookie-session',
-      ),
-    ],
+    title: 'With a session, for login attempts and the login',
+    apps: apps(`
+express-session                | sessions.mjs express             | express-session
+iron-session                   | sessions.mjs iron                | iron-session
+cookie-session, refused where passport keeps the login in it | sessions.mjs cookie | cookie-session`),
   },
   tools: {
-    title: 'With test tools and proxies',
-    apps: [
-      tool('msw', '2'),
-      tool('msw', '3', NEEDS_22),
-      tool('nock', '14'),
-      tool('nock', '15', NEEDS_22),
-      app('HTTP_PROXY, by Node', 'proxy.mjs'),
-    ],
+    title: 'With test tools, as the guide says, and proxies',
+    apps: apps(`
+msw 2, option fetch            | ../guide/msw.js                  | msw@^2
+msw 3, option fetch            | ../guide/msw.js                  | msw@^3 | 20: it needs Node 22
+nock 14, option fetch          | ../guide/nock.js                 | nock@^14
+nock 15, option fetch          | ../guide/nock.js                 | nock@^15 | 20: it needs Node 22
+HTTP_PROXY, by Node            | proxy.mjs`),
   },
-  // What records requests, with the recipes of the guide that leave no secret in it.
   recorders: {
-    title: 'No secret in traces and logs',
-    apps: [
-      app('pino-http', 'observed-pino.mjs', 'pino-http'),
-      ...['9', '10', '11'].map((version) =>
-        app(`Sentry ${version}`, 'observed-sentry.mjs', `@sentry/node@^${version}`),
-      ),
-      app(
-        'OpenTelemetry, undici and http',
-        'observed-otel.mjs',
-        OTEL.replaceAll(/\S+/g, '@opentelemetry/$&'),
-      ),
-    ],
+    title: 'No secret in traces and logs, with the recipes of the guide',
+    apps: apps(`
+pino-http                      | observed-pino.mjs                | pino-http
+Sentry 9                       | observed-sentry.mjs              | @sentry/node@^9
+Sentry 10                      | observed-sentry.mjs              | @sentry/node@^10
+Sentry 11                      | observed-sentry.mjs              | @sentry/node@^11
+OpenTelemetry, undici and http | observed-otel.mjs                | ${OTEL}`),
   },
   bare: {
     title: 'Without redis, ioredis and keyv',
-    apps: [app('what needs none of them', 'bare.mjs')],
+    apps: apps('what needs none of them | bare.mjs'),
   },
   dispatcher: {
-    title: 'Through undici: a dispatcher of 7, `fetch` of others, mocks among them',
-    apps: [
-      app('undici 6', 'dispatcher.mjs', 'undici@^6'),
-      app('undici 7', 'dispatcher.mjs', 'undici@^7'),
-      app('undici 8', 'dispatcher.mjs', 'undici@^8', NEEDS_22),
-    ],
+    title: 'Through undici: a dispatcher of 7, fetch of others, mocks among them',
+    apps: apps(`
+undici 6                       | dispatcher.mjs                   | undici@^6
+undici 7                       | dispatcher.mjs                   | undici@^7
+undici 8                       | dispatcher.mjs                   | undici@^8 | 20: it needs Node 22`),
   },
 };
+
+/** Packages of NestJS. */
+function nest(version: string): string {
+  const parts = ['core', 'common', 'platform-express', 'passport'];
+  return `${parts.map((part) => `@nestjs/${part}@^${version}`).join(' ')} reflect-metadata rxjs`;
+}
 
 export interface Bundle {
   readonly name: string;

@@ -8,8 +8,8 @@ import { openShopExample } from './open-shop-example.js';
 const UNKNOWN = 'aaaaaaaa-0000-4000-8000-000000000000';
 
 /** At localhost, with the sandbox at 127.0.0.1: two sites, so that SameSite matters. */
-async function visitShop(seed?: object) {
-  const shop = await openShopExample({ host: 'localhost', seed });
+async function visitShop() {
+  const shop = await openShopExample({ host: 'localhost' });
   const page = await (await newContext({ baseURL: shop.origin })).newPage();
   /** What the content security policy blocked. */
   const blocked: string[] = [];
@@ -22,13 +22,6 @@ async function visitShop(seed?: object) {
 
 const account = (page: Page): Locator =>
   page.getByRole('link', { name: 'Your account: Mira Solheim' });
-
-async function expectNoFaults(page: Page, ...paths: string[]): Promise<void> {
-  for (const path of paths) {
-    await page.goto(path);
-    expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
-  }
-}
 
 describe.skipIf(chromiumIsMissing())('examples/shop in a browser', () => {
   it('leads from the catalogue through login and redeeming to the licence, and out again', async () => {
@@ -100,22 +93,12 @@ describe.skipIf(chromiumIsMissing())('examples/shop in a browser', () => {
     await isPositive('document.querySelector(".grid img").naturalWidth');
     await page.goto('/items/1049');
     await isPositive('document.querySelector("video").duration');
-    await expectNoFaults(page, '/', '/items/1055', '/items/9999', '/items/1042');
+    for (const path of ['/', '/items/1055', '/items/9999', '/items/1042']) {
+      await page.goto(path);
+      expect([path, ...(await faultsInBothLooks(page))]).toEqual([path]);
+    }
     await page.getByLabel('Purchase code').fill(UNKNOWN);
     expect(await cutOffWidths(page, 'input[name=purchase_code]')).toEqual([]);
     expect([blocked, shop.failures]).toEqual([[], []]);
-  });
-
-  it('fits long names and prices', async () => {
-    const item = {
-      ...{ id: 7, workspace: 'northlight', kind: 'image', name: 'x'.repeat(60), screenshots: 0 },
-      ...{ description: 'x'.repeat(90), category: 'x'.repeat(40), sub_category: '', tags: [] },
-      ...{ options: ['x'.repeat(40)], version: '1.0.0', published_at: '2024-01-01T00:00:00Z' },
-      ...{ price: { regular: 123_456.78, extended: 1_234_567.89 }, currency: 'USD' },
-    };
-    const { page, shop } = await visitShop({ items: [item], purchases: [] });
-    const { purchase_code } = shop.sandbox.data.addPurchase({ item_id: 7 });
-    await page.setExtraHTTPHeaders({ 'x-purchase-code': purchase_code });
-    await expectNoFaults(page, '/', '/items/7', '/items/7/support');
   });
 });
