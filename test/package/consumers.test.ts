@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
-import { mustRun, runProgram } from './run-program.js';
+import { runProgram } from './run-program.js';
 
 const CONSUMERS = fileURLToPath(new URL('./consumers', import.meta.url));
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/lib/tsc.js', import.meta.url));
@@ -74,28 +74,4 @@ describe.each(projects)('with %s', (_name, project) => {
       expect(code, stdout).toBe(0);
     },
   );
-});
-
-const ENTRIES = ['', '/redis', '/keyv', '/testing', '/sandbox'];
-
-/** What each entry exports under another name than its own: stack traces and logs would show that. */
-const PROGRAM = `
-(async () => {
-  const wrong = [];
-  for (const entry of ${JSON.stringify(ENTRIES)}) {
-    const exported = await load('marketgate' + entry);
-    for (const [name, value] of Object.entries(exported)) {
-      if (typeof value === 'function' && value.name !== name) wrong.push(name + ' is ' + value.name);
-    }
-  }
-  console.log(JSON.stringify(wrong));
-})();`;
-
-it.each([
-  { type: 'module', load: 'const load = (name) => import(name);' },
-  { type: 'commonjs', load: 'const load = require;' },
-])('the names of what is exported are their own as $type', async ({ type, load }) => {
-  const args = [`--input-type=${type}`, '--eval', `${load}${PROGRAM}`];
-  const cwd = inject('projects').express5;
-  expect(JSON.parse(await mustRun(process.execPath, args, { cwd }))).toEqual([]);
 });

@@ -1,6 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
@@ -19,17 +19,15 @@ function lineAsPattern(line: string): RegExp {
   return new RegExp(`^${escaped.replace(/\?/g, '[\\w-]').replace(/\*/g, '[^/]*')}$`);
 }
 
-describe('the list of packed files', () => {
-  it('is the committed one', async () => {
-    const committed = await readFile(new URL('./files.txt', import.meta.url), 'utf8');
-    const lines = committed.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    const unexpected = packedFiles.filter(
-      (file) => !lines.some((line) => lineAsPattern(line).test(file)),
-    );
-    const isPattern = (line: string) => /[*?]/.test(line);
-    const missing = lines.filter((line) => !isPattern(line) && !packedFiles.includes(line));
-    expect({ unexpected, missing }).toEqual({ unexpected: [], missing: [] });
-  });
+it('the packed files are those of the committed list', async () => {
+  const committed = await readFile(new URL('./files.txt', import.meta.url), 'utf8');
+  const lines = committed.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const unexpected = packedFiles.filter(
+    (file) => !lines.some((line) => lineAsPattern(line).test(file)),
+  );
+  const isPattern = (line: string) => /[*?]/.test(line);
+  const missing = lines.filter((line) => !isPattern(line) && !packedFiles.includes(line));
+  expect({ unexpected, missing }).toEqual({ unexpected: [], missing: [] });
 });
 
 describe('the pages in the tarball', () => {
@@ -77,28 +75,23 @@ it('the content of the packed files names no machine path, no private registry a
   expect(found).toEqual([]);
 });
 
-describe('npm publish', () => {
-  it('is refused without the fields that only the owner knows', async () => {
-    const refused = await runProgram('npm', ['publish', '--dry-run'], { cwd: REPOSITORY });
-    expect(refused.code).not.toBe(0);
-    expect(refused.stderr).toContain(
-      'Not published: package.json has no repository, no homepage, no bugs.url, no bugs.email.',
-    );
-  });
+it('the guide tells the size and the number of packages as they are', async () => {
+  const page = await readFile(join(REPOSITORY, 'examples/guides/why.md'), 'utf8');
+  const told = /is (\d+) kB packed and ([\d.]+) MB unpacked, .* it is (\d+) packages/s.exec(page);
+  const lock = JSON.parse(await readFile(join(installed, '../.package-lock.json'), 'utf8'));
+  const { size, unpackedSize } = inject('sizes');
+  const measured = [size / 1e3, unpackedSize / 1e6, Object.keys(lock.packages).length];
+  // Releases of dependencies move it.
+  const isTrue = measured.map((real, i) => Math.abs(Number(told?.[i + 1]) - real) < real * 0.15);
+  expect(isTrue, `measured: ${measured}`).toEqual([true, true, true]);
+});
 
-  it('is allowed with them', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'marketgate-publish-'));
-    const known = {
-      repository: 'github:owner/name',
-      homepage: 'https://a.example',
-      bugs: { url: 'https://a.example/issues', email: 'security@a.example' },
-    };
-    await writeFile(join(folder, 'package.json'), JSON.stringify(known));
-    const script = join(REPOSITORY, 'test/package/ready-to-publish.mjs');
-    const ready = await runProgram(process.execPath, [script], { cwd: folder });
-    await rm(folder, { recursive: true });
-    expect(ready).toMatchObject({ code: 0, stderr: '' });
-  });
+it('npm publish is refused without the fields that only the owner knows', async () => {
+  const refused = await runProgram('npm', ['publish', '--dry-run'], { cwd: REPOSITORY });
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain(
+    'Not published: package.json has no repository, no homepage, no bugs.url, no bugs.email.',
+  );
 });
 
 describe('the linters of packages', () => {

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,6 @@ declare module 'vitest' {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 // With a dot, so that no other tool takes it for sources.
 const FOLDER = join(ROOT, 'test/.built');
-const SOURCES = ['src', 'examples'];
 
 /**
  * Builds the package and the examples once, so that test processes run with plain `node`. The folder
@@ -25,16 +24,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = join(FOLDER, `${process.pid}`);
   await removeAbandoned();
   await rm(folder, { recursive: true, force: true });
-  let builtAt = 0;
-  const buildIfStale = async (): Promise<void> => {
-    const newest = lastChange();
-    if (newest === builtAt) return;
-    await Promise.all([buildPackage(folder), buildExamples(folder)]);
-    builtAt = newest;
-  };
-  await buildIfStale();
+  await Promise.all([buildPackage(folder), buildExamples(folder)]);
   project.provide('builtPackage', folder);
-  project.onTestsRerun(buildIfStale);
   return () => rm(folder, { recursive: true, force: true });
 }
 
@@ -72,15 +63,6 @@ async function buildExamples(folder: string): Promise<void> {
     target: 'node20',
     silent: true,
   });
-}
-
-function lastChange(): number {
-  const times = SOURCES.flatMap((name) => {
-    const folder = join(ROOT, name);
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-    return files.map((file) => statSync(join(folder, file)).mtimeMs);
-  });
-  return Math.max(...times);
 }
 
 /** Removes the folders of runs that were killed. */

@@ -7,9 +7,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { isProgram, onPath } from './programs.js';
 
-const FIXED = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
-
-const ON_PATH = [
+const NAMES = [
   ...['chromium-headless-shell', 'chromium', 'chromium-browser'],
   ...['google-chrome', 'google-chrome-stable', 'chrome'],
 ];
@@ -35,11 +33,11 @@ function findChromium(): string | undefined {
   const { CHROMIUM_PATH } = process.env;
   // Who names one wants that one: falling back to another in silence would hide a typing error.
   if (CHROMIUM_PATH) return isProgram(CHROMIUM_PATH) ? CHROMIUM_PATH : undefined;
-  return [...FIXED, ...ON_PATH.flatMap(onPath)].find(isProgram);
+  return NAMES.flatMap(onPath).find(isProgram);
 }
 
 /** Where Chromium is on this machine; `undefined` when there is none. */
-export const CHROMIUM_PATH: string | undefined = findChromium();
+const CHROMIUM_PATH: string | undefined = findChromium();
 
 /** For `describe.skipIf`. Says once per test file how to get a browser, so that a skip is not silent. */
 export function chromiumIsMissing(): boolean {
@@ -52,11 +50,6 @@ export function chromiumIsMissing(): boolean {
 }
 
 let shared: Promise<Browser> | undefined;
-
-function openChromium(): Promise<Browser> {
-  shared ??= launch();
-  return shared;
-}
 
 async function launch(): Promise<Browser> {
   if (CHROMIUM_PATH === undefined) throw new Error('There is no Chromium on this machine.');
@@ -82,7 +75,8 @@ async function launch(): Promise<Browser> {
 
 /** A browser window that nobody has used yet, closed with the test. */
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  const context = await (await openChromium()).newContext(options);
+  shared ??= launch();
+  const context = await (await shared).newContext(options);
   onTestFinished(() => context.close());
   // Nothing takes longer than this on one machine; without it vitest would cut off a wait that fails.
   context.setDefaultTimeout(40_000);

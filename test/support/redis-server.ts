@@ -47,15 +47,22 @@ export async function sharedRedis({ cluster = false } = {}): Promise<RedisServer
 /**
  * A server of its own, for a test that needs a second one.
  * @param fsync how often a persistent one writes to its append-only file.
+ * @param args more of its command line.
  */
-export const startRedis = (fsync?: 'always' | 'everysec', program?: string): Promise<RedisServer> =>
-  start(false, fsync, program);
+export const startRedis = (
+  fsync?: 'always' | 'everysec',
+  program?: string,
+  args?: readonly string[],
+): Promise<RedisServer> => start(false, fsync, program, args);
 
-async function start(cluster: boolean, fsync?: string, program?: string): Promise<RedisServer> {
+async function start(
+  cluster: boolean,
+  ...more: [fsync?: string, program?: string, args?: readonly string[]]
+): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     // Another process can take a port between the look and the use.
     const [port, busPort] = [await freePort(), await freePort()];
-    const server = new RedisServer(port, cluster ? busPort : undefined, fsync, program);
+    const server = new RedisServer(port, cluster ? busPort : undefined, ...more);
     try {
       await server.restart();
       return server;
@@ -83,8 +90,9 @@ export class RedisServer {
   constructor(
     readonly port: number,
     readonly busPort: number | undefined,
-    readonly fsync: string | undefined,
+    readonly fsync?: string,
     readonly program = REDIS_SERVER ?? WANTED,
+    readonly args: readonly string[] = [],
   ) {}
 
   get url(): string {
@@ -106,6 +114,7 @@ export class RedisServer {
       args.push('--cluster-enabled', 'yes', '--cluster-port', `${this.busPort}`);
       args.push('--cluster-announce-ip', '127.0.0.1', '--cluster-announce-port', `${this.port}`);
     }
+    args.push(...this.args);
     const child = spawn(this.program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     // Its stdin ends when this process does, for whatever reason: then the server ends as well.
@@ -123,7 +132,8 @@ export class RedisServer {
       child.once('close', () => reject(new Error(`${this.program} did not start: ${log}`)));
       child.once('error', reject);
     });
-    this.#control = new Redis(this.#socket, { retryStrategy: () => null }).on('error', quiet);
+    // A sentinel ends all connections of the server that it promotes.
+    this.#control = new Redis(this.#socket, { retryStrategy: () => 20 }).on('error', quiet);
     await this.#control.ping();
     // None of them keeps the worker from ending.
     for (const each of [child, child.stdout, child.stderr, this.#watchdog, this.#watchdog.stdin]) {
@@ -231,7 +241,7 @@ export const TROUBLES = {
 } satisfies Record<string, { readonly begin: Change; readonly end: Change }>;
 
 /** Below the ports of outgoing connections: a client that reconnects could take one of these itself. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
     const server = createServer().listen(port, '127.0.0.1');

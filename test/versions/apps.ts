@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocksOf } from '../system/docs/support/blocks.js';
-import { type App, BUNDLES, type Bundle, RUNTIMES } from './axes.js';
+import { type App, BUNDLES, type Bundle, type Packages, RUNTIMES } from './axes.js';
 import {
   type Matrix,
   makeProject,
@@ -10,38 +10,31 @@ import {
   nodeCells,
   type Outcome,
   run,
-  versionOf,
+  type Table,
+  titleOf,
 } from './project.js';
-import type { Table } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The guides whose programs the matrix tries, also those that other tests cannot run. */
 const GUIDES = ['frameworks.md', 'testing.md', 'watching.md'];
 
-async function writeGuides(folder: string): Promise<void> {
+/** A project with the programs of `programs/` and of the guides, and the title of its row. */
+async function appProject(matrix: Matrix, name: string, packages: Packages) {
+  const project = await makeProject(matrix, name, packages);
   for (const guide of GUIDES) {
     const page = await readFile(here(`../../examples/guides/${guide}`), 'utf8');
     for (const { file, text } of blocksOf(page)) {
       if (file === undefined) continue;
-      await mkdir(dirname(join(folder, file)), { recursive: true });
-      await writeFile(join(folder, file), `${text}\n`, { flag: 'a' });
+      const path = join(project, 'guide', file);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, `${text}\n`, { flag: 'a' });
     }
   }
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
-}
-
-/** A project with the programs of `apps/` and of the guides, and what they need. */
-async function appProject(matrix: Matrix, name: string, packages: App['packages']) {
-  const project = await makeProject(matrix, name, packages, 'apps');
-  await writeGuides(join(project, 'guide'));
-  return project;
-}
-
-/** The first package of a row, with the version that the project got. */
-async function titleOf(project: string, packages: App['packages']): Promise<string> {
-  const [name = ''] = Object.keys(packages);
-  return `${name} ${await versionOf(project, name)}`;
+  await writeFile(join(project, 'guide/package.json'), '{ "type": "module" }');
+  const first = Object.keys(packages).slice(0, 1);
+  const title = first.length > 0 ? `${name} (${await titleOf(project, first)})` : name;
+  return { project, title };
 }
 
 export async function appsTable(
@@ -50,15 +43,17 @@ export async function appsTable(
   apps: readonly App[],
 ): Promise<Table> {
   const rows: string[][] = [];
-  for (const { name, program, args = [], packages, not } of apps) {
-    const project = await appProject(matrix, name, packages);
+  for (const { name, command, packages, not } of apps) {
+    const { project, title } = await appProject(matrix, name, packages);
+    const [program = '', ...args] = command.split(' ');
+    const runOn = (node: string) =>
+      run(node, [join('programs', program), ...args], { cwd: project });
     const cells = await nodeCells(
       matrix,
       name,
-      async (node, version) =>
-        not?.[version] ?? [await run(node, [join('apps', program), ...args], { cwd: project })],
+      async (node, version) => not[version] ?? [await runOn(node)],
     );
-    rows.push([`${name} (${await titleOf(project, packages)})`, ...cells]);
+    rows.push([title, ...cells]);
   }
   return { title, head: NODE_HEAD, rows };
 }
@@ -68,7 +63,7 @@ export async function bundlesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
   for (const bundle of BUNDLES) {
     const { name, packages, start } = bundle;
-    const project = await appProject(matrix, `bundle ${name}`, packages);
+    const { project, title } = await appProject(matrix, name, packages);
     await cp(here('./bundles'), project, { recursive: true });
     const built = start && (await build(project, bundle, process.execPath));
     const cells = await nodeCells(matrix, name, async (node, version) => {
@@ -78,7 +73,7 @@ export async function bundlesTable(matrix: Matrix): Promise<Table> {
       await cp(join(project, 'out'), alone, { recursive: true });
       return [outcome, await run(start ? node : './app', start ? [start] : [], { cwd: alone })];
     });
-    rows.push([`${name} (${await titleOf(project, packages)})`, ...cells]);
+    rows.push([title, ...cells]);
   }
   return { title: 'In a bundle', head: NODE_HEAD, rows };
 }
@@ -92,12 +87,11 @@ function build(project: string, { build: commands }: Bundle, node: string): Prom
 /** Bun and Deno: the Express program as it is and with `fetch`, and a server of their own. */
 export async function runtimesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
-  for (const { packages, install, command, page } of RUNTIMES) {
-    const [name = ''] = Object.keys(packages);
-    const project = await appProject(matrix, `runtime ${name}`, packages);
+  for (const { name, install, command, page } of RUNTIMES) {
+    const { project, title } = await appProject(matrix, `runtime ${name}`, { [name]: '*' });
     if (install !== undefined) await run(process.execPath, [install], { cwd: project });
-    const row = [await titleOf(project, packages)];
-    const [program = '', ...args] = command;
+    const row = [title];
+    const [program = '', ...args] = command.split(' ');
     const tried: [what: string, app: string[], env: NodeJS.ProcessEnv][] = [
       ['Express', ['express.mjs'], {}],
       ['Express, option `fetch`', ['express.mjs'], { MARKETGATE_FETCH: '1' }],
@@ -105,7 +99,7 @@ export async function runtimesTable(matrix: Matrix): Promise<Table> {
     ];
     for (const [what, app, env] of tried) {
       const bin = join(project, 'node_modules/.bin', program);
-      const outcome = await run(bin, [...args, ...app], { cwd: join(project, 'apps'), env });
+      const outcome = await run(bin, [...args, ...app], { cwd: join(project, 'programs'), env });
       row.push(matrix.cell(`${name}, ${what}`, [outcome]));
     }
     rows.push(row);

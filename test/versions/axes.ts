@@ -1,10 +1,22 @@
 /** What is tried with what. A major stands for its newest release; the floors are the oldest we allow. */
 export const NODES = ['20', '22', '24', '26'] as const;
 
+/** Packages by their names, with ranges. */
+export type Packages = Readonly<Record<string, string>>;
+
+/** As in `express@^5 koa`; without a range the newest, which npm takes for whatever Node it runs on. */
+function packagesOf(names: string): Packages {
+  const all = names.split(' ').map((each) => {
+    const [, name = '', range] = /^(@?[^@]+)@?(.*)$/.exec(each) ?? [];
+    return [name, range || '*'];
+  });
+  return Object.fromEntries(all);
+}
+
 /** One set of packages that a user may have beside marketgate. */
 export interface Setup {
   readonly name: string;
-  readonly packages: Readonly<Record<string, string>>;
+  readonly packages: Packages;
   readonly client: 'redis' | 'ioredis' | 'iovalkey';
 }
 
@@ -16,15 +28,16 @@ const setup = (express: string, passport: string, client: Client, version: strin
   client,
 });
 
-const CLIENTS = { redis: ['4', '5', '6'], ioredis: ['5', '6'] };
+/** Clients of Redis. */
+const CLIENTS = ['redis 4', 'redis 5', 'redis 6', 'ioredis 5', 'ioredis 6'].map(
+  (each) => each.split(' ') as [Client, string],
+);
 
 /** Express 4 and 5, each with every Redis client. */
-export const SETUPS: readonly Setup[] = Object.entries(CLIENTS).flatMap(([client, versions]) =>
-  versions.flatMap((version) => [
-    setup('4', '0.6', client as Client, version),
-    setup('5', '0.7', client as Client, version),
-  ]),
-);
+export const SETUPS: readonly Setup[] = CLIENTS.flatMap(([client, version]) => [
+  setup('4', '0.6', client, version),
+  setup('5', '0.7', client, version),
+]);
 
 /** Servers by the names of their programs, which can be paths in REDIS_SERVERS, and the clients that talk to each. */
 export const SERVERS = (process.env.REDIS_SERVERS ?? 'redis-server valkey-server').split(' ');
@@ -39,12 +52,11 @@ export const FLOORS = {
   setups: [setup('4.18.0', '0.6.0', 'redis', '4.6.0'), setup('5.0.0', '0.7.0', 'ioredis', '5.0.0')],
 };
 
-/** The versions of undici: a dispatcher of 7 is taken, and of the others their `fetch`. With the oldest Node that each runs on. */
-export const UNDICIS = [
-  { version: '6', node: 20 },
-  { version: '7', node: 20 },
-  { version: '8', node: 22 },
-] as const;
+const OTEL =
+  'instrumentation-undici instrumentation-http instrumentation api sdk-trace-base sdk-trace-node'.replaceAll(
+    /\S+/g,
+    '@opentelemetry/$&',
+  );
 
 /** Compilers; the last is whatever npm calls the newest. */
 export const TYPESCRIPTS = ['5.4', '5.6', '5.8', '5.9', '6', 'latest'] as const;
@@ -56,120 +68,102 @@ export const RESOLUTIONS = [
   { module: 'esnext', resolution: 'bundler', programs: ['esm-ts'] },
 ] as const;
 
-/** Express with its types, as each project for the compilers has them. */
-export const TYPED_EXPRESS = {
-  '4': { express: '^4', '@types/express': '^4' },
-  '5': { express: '^5', '@types/express': '^5' },
-} as const;
-
+/** A program that runs on each Node. */
 export interface App {
   readonly name: string;
-  readonly program: string;
-  readonly args?: readonly string[];
+  /** A file of `programs/`, and its arguments. */
+  readonly command: string;
   /** What it needs beside Express and passport. The first names the version of the row. */
-  readonly packages: Readonly<Record<string, string>>;
+  readonly packages: Packages;
   /** Why it cannot work, by version of Node. */
-  readonly not?: Readonly<Partial<Record<(typeof NODES)[number], string>>>;
+  readonly not: Readonly<Partial<Record<string, string>>>;
 }
 
-/** Packages by their names; without a range the newest, which npm takes for whatever Node it runs on. */
-function packagesOf(names: string): Record<string, string> {
-  return Object.fromEntries(
-    names.split(' ').map((each) => {
-      const [, name = '', range] = /^(@?[^@]+)@?(.*)$/.exec(each) ?? [];
-      return [name, range || '*'];
-    }),
-  );
+/** A line for each program: name, command, packages, and the versions of Node on which it cannot work. */
+const apps = (text: string): App[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([name = '', command = '', packages = '', not = '']) => {
+      const [, versions = '', why = ''] = /^([\d ]+): (.*)$/.exec(not) ?? [];
+      const reasons = versions.split(' ').map((version) => [version, why]);
+      const all = packages === '' ? {} : packagesOf(packages);
+      return { name, command, packages: all, not: Object.fromEntries(reasons) };
+    });
+
+/** Tables of programs, by the word that chooses them. `page.mjs` runs a server of the guide "Other frameworks". */
+export const APPS: Readonly<Record<string, { readonly title: string; readonly apps: App[] }>> = {
+  frameworks: {
+    title: 'In a framework: guard, outage and login',
+    apps: apps(`
+Express                        | express.mjs                      | express@^5
+Fastify, middie                | frameworks.mjs fastify-middie    | fastify @fastify/middie
+Fastify, @fastify/express      | frameworks.mjs fastify-express   | fastify @fastify/express
+Fastify, @fastify/passport     | frameworks.mjs fastify-passport  | @fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session
+Connect                        | frameworks.mjs connect           | connect
+polka                          | frameworks.mjs polka             | polka
+restify 11                     | frameworks.mjs restify           | restify@^11 | 24 26: restify itself does not load
+restify 12                     | frameworks.mjs restify           | restify@^12
+Koa, koa-connect               | frameworks.mjs koa               | koa koa-connect
+Koa, koa-passport              | frameworks.mjs koa-passport      | koa-passport koa koa-connect koa-session
+Next's pages API               | next-pages.mjs                   | next react react-dom next-connect
+NestJS 11                      | nest.mjs                         | ${nest('11')}
+NestJS 12                      | nest.mjs                         | ${nest('12')}
+Socket.IO, io.engine.use       | socket-io.mjs                    | socket.io socket.io-client
+Hono, checkPurchase            | page.mjs hono.js                 | hono @hono/node-server
+Next routes, checkPurchase     | page.mjs next                    | next react react-dom
+tRPC, checkPurchase            | page.mjs trpc.js                 | @trpc/server
+GraphQL Yoga, checkPurchase    | page.mjs yoga.js /graphql?query={download} | graphql-yoga graphql
+Socket.IO, checkPurchase       | page.mjs socket-io.js            | socket.io socket.io-client`),
+  },
+  sessions: {
+    title: 'With a session, for login attempts and the login',
+    apps: apps(`
+express-session                | sessions.mjs express             | express-session
+iron-session                   | sessions.mjs iron                | iron-session
+cookie-session, refused where passport keeps the login in it | sessions.mjs cookie | cookie-session`),
+  },
+  tools: {
+    title: 'With test tools, as the guide says, and proxies',
+    apps: apps(`
+msw 2, option fetch            | ../guide/msw.js                  | msw@^2
+msw 3, option fetch            | ../guide/msw.js                  | msw@^3 | 20: it needs Node 22
+nock 14, option fetch          | ../guide/nock.js                 | nock@^14
+nock 15, option fetch          | ../guide/nock.js                 | nock@^15 | 20: it needs Node 22
+HTTP_PROXY, by Node            | proxy.mjs`),
+  },
+  recorders: {
+    title: 'No secret in traces and logs, with the recipes of the guide',
+    apps: apps(`
+pino-http                      | observed-pino.mjs                | pino-http
+Sentry 9                       | observed-sentry.mjs              | @sentry/node@^9
+Sentry 10                      | observed-sentry.mjs              | @sentry/node@^10
+Sentry 11                      | observed-sentry.mjs              | @sentry/node@^11
+OpenTelemetry, undici and http | observed-otel.mjs                | ${OTEL}`),
+  },
+  bare: {
+    title: 'Without redis, ioredis and keyv',
+    apps: apps('what needs none of them | bare.mjs'),
+  },
+  dispatcher: {
+    title: 'Through undici: a dispatcher of 7, fetch of others, mocks among them',
+    apps: apps(`
+undici 6                       | dispatcher.mjs                   | undici@^6
+undici 7                       | dispatcher.mjs                   | undici@^7
+undici 8                       | dispatcher.mjs                   | undici@^8 | 20: it needs Node 22`),
+  },
+};
+
+/** Packages of NestJS. */
+function nest(version: string): string {
+  const parts = ['core', 'common', 'platform-express', 'passport'];
+  return `${parts.map((part) => `@nestjs/${part}@^${version}`).join(' ')} reflect-metadata rxjs`;
 }
-
-const app = (name: string, program: string, packages: string, not?: App['not']): App => ({
-  ...{ name, program, packages: packagesOf(packages) },
-  ...(not && { not }),
-});
-
-/** A server of the guide "Other frameworks": its file, and the path if it is not `/download`. */
-const page = (name: string, packages: string, ...args: string[]): App => ({
-  ...app(`${name}, \`checkPurchase\``, 'page.mjs', packages),
-  args,
-});
-
-const NEST = ['core', 'common', 'platform-express', 'passport'];
-
-export const FRAMEWORKS: readonly App[] = [
-  app('Express', 'express.mjs', 'express@^5'),
-  app('Fastify, middie', 'fastify-middie.mjs', 'fastify @fastify/middie'),
-  app('Fastify, @fastify/express', 'fastify-express.mjs', 'fastify @fastify/express'),
-  app(
-    'Fastify, @fastify/passport',
-    'fastify-passport.mjs',
-    '@fastify/passport fastify @fastify/middie @fastify/cookie @fastify/session',
-  ),
-  app('Connect', 'connect.mjs', 'connect'),
-  app('polka', 'polka.mjs', 'polka'),
-  app('restify 11', 'restify.mjs', 'restify@^11', {
-    ...{ '24': 'restify itself does not load', '26': 'restify itself does not load' },
-  }),
-  app('restify 12', 'restify.mjs', 'restify@^12'),
-  app('Koa, koa-connect', 'koa-connect.mjs', 'koa koa-connect'),
-  app('Koa, koa-passport', 'koa-passport.mjs', 'koa-passport koa koa-connect koa-session'),
-  app('next-connect', 'next-connect.mjs', 'next-connect'),
-  app("Next's pages API", 'next-pages.mjs', 'next react react-dom next-connect'),
-  ...['11', '12'].map((version) => {
-    const nest = NEST.map((part) => `@nestjs/${part}@^${version}`).join(' ');
-    return app(`NestJS ${version}`, 'nest.mjs', `${nest} reflect-metadata rxjs`);
-  }),
-  app('Socket.IO, `io.engine.use`', 'socket-io.mjs', 'socket.io socket.io-client'),
-  page('Hono', 'hono @hono/node-server', 'hono.js'),
-  page('Next route handlers', 'next react react-dom', 'next'),
-  page('tRPC', '@trpc/server', 'trpc.js'),
-  page('GraphQL Yoga', 'graphql-yoga graphql', 'yoga.js', '/graphql?query={download}'),
-  page('Socket.IO', 'socket.io socket.io-client', 'socket-io.js'),
-];
-
-/** Where login attempts and the login are in a session. */
-export const SESSIONS: readonly App[] = [
-  app('express-session', 'session-express.mjs', 'express-session'),
-  app('iron-session', 'session-iron.mjs', 'iron-session'),
-  app(
-    'cookie-session, refused where passport keeps the login in it',
-    'session-cookie.mjs',
-    'cookie-session',
-  ),
-];
-
-/** A tool of tests, as the guide says. */
-const tool = (name: string, version: string, not?: App['not']): App =>
-  app(`${name} ${version}, option \`fetch\``, `../guide/${name}.js`, `${name}@^${version}`, not);
-
-export const TOOLS: readonly App[] = [
-  tool('msw', '2'),
-  tool('msw', '3', { '20': 'msw 3 needs Node 22' }),
-  tool('nock', '14'),
-  tool('nock', '15', { '20': 'nock 15 needs Node 22' }),
-  app('HTTP_PROXY, by Node and by undici', 'proxy.mjs', 'undici@^7'),
-];
-
-const OTEL = [
-  ...['instrumentation-undici', 'instrumentation-http', 'instrumentation', 'api'],
-  ...['sdk-trace-base', 'sdk-trace-node'],
-];
-
-/** What records requests, with the recipes of the guide that leave no secret in it. */
-export const RECORDERS: readonly App[] = [
-  app('pino-http', 'observed-pino.mjs', 'pino-http'),
-  ...['9', '10', '11'].map((version) =>
-    app(`Sentry ${version}`, 'observed-sentry.mjs', `@sentry/node@^${version}`),
-  ),
-  app(
-    'OpenTelemetry, undici and http',
-    'observed-otel.mjs',
-    OTEL.map((part) => `@opentelemetry/${part}`).join(' '),
-  ),
-];
 
 export interface Bundle {
   readonly name: string;
-  readonly packages: App['packages'];
+  readonly packages: Packages;
   /** What a shell does to write `out`. */
   readonly build: string;
   /** The file of `out` that Node runs; without it, `out/app` is a program itself. */
@@ -181,7 +175,7 @@ const bundle = (name: string, packages: string, build: string, start?: string): 
   ...(start && { start }),
 });
 
-const ESBUILD = 'esbuild apps/express.mjs --bundle --platform=node --log-level=error';
+const ESBUILD = 'esbuild programs/express.mjs --bundle --platform=node --log-level=error';
 const ESM = `${ESBUILD} --format=esm '--banner:js=import{createRequire}from"node:module";const require=createRequire(import.meta.url);'`;
 const SPLIT = '--splitting --outdir=out --out-extension:.js=.mjs';
 const PLUGINS = '@rollup/plugin-commonjs @rollup/plugin-json @rollup/plugin-node-resolve';
@@ -193,7 +187,7 @@ export const BUNDLES: readonly Bundle[] = [
   bundle('esbuild, --splitting', 'esbuild', `${ESM} ${SPLIT}`, 'express.mjs'),
   bundle('rollup', `rollup ${PLUGINS}`, 'rollup --config rollup.config.mjs --silent', 'app.mjs'),
   bundle('webpack', 'webpack webpack-cli', 'webpack --config webpack.config.cjs', 'app.cjs'),
-  bundle('ncc', '@vercel/ncc', 'ncc build apps/express.mjs --out out', 'index.mjs'),
+  bundle('ncc', '@vercel/ncc', 'ncc build programs/express.mjs --out out', 'index.mjs'),
   bundle(
     'a single executable (SEA)',
     'postject esbuild',
@@ -208,23 +202,18 @@ export const BUNDLES: readonly Bundle[] = [
 
 export const RUNTIMES = [
   {
-    packages: packagesOf('bun'),
+    name: 'bun',
     // npm runs no scripts here, and this one puts the program in its place.
     install: 'node_modules/bun/install.js',
-    command: ['bun'],
+    command: 'bun',
     page: 'bun.js',
   },
-  {
-    packages: packagesOf('deno'),
-    install: undefined,
-    command: ['deno', 'run', '-A'],
-    page: 'deno.js',
-  },
+  { name: 'deno', install: undefined, command: 'deno run -A', page: 'deno.js' },
 ] as const;
 
 /** A client of Redis, with the Node package that makes it, as `programs/failover.cjs` uses it. */
 export interface Failover {
-  readonly kind: 'redis' | 'ioredis' | 'iovalkey';
+  readonly kind: Client;
   readonly version: string;
   readonly not?: Readonly<Partial<Record<'cluster' | 'sentinel', string>>>;
 }
@@ -232,11 +221,12 @@ export interface Failover {
 const NO_RECOVERY = 'its cluster client does not find the new master by itself: use version 6';
 
 export const FAILOVERS: readonly Failover[] = [
-  ...[
-    { version: '^4', not: { cluster: NO_RECOVERY, sentinel: 'it has no createSentinel' } },
-    { version: '^5', not: { cluster: NO_RECOVERY } },
-    { version: '^6' },
-  ].map((each) => ({ kind: 'redis' as const, ...each })),
+  {
+    ...{ kind: 'redis', version: '^4' },
+    not: { cluster: NO_RECOVERY, sentinel: 'it has no createSentinel' },
+  },
+  { kind: 'redis', version: '^5', not: { cluster: NO_RECOVERY } },
+  { kind: 'redis', version: '^6' },
   { kind: 'ioredis', version: '^5' },
   { kind: 'ioredis', version: '^6' },
   { kind: 'iovalkey', version: '*' },

@@ -7,44 +7,50 @@ import { fileURLToPath } from 'node:url';
 import { findServer, startRedis } from '../support/redis-server.js';
 import { appsTable, bundlesTable, runtimesTable } from './apps.js';
 import {
+  APPS,
   FLOORS,
-  FRAMEWORKS,
   NODES,
-  RECORDERS,
   RESOLUTIONS,
   SERVER_CLIENTS,
   SERVERS,
-  SESSIONS,
   SETUPS,
   type Setup,
-  TOOLS,
-  TYPED_EXPRESS,
   TYPESCRIPTS,
-  UNDICIS,
 } from './axes.js';
 import { failoverTable } from './failover.js';
-import { openapiTable } from './openapi.js';
 import {
   type Matrix,
   makeProject,
-  NODE_HEAD,
   nodeCells,
   nodeProgram,
   type Outcome,
   pack,
   run,
+  type Table,
+  titleOf,
   versionOf,
 } from './project.js';
-import { FAILED, type Failure, NONE, OK, type Table, toMarkdown } from './results.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const failures: Failure[] = [];
 
-/** One cell: what it was, shown as it comes, and kept with its output when it is broken. */
+/** The marks of a cell. Anything else in its place is why there is none. */
+const OK = 'ok';
+const FAILED = 'FAILED';
+
+/** Cells that are broken, with what their programs printed first. */
+const failures: string[] = [];
+const cells = { all: 0, good: 0 };
+
+/** One cell, shown as it comes. */
 function cell(name: string, outcomes: readonly Outcome[]): string {
   const bad = outcomes.filter(({ ok }) => !ok);
-  for (const { output } of bad) failures.push({ name, output });
+  for (const { output } of bad) {
+    const lines = output.split('\n').slice(0, 20);
+    failures.push([`### ${name}`, '', '```', ...lines, '```'].join('\n'));
+  }
   const mark = bad.length === 0 ? OK : FAILED;
+  cells.all++;
+  if (mark === OK) cells.good++;
   console.log(`${mark.padEnd(7)}${name}`);
   return mark;
 }
@@ -68,10 +74,8 @@ async function runtimeTable(matrix: Matrix, url: string): Promise<Table> {
   }
   const rows: string[][] = [];
   for (const setup of SETUPS) {
-    const project = await makeProject(matrix, setup.name, setup.packages, 'programs');
-    const names = Object.keys(setup.packages);
-    const versions = await Promise.all(names.map((name) => versionOf(project, name)));
-    const title = names.map((name, i) => `${name} ${versions[i]}`).join(', ');
+    const project = await makeProject(matrix, setup.name, setup.packages);
+    const title = await titleOf(project, Object.keys(setup.packages));
     const smoked = (node: string) => smoke(project, setup, node, url);
     rows.push([title, ...(await nodeCells(matrix, setup.name, smoked))]);
   }
@@ -82,9 +86,11 @@ async function runtimeTable(matrix: Matrix, url: string): Promise<Table> {
 async function serversTable(matrix: Matrix): Promise<Table> {
   const node = await nodeProgram(NODES[0], matrix.workplace);
   const projects = new Map<Setup, string>();
+  const head = ['with'];
   for (const setup of SERVER_CLIENTS) {
-    const name = `server for ${setup.name}`;
-    projects.set(setup, await makeProject(matrix, name, setup.packages, 'programs'));
+    const project = await makeProject(matrix, `server for ${setup.name}`, setup.packages);
+    projects.set(setup, project);
+    head.push(await titleOf(project, [setup.client]));
   }
   const rows: string[][] = [];
   for (const name of SERVERS) {
@@ -94,137 +100,107 @@ async function serversTable(matrix: Matrix): Promise<Table> {
       continue;
     }
     const { output } = await run(program, ['--version'], { cwd: matrix.workplace });
+    // As in "Valkey server v=8.0.1 sha=…".
+    const row = [output.replace(/ server v=(\S+).*/s, ' $1')];
     const server = await startRedis(undefined, program);
-    try {
-      // As in "Valkey server v=8.0.1 sha=…".
-      const row = [output.replace(/ server v=(\S+).*/s, ' $1')];
-      for (const [setup, project] of projects) {
-        const outcomes = await smoke(project, setup, node, server.url);
-        row.push(cell(`${row[0]}, ${setup.name}`, outcomes));
-      }
-      rows.push(row);
-    } finally {
-      await server.stop();
+    for (const [setup, project] of projects) {
+      const outcomes = await smoke(project, setup, node, server.url);
+      row.push(cell(`${row[0]}, ${setup.name}`, outcomes));
     }
+    await server.stop();
+    rows.push(row);
   }
-  const versions = [...projects].map(async ([{ client }, project]) => {
-    return `${client} ${await versionOf(project, client)}`;
-  });
-  return { title: 'With a server', head: ['with', ...(await Promise.all(versions))], rows };
+  return { title: 'With a server', head, rows };
 }
 
 async function floorTable(matrix: Matrix, url: string): Promise<Table> {
   const node = await nodeProgram(FLOORS.node, matrix.workplace);
   const rows: string[][] = [];
   for (const setup of FLOORS.setups) {
-    const project = await makeProject(matrix, setup.name, setup.packages, 'programs');
+    const project = await makeProject(matrix, setup.name, setup.packages);
     const outcomes = await smoke(project, setup, node, url);
     rows.push([setup.name, cell(`the floor: ${setup.name}`, outcomes)]);
   }
   return { title: 'The oldest that are allowed', head: ['with', `Node ${FLOORS.node}`], rows };
 }
 
-/** A row for one program on each Node, from the oldest that it runs on. */
-const programCells = (matrix: Matrix, name: string, project: string, program: string, oldest = 0) =>
-  nodeCells(matrix, name, async (node, version) =>
-    Number(version) < oldest
-      ? NONE
-      : [await run(node, [program], { cwd: join(project, 'programs') })],
-  );
-
-async function bareTable(matrix: Matrix): Promise<Table> {
-  const project = await makeProject(matrix, 'bare', {}, 'programs', ['--omit=dev']);
-  const cells = await programCells(matrix, 'without optional peers', project, 'bare.mjs');
-  const rows = [['npm install --omit=dev', ...cells]];
-  return { title: 'Without redis, ioredis and keyv', head: NODE_HEAD, rows };
-}
-
-async function dispatcherTable(matrix: Matrix): Promise<Table> {
-  const rows: string[][] = [];
-  for (const { version, node } of UNDICIS) {
-    const name = `undici ${version}`;
-    const project = await makeProject(matrix, name, { undici: `^${version}` }, 'programs');
-    const what = `dispatcher of ${name}`;
-    const cells = await programCells(matrix, what, project, 'dispatcher.mjs', node);
-    rows.push([`undici ${await versionOf(project, 'undici')}`, ...cells]);
-  }
-  return { title: 'Through a dispatcher, mocks among them', head: NODE_HEAD, rows };
-}
-
 async function typesTable(matrix: Matrix): Promise<Table> {
   const rows: string[][] = [];
-  for (const wanted of TYPESCRIPTS) {
+  const head = ['with'];
+  for (const express of ['4', '5']) {
+    head.push(...RESOLUTIONS.map(({ resolution }) => `${resolution}, Express ${express}`));
+  }
+  for (const typescript of TYPESCRIPTS) {
     const row: string[] = [];
-    for (const [express, packages] of Object.entries(TYPED_EXPRESS)) {
-      const project = await typedProject(matrix, wanted, packages, express);
+    for (const express of ['4', '5']) {
+      const project = await makeProject(matrix, `types-${typescript}-express-${express}`, {
+        ...{ typescript, '@types/passport': '^1', '@types/node': '^20' },
+        ...{ redis: '^6', ioredis: '^6', keyv: '^5' },
+        ...{ express: `^${express}`, '@types/express': `^${express}` },
+      });
       row[0] ??= `TypeScript ${await versionOf(project, 'typescript')}`;
+      const consumers = join(project, 'consumers');
+      await cp(here('../package/consumers'), consumers, { recursive: true });
       for (const { module, resolution, programs } of RESOLUTIONS) {
-        const name = `TypeScript ${wanted}, ${resolution}, Express ${express} types`;
         const files = programs.flatMap((folder) => [`${folder}/app.ts`, `${folder}/stores.ts`]);
-        row.push(cell(name, [await compile(project, files, module, resolution)]));
+        for (const folder of programs) {
+          await cp(here('./types/stores.ts'), join(consumers, folder, 'stores.ts'));
+        }
+        const switches = [
+          ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
+          ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
+        ];
+        const tsc = join(project, 'node_modules/.bin/tsc');
+        const outcome = await run(tsc, [...switches, ...files], { cwd: consumers });
+        row.push(cell(`TypeScript ${typescript}, ${resolution}, Express ${express}`, [outcome]));
       }
     }
     rows.push(row);
   }
-  const columns = Object.keys(TYPED_EXPRESS).flatMap((express) =>
-    RESOLUTIONS.map(({ resolution }) => `${resolution}, Express ${express}`),
+  return { title: 'For compilers: skipLibCheck false', head, rows };
+}
+
+/** The matrix as a page, without the paths of the machine that it ran on. */
+function toMarkdown(tables: readonly Table[]): string {
+  const line = (row: readonly string[]): string => `| ${row.join(' | ')} |`;
+  const texts = tables.map(({ title, head, rows }) =>
+    [`## ${title}`, '', line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n'),
   );
-  return { title: 'For compilers: skipLibCheck false', head: ['with', ...columns], rows };
-}
-
-async function typedProject(
-  matrix: Matrix,
-  typescript: string,
-  express: Readonly<Record<string, string>>,
-  name: string,
-): Promise<string> {
-  const project = await makeProject(matrix, `types-${typescript}-express-${name}`, {
-    ...{ typescript, '@types/passport': '^1', '@types/node': '^20' },
-    ...{ redis: '^6', ioredis: '^6', keyv: '^5', ...express },
-  });
-  await cp(here('../package/consumers'), join(project, 'consumers'), { recursive: true });
-  for (const folder of ['esm-ts', 'cjs-ts']) {
-    await cp(here('./types/stores.ts'), join(project, 'consumers', folder, 'stores.ts'));
-  }
-  return project;
-}
-
-function compile(project: string, files: string[], module: string, resolution: string) {
-  const switches = [
-    ...['--noEmit', '--strict', '--skipLibCheck', 'false', '--types', 'node'],
-    ...['--target', 'es2022', '--module', module, '--moduleResolution', resolution],
-  ];
-  const tsc = join(project, 'node_modules/.bin/tsc');
-  return run(tsc, [...switches, ...files], { cwd: join(project, 'consumers') });
+  return [
+    '# Versions',
+    'Written by `npm run matrix`: the packed tarball in empty projects. Each cell does real work, see `programs/`, `types/` and the guides.',
+    `${cells.good} of ${cells.all} cells are ok.`,
+    ...texts,
+    ...(failures.length > 0 ? ['## What failed', ...failures] : []),
+  ]
+    .join('\n\n')
+    .replaceAll(/(\/[\w.-]+)+\/marketgate-matrix-\w+/g, '…')
+    .concat('\n');
 }
 
 const workplace = await mkdtemp(join(tmpdir(), 'marketgate-matrix-'));
 const redis = await startRedis();
 try {
-  const tarball = await pack(workplace);
-  const wanted = process.argv.slice(2);
-  const matrix = { workplace, tarball, cell };
-  const all = {
-    frameworks: () => appsTable(matrix, 'In a framework: guard, outage and login', FRAMEWORKS),
-    sessions: () => appsTable(matrix, 'With a session', SESSIONS),
-    tools: () => appsTable(matrix, 'With test tools and proxies', TOOLS),
-    recorders: () => appsTable(matrix, 'No secret in traces and logs', RECORDERS),
+  const matrix = { workplace, tarball: await pack(workplace), cell };
+  const apps = Object.entries(APPS).map(
+    ([word, { title, apps }]) => [word, () => appsTable(matrix, title, apps)] as const,
+  );
+  const all: Record<string, () => Promise<Table>> = {
+    ...Object.fromEntries(apps),
     bundles: () => bundlesTable(matrix),
     runtimes: () => runtimesTable(matrix),
     failover: () => failoverTable(matrix),
-    openapi: () => openapiTable(matrix),
-    bare: () => bareTable(matrix),
-    dispatcher: () => dispatcherTable(matrix),
     servers: () => serversTable(matrix),
     floor: () => floorTable(matrix, redis.url),
     types: () => typesTable(matrix),
     runtime: () => runtimeTable(matrix, redis.url),
   };
+  const wanted = process.argv.slice(2);
   const tables: Table[] = [];
   for (const [name, make] of Object.entries(all)) {
     if (wanted.length === 0 || wanted.includes(name)) tables.push(await make());
   }
-  const text = toMarkdown(tables, failures);
+  const text = toMarkdown(tables);
   console.log(`\n${text}`);
   // A part of the matrix is no result of the whole.
   if (wanted.length === 0) await writeFile(here('./RESULTS.md'), text);

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mustRun, runProgram } from '../package/run-program.js';
-import { NODES } from './axes.js';
+import { NODES, type Packages } from './axes.js';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const QUIET = ['--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--ignore-scripts'];
@@ -21,6 +21,12 @@ export interface Matrix {
   readonly tarball: string;
   /** The mark of one cell, from what its programs did. */
   cell(name: string, outcomes: readonly Outcome[]): string;
+}
+
+export interface Table {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** Runs a program to its end, with a deadline: what keeps a process alive is a fault too. */
@@ -42,51 +48,44 @@ export async function pack(workplace: string): Promise<string> {
   await Promise.all(own.map((file) => cp(join(REPOSITORY, file), join(folder, file))));
   // In the repository, because the build loads what it has made, with its dependencies.
   const built = join(REPOSITORY, 'test/.built/matrix');
-  await mustRun('npx', ['--no', '--', 'tsup', '--out-dir', built], {
-    cwd: REPOSITORY,
-    timeout: 600_000,
-  });
+  const build = ['--no', '--', 'tsup', '--out-dir', built];
+  await mustRun('npx', build, { cwd: REPOSITORY, timeout: 600_000 });
   await cp(built, join(folder, 'dist'), { recursive: true });
   await rm(built, { recursive: true });
-  await mustRun('npm', ['pack', '--ignore-scripts', '--pack-destination', workplace], {
-    cwd: folder,
-  });
-  const { name, version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
-    name: string;
-    version: string;
-  };
-  return join(workplace, `${name}-${version}.tgz`);
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', workplace];
+  const [{ filename }] = JSON.parse(await mustRun('npm', args, { cwd: folder }));
+  return join(workplace, filename);
 }
 
 /**
- * A project with marketgate from the tarball, Express, passport and these packages from the registry, and with a folder
- * of programs. Returns its path.
+ * A project with marketgate from the tarball, Express, passport and these packages from the registry, and with
+ * `programs`. Returns its path.
  */
 export async function makeProject(
   { workplace, tarball }: Matrix,
   name: string,
-  packages: Readonly<Record<string, string>>,
-  programs?: 'apps' | 'programs',
-  flags: readonly string[] = [],
+  packages: Packages,
 ): Promise<string> {
   const folder = join(workplace, name.toLowerCase().replace(/[^a-z0-9]+/g, '-'));
   await mkdir(folder);
   const dependencies = { marketgate: tarball, express: '^5', passport: '^0.7', ...packages };
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }));
-  await mustRun('npm', ['install', '--prefer-offline', ...QUIET, ...flags], {
-    cwd: folder,
-    timeout: 600_000,
-  });
-  if (programs) {
-    const from = fileURLToPath(new URL(programs, import.meta.url));
-    await cp(from, join(folder, programs), { recursive: true });
-  }
+  const install = ['install', '--prefer-offline', ...QUIET];
+  await mustRun('npm', install, { cwd: folder, timeout: 600_000 });
+  const programs = fileURLToPath(new URL('./programs', import.meta.url));
+  await cp(programs, join(folder, 'programs'), { recursive: true });
   return folder;
 }
 
 export async function versionOf(project: string, name: string): Promise<string> {
   const file = join(project, 'node_modules', name, 'package.json');
   return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+/** Names and versions of packages, as in `express 5.3.0, passport 0.7.0`. */
+export async function titleOf(project: string, names: readonly string[]): Promise<string> {
+  const versions = names.map(async (name) => `${name} ${await versionOf(project, name)}`);
+  return (await Promise.all(versions)).join(', ');
 }
 
 export async function nodeProgram(version: string, cwd: string): Promise<string> {

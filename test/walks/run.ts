@@ -1,13 +1,14 @@
 /**
- * Prints the three walks through the house: the files and functions of `src` that run for one guard hit,
- * one guard miss and one login callback. Measured with V8's precise coverage, after one request of the
- * same kind has loaded and compiled everything. `npm run walks`; `npm run walks -- --functions` names the functions too.
+ * Prints the walks through the house: the files and functions of `src` that run for one guard hit, one guard miss, one
+ * miss with Redis and one login callback. Measured with V8's precise coverage, after one request of the same kind has
+ * loaded and compiled everything. `npm run walks`; `npm run walks -- --functions` names the functions too.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import session from 'express-session';
@@ -19,9 +20,12 @@ import {
   requirePurchase,
   returnTo,
 } from 'marketgate';
+import { RedisCache, RedisGuessLimit } from 'marketgate/redis';
 import { createSandbox } from 'marketgate/sandbox';
 import { Passport } from 'passport';
+import { createClient } from 'redis';
 import { Browser } from '../support/browser.js';
+import { REDIS_SERVER, startRedis } from '../support/redis-server.js';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -34,6 +38,8 @@ await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detaile
 async function walk(name: string, run: () => Promise<unknown>): Promise<void> {
   await inspector.post('Profiler.takePreciseCoverage');
   await run();
+  // What goes on behind the response counts too.
+  await setTimeout(100);
   const { result } = await inspector.post('Profiler.takePreciseCoverage');
   const files = new Map<string, string[]>();
   for (const { url, scriptId, functions } of result) {
@@ -76,6 +82,14 @@ passport.use(
 
 const app = express();
 app.get('/file', requirePurchase(keyApi), (_req, res) => void res.send('the file'));
+const redis = REDIS_SERVER === undefined ? undefined : await startRedis();
+const client = redis && (await createClient({ url: redis.url }).connect());
+const sharing =
+  client && new KeyApi({ baseUrl, apiKey, cache: { shared: new RedisCache({ client }) } });
+if (sharing) {
+  const guessLimit = new RedisGuessLimit({ client });
+  app.get('/shared', requirePurchase(sharing, { guessLimit }), (_req, res) => void res.send('it'));
+}
 app.use(session({ secret: 'only-for-this-walk', resave: false, saveUninitialized: false }));
 app.get('/login', passport.authenticate('marketplace'));
 app.get('/callback', passport.authenticate('marketplace'), (req, res) =>
@@ -87,8 +101,8 @@ const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 sandbox.redirectUrl = `${origin}/callback`;
 
 const codes = sandbox.data.purchases.map((purchase) => purchase.purchase_code);
-const ask = (code: string | undefined) =>
-  fetch(`${origin}/file`, { headers: { 'x-purchase-code': code ?? '' } }).then((r) => r.text());
+const ask = (code: string | undefined, path = '/file') =>
+  fetch(origin + path, { headers: { 'x-purchase-code': code ?? '' } }).then((r) => r.text());
 /** Goes to the callback as a browser does, and stops there. */
 async function callback(browser: Browser): Promise<() => Promise<unknown>> {
   const url = await browser.logInUpToCallback(`${origin}/login`);
@@ -100,9 +114,15 @@ await ask(codes[0]);
 await (await callback(new Browser()))();
 await walk('guard hit', () => ask(codes[0]));
 await walk('guard miss', () => ask(codes[1]));
+if (sharing) {
+  await ask(codes[0], '/shared');
+  await walk('guard miss with Redis', () => ask(codes[1], '/shared'));
+} else console.log('\nguard miss with Redis: not measured, there is no redis-server');
 await walk('login callback', await callback(new Browser()));
 
 await inspector.post('Profiler.stopPreciseCoverage');
 inspector.disconnect();
 server.close();
-await Promise.all([keyApi.close(), loginApi.close(), sandbox.close()]);
+await Promise.all([keyApi.close(), sharing?.close(), loginApi.close(), sandbox.close()]);
+client?.destroy();
+await redis?.stop();

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
 import { type RedisServer, redisIsMissing, startRedis } from '../../support/redis-server.js';
-import { type RunningExample, runExample, startExample, takenPort } from './run-example.js';
+import { type RunningExample, startExample } from './run-example.js';
 
 /** Processes start slowly on a busy machine. */
 const PATIENT = { timeout: 25_000, interval: 50 };
@@ -94,13 +94,6 @@ describe.skipIf(redisIsMissing())('examples/fleet', { timeout: 30_000 }, () => {
       }
     }, PATIENT);
     await logIn();
-  });
-
-  it('ends as a whole and says so in one line where the port is taken', async () => {
-    const PORT = await takenPort();
-    const other = runExample('fleet/server.ts', { PORT, WORKERS: '1', REDIS_URL: redis.url });
-    expect(await other.ended).toBe(1);
-    expect(other.errors()).toMatch(/^.*EADDRINUSE.*; .*\bPORT\b.*\n$/);
   });
 
   it('ends as a whole', async () => {

@@ -1,10 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Browser } from '../../support/browser.js';
-import { runExample, takenPort } from './run-example.js';
+import { runExample } from './run-example.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
@@ -49,25 +51,14 @@ it.each(EXAMPLES)('the README of %s starts a program that exists', (example) => 
 const serverOf = (example: string): string =>
   `${example}/server.${example.startsWith('commonjs') ? 'js' : 'ts'}`;
 
-// The example fleet needs Redis first.
-it.each(EXAMPLES.filter((example) => example !== 'fleet'))(
-  '%s says in one line that its port is taken, and which variable names another',
-  async (example) => {
-    const PORT = await takenPort();
-    const running = runExample(serverOf(example), { PORT, METRICS_PORT: '0' });
-    expect(await running.ended).toBe(1);
-    expect(running.errors()).toMatch(
-      new RegExp(`^listen EADDRINUSE: address already in use .*:${PORT}; .*\\bPORT\\b.*\\n$`),
-    );
-    expect(running.output()).toBe('');
-  },
-);
-
-it('metrics says in one line that the port of its metrics is taken', async () => {
-  const METRICS_PORT = await takenPort();
-  const running = runExample('metrics/server.ts', { PORT: '0', METRICS_PORT });
+it('an example says in one line that its port is taken, and which variable names another', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  onTestFinished(() => void taken.close());
+  const PORT = `${(taken.address() as AddressInfo).port}`;
+  const running = runExample('quickstart/server.ts', { PORT });
   expect(await running.ended).toBe(1);
-  expect(running.errors()).toMatch(/^listen EADDRINUSE: .* METRICS_PORT.*\n$/);
+  expect(running.errors()).toMatch(/^listen EADDRINUSE: .*; .*\bPORT\b.*\n$/);
 });
 
 /** What the curl commands of a README print, one after the other, and where a login starts and ends. */

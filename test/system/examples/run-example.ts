@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject, onTestFinished } from 'vitest';
@@ -29,14 +28,6 @@ export const runSources = (file: string, env: Env): RunningExample =>
 /** Runs any program from the top of the repository, until the test is over. */
 export const runNode = (args: readonly string[], env: Env): RunningExample =>
   untilTestEnds(start(args, ROOT, env));
-
-/** A port that another program listens on until the test is over. */
-export async function takenPort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return `${(server.address() as AddressInfo).port}`;
-}
 
 function untilTestEnds(running: RunningExample): RunningExample {
   onTestFinished(() => running.end(), PATIENCE + 1000);

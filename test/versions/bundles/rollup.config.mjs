@@ -3,7 +3,7 @@ import json from '@rollup/plugin-json';
 import resolve from '@rollup/plugin-node-resolve';
 
 export default {
-  input: 'apps/express.mjs',
+  input: 'programs/express.mjs',
   output: { dir: 'out', entryFileNames: 'app.mjs', chunkFileNames: '[name]-[hash].mjs' },
   plugins: [
     resolve({ preferBuiltins: true, exportConditions: ['node'] }),

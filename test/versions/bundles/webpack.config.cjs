@@ -1,6 +1,6 @@
 module.exports = {
   mode: 'production',
   target: 'node',
-  entry: './apps/express.mjs',
+  entry: './programs/express.mjs',
   output: { path: `${process.cwd()}/out`, filename: 'app.cjs' },
 };

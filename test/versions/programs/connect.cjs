@@ -1,6 +1,8 @@
-// A connected client of the kind that this project has, the way its users write it.
+const { randomUUID } = require('node:crypto');
+
 const { CLIENT, REDIS_URL } = process.env;
 
+/** A connected client of the kind that this project has, the way its users write it. */
 async function connect() {
   if (CLIENT === 'redis') {
     const client = require('redis').createClient({ url: REDIS_URL });
@@ -15,4 +17,12 @@ async function connect() {
   return { client, close: () => client.disconnect() };
 }
 
-module.exports = { connect };
+/** Runs the shop with what it shares in Redis. */
+async function withRedis(lib, express) {
+  const { inExpress, runShopOf } = await import('./shop.mjs');
+  const { client, close } = await connect();
+  await runShopOf(lib, inExpress(express), { client, prefix: `smoke-${randomUUID()}:` });
+  await close();
+}
+
+module.exports = { withRedis };

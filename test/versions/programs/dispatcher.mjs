@@ -16,7 +16,8 @@ const through = (dispatcher) =>
 const { baseUrl, apiKey, close } = await createSandbox().listen(0);
 const agent = new Agent();
 const redirecting = agent.compose(interceptors.redirect({ maxRedirections: 5 }));
-const refused = { code: 'unexpected_response', message: /redirected/ };
+const apiOf = (url, dispatcher) =>
+  new KeyApi({ baseUrl: url, apiKey, ...through(dispatcher), retries: 0, cache: false });
 
 if (!isTaken) {
   for (const dispatcher of [agent, redirecting, new MockAgent()]) {
@@ -27,42 +28,29 @@ if (!isTaken) {
   }
 }
 
+const elsewhere = createServer((req, res) =>
+  res.writeHead(307, { location: baseUrl + req.url }).end(),
+);
+await new Promise((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+const there = `http://127.0.0.1:${elsewhere.address().port}`;
 for (const dispatcher of isTaken ? [agent, redirecting] : [agent]) {
-  const keyApi = new KeyApi({ baseUrl, apiKey, ...through(dispatcher), retries: 0 });
-  assert.ok((await keyApi.listItems()).length > 0);
-  await keyApi.close();
-
-  const elsewhere = createServer((req, res) =>
-    res.writeHead(307, { location: baseUrl + req.url }).end(),
-  );
-  await new Promise((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
-  const { port } = elsewhere.address();
-  const moved = new KeyApi({ baseUrl: `http://127.0.0.1:${port}`, apiKey, ...through(dispatcher) });
-  await assert.rejects(moved.getAccount(), refused);
-  await moved.close();
-  elsewhere.close();
+  assert.ok((await apiOf(baseUrl, dispatcher).listItems()).length > 0);
+  const refused = { code: 'unexpected_response', message: /redirected/ };
+  await assert.rejects(apiOf(there, dispatcher).getAccount(), refused);
 }
+elsewhere.close();
 
 await close();
-const late = new KeyApi({ baseUrl, apiKey, ...through(agent), retries: 0 });
-await assert.rejects(late.getAccount(), { code: 'service_unavailable' });
-await late.close();
+await assert.rejects(apiOf(baseUrl, agent).getAccount(), { code: 'service_unavailable' });
 await agent.close();
 
 const mock = new MockAgent();
 mock.disableNetConnect();
 const origin = 'https://market.example';
 const reply = { status: 'success', data: { username: 'mocked' } };
-const path = '/api/account/details?api_key=key';
+const path = `/api/account/details?api_key=${apiKey}`;
 mock.get(origin).intercept({ path }).reply(200, reply);
-const mocked = new KeyApi({
-  baseUrl: origin,
-  apiKey: 'key',
-  ...through(mock),
-  retries: 0,
-  cache: false,
-});
+const mocked = apiOf(origin, mock);
 assert.equal((await mocked.getAccount()).username, 'mocked');
 await assert.rejects(mocked.listItems(), { code: 'service_unavailable' });
-await mocked.close();
 console.log('works');

@@ -21,11 +21,10 @@ const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
 async function connect() {
   if (KIND === 'redis') {
     const { createCluster, createSentinel } = require('redis');
+    const rootNodes = nodes.map(({ host, port }) => ({ url: `redis://${host}:${port}` }));
     const client =
       TOPOLOGY === 'cluster'
-        ? createCluster({
-            rootNodes: nodes.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
-          })
+        ? createCluster({ rootNodes })
         : createSentinel({ name: 'shop', sentinelRootNodes: nodes });
     client.on('error', () => {});
     await client.connect();
@@ -42,29 +41,13 @@ async function connect() {
   return client.on('error', () => {});
 }
 
+/** What `Seen` of failover.ts says. */
 const seen = {
-  verdicts: 0,
-  /** Verdicts that are not what the service says. */
-  wrong: [],
-  /** Tokens that the store has taken, and when it had taken those that it no longer has. */
-  tokens: [],
-  lost: new Map(),
-  /** Calls of the stores that failed, and the longest time in which all did, in milliseconds. */
-  failures: 0,
-  longestOut: 0,
-  /** The longest call, in milliseconds. */
-  slowest: 0,
-  /** Names that were granted, and when. */
-  claims: [],
-  /** Codes that this process was given, and how many accounts hold codes that too many do. */
-  holds: [],
-  crowded: [],
-  /** When the store had given the codes that it no longer has for these accounts. */
-  freed: [],
+  ...{ wrong: [], crowded: [], verdicts: 0, claims: [] },
+  ...{ tokens: [], holds: [], lost: [], longestOut: 0, slowest: 0 },
 };
 let outSince;
 const takenAt = new Map();
-const lose = (id) => seen.lost.set(id, takenAt.get(id));
 
 /** A call of a store. It can fail, but says so. */
 async function stored(call) {
@@ -76,7 +59,6 @@ async function stored(call) {
   } catch (error) {
     if (error.code !== 'store_unavailable') throw error;
     outSince ??= before;
-    seen.failures++;
     seen.longestOut = Math.max(seen.longestOut, performance.now() - outSince);
     return undefined;
   } finally {
@@ -121,7 +103,7 @@ async function main() {
     async () => {
       const id = seen.tokens[Math.floor(Math.random() * seen.tokens.length)];
       const found = id && (await stored(() => tokenStore.get(id)));
-      if (found && found.result === undefined) lose(id);
+      if (found && found.result === undefined) seen.lost.push(takenAt.get(id));
     },
     async () => {
       // All processes want the same ones.
@@ -153,23 +135,21 @@ async function main() {
       await Promise.all(running);
       // What could not be told in the failover is told soon after.
       for (const code of refunded) {
-        for (let i = 0; (await keyApi.validatePurchase(code)) !== null; i++) {
-          if (i === 100) seen.wrong.push('a refunded purchase is still valid');
-          if (i === 100) break;
-          await sleep(100);
-        }
+        let left = 100;
+        while ((await keyApi.validatePurchase(code)) !== null && left-- > 0) await sleep(100);
+        if (left < 0) seen.wrong.push('a refunded purchase is still valid');
       }
       for (const id of seen.tokens) {
-        if ((await readBack(() => tokenStore.get(id))) === undefined) lose(id);
+        const token = await readBack(() => tokenStore.get(id));
+        if (token === undefined) seen.lost.push(takenAt.get(id));
       }
       for (const { code, holder, at } of seen.holds) {
         const holders = (await readBack(() => holderStore.holders(code))) ?? [];
         if (holders.length > MAX_HOLDERS) seen.crowded.push(`${code}: ${holders.length}`);
-        if (!holders.includes(holder)) seen.freed.push(at);
+        if (!holders.includes(holder)) seen.lost.push(at);
       }
-      const lost = [...seen.lost.values()];
       const { tokens, holds } = seen;
-      process.send({ seen: { ...seen, tokens: tokens.length, holds: holds.length, lost } });
+      process.send({ seen: { ...seen, tokens: tokens.length, holds: holds.length } });
     },
   };
   process.on('message', ({ command, ...input }) => commands[command](input));

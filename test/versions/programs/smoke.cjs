@@ -1,11 +1,13 @@
-// From CommonJS: every entry by require, and the same work.
-const { work } = require('./work.cjs');
+// From CommonJS: every entry by require.
+const { withRedis } = require('./connect.cjs');
 
-work({
-  ...{ ...require('marketgate'), ...require('marketgate/redis'), ...require('marketgate/sandbox') },
-  ...{ express: require('express'), passport: require('passport') },
-  connect: require('./connect.cjs').connect,
-}).catch((error) => {
+withRedis(
+  {
+    ...{ ...require('marketgate'), ...require('marketgate/redis') },
+    ...{ ...require('marketgate/sandbox'), Passport: require('passport').Passport },
+  },
+  require('express'),
+).catch((error) => {
   console.error(error);
   process.exit(1);
 });

@@ -8,6 +8,10 @@ const require = createRequire(import.meta.url);
 const cjs = require('marketgate');
 assert.deepEqual({ ...esm }, { ...cjs });
 assert.ok(!('default' in esm), 'named exports only');
+for (const [name, value] of Object.entries(esm)) {
+  // As stack traces and logs show it; a bundler renames what is there twice.
+  if (typeof value === 'function') assert.equal(value.name, name);
+}
 
 for (const file of Object.keys(require.cache)) {
   if (file.includes('marketgate')) delete require.cache[file];

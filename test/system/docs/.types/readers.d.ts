@@ -1,5 +1,4 @@
-// What the programs of the pages use: jest's globals (vitest's have the same shape), and the properties that
-// they add to the user and the session.
+// The properties that the programs of the pages add to the user and the session.
 import 'express-session';
 
 declare module 'express-session' {
@@ -20,10 +19,4 @@ declare global {
       account?: User;
     }
   }
-
-  const describe: typeof import('vitest').describe;
-  const it: typeof import('vitest').it;
-  const expect: typeof import('vitest').expect;
-  const beforeAll: typeof import('vitest').beforeAll;
-  const afterAll: typeof import('vitest').afterAll;
 }

@@ -3,7 +3,7 @@ import { Catch, Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AuthGuard, PassportModule, PassportStrategy } from '@nestjs/passport';
 import { isMarketgateError, MarketplaceStrategy } from 'marketgate';
-import { runShop } from './shop.mjs';
+import { runShop } from './run-shop.mjs';
 
 /** Decorates a method, as TypeScript does for `@Get() @UseGuards() method(@Req() req)`. */
 function decorate({ prototype }, name, ...decorators) {

@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { runShop } from './shop.mjs';
+import { runShop } from './run-shop.mjs';
 
 const [framework = '', path = '/download'] = process.argv.slice(2);
 const cwd = fileURLToPath(new URL('../guide', import.meta.url));

@@ -1,4 +1,4 @@
-// Behind a proxy by environment: as Node itself, and by undici's agent.
+// Behind a proxy by environment, as Node itself: the program runs once more, with what the proxy needs.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -7,17 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { KeyApi } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
-import { EnvHttpProxyAgent } from 'undici';
 
-const { BASE_URL, API_KEY, HOW } = process.env;
+const { BASE_URL, API_KEY } = process.env;
 
-if (HOW) {
-  const dispatcher = HOW === 'agent' ? new EnvHttpProxyAgent() : undefined;
-  const keyApi = new KeyApi({ baseUrl: BASE_URL, apiKey: API_KEY, dispatcher, retries: 0 });
-  const { username } = await keyApi.getAccount();
-  console.log(username);
+if (BASE_URL) {
+  const keyApi = new KeyApi({ baseUrl: BASE_URL, apiKey: API_KEY, retries: 0 });
+  console.log((await keyApi.getAccount()).username);
   await keyApi.close();
-  await dispatcher?.close();
 } else {
   const { baseUrl, apiKey, close } = await createSandbox().listen();
   const proxy = createServer();
@@ -33,26 +29,20 @@ if (HOW) {
     through.on('error', () => socket.destroy());
   });
   await new Promise((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const env = {
-    ...{ BASE_URL: baseUrl, API_KEY: apiKey, PATH: process.env.PATH },
-    ...{ HTTP_PROXY: `http://127.0.0.1:${proxy.address().port}`, NO_PROXY: '' },
-  };
+  const HTTP_PROXY = `http://127.0.0.1:${proxy.address().port}`;
+  const env = { BASE_URL: baseUrl, API_KEY: apiKey, PATH: process.env.PATH, HTTP_PROXY };
   const ask = async (more) => {
     const before = tunnels;
     const program = fileURLToPath(import.meta.url);
-    const { stdout } = await promisify(execFile)(process.execPath, [program], {
-      env: { ...env, ...more },
-    });
+    const options = { env: { ...env, NO_PROXY: '', ...more } };
+    const { stdout } = await promisify(execFile)(process.execPath, [program], options);
     assert.equal(stdout, 'northlight\n');
     return tunnels - before;
   };
-  assert.equal(await ask({ HOW: 'agent' }), 1);
-  assert.equal(await ask({ HOW: 'agent', NO_PROXY: '127.0.0.1' }), 0);
-  assert.equal(await ask({ HOW: 'node' }), 0, 'Node uses no proxy unless it is told to');
+  assert.equal(await ask({}), 0, 'Node uses no proxy unless it is told to');
   if (Number.parseInt(process.versions.node, 10) > 20) {
-    assert.equal(await ask({ HOW: 'node', NODE_USE_ENV_PROXY: '1' }), 1);
-    assert.equal(await ask({ HOW: 'node', NODE_USE_ENV_PROXY: '1', NO_PROXY: '127.0.0.1' }), 0);
-    assert.equal(await ask({ HOW: 'node', NODE_OPTIONS: '--use-env-proxy' }), 1);
+    assert.equal(await ask({ NODE_USE_ENV_PROXY: '1' }), 1);
+    assert.equal(await ask({ NODE_USE_ENV_PROXY: '1', NO_PROXY: '127.0.0.1' }), 0);
   }
   proxy.closeAllConnections();
   proxy.close();

@@ -15,7 +15,7 @@ import {
 } from 'marketgate';
 import { createSandbox } from 'marketgate/sandbox';
 import { Passport } from 'passport';
-import { listen } from './shop.mjs';
+import { listen, SECRET } from './shop.mjs';
 
 /**
  * @param before a middleware that stands first, and `after` one for errors.
@@ -30,7 +30,7 @@ export async function dayOfTheShop({ before, after = [] } = {}) {
   );
   const loginApi = new LoginApi({ authUrl, appId, appSecret });
   const passport = new Passport();
-  const loginAttempts = { cookieSecret: 'not-so-secret-but-long-enough-for-a-test' };
+  const loginAttempts = { cookieSecret: SECRET };
   passport.use(
     new MarketplaceStrategy({ loginApi, tokenStore, loginAttempts }, ({ profile }) => profile),
   );
