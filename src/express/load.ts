@@ -25,15 +25,6 @@ function keyLoader(
   });
 }
 
-/** What a method has answered. @throws MarketgateError when it is nothing, as of a wrapper that swallows an error. */
-function answerOf<T extends object>(method: string, answer: T): T {
-  if (typeof answer === 'object' && answer !== null) return answer;
-  throw new MarketgateError(
-    'unexpected_response',
-    `${method} gave no answer; a wrapper must pass on what the KeyApi gives or throws`,
-  );
-}
-
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
  * has none. When it cannot be asked, the error goes to `next`.
@@ -42,7 +33,7 @@ function answerOf<T extends object>(method: string, answer: T): T {
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
   return keyLoader('loadItems', keyApi, 'listItems', async (call) => ({
-    items: answerOf('listItems', await keyApi.listItems(call)),
+    items: await keyApi.listItems(call),
   }));
 }
 
@@ -51,8 +42,8 @@ export interface LoadItemOptions {
   /** The item's id: a whole number or its digits, or a promise of either. Default: the route parameter `id`. */
   id?: ((req: Request) => unknown) | undefined;
   /**
-   * How many failed attempts a client can make, as in `requirePurchase`, with which this shares its count: an item that
-   * the service does not know is a failed attempt. What the cache answers is none. Default: 10 a minute for each client.
+   * As in `requirePurchase`, with which this shares its count: an item that the service does not know is a failed
+   * attempt, unless the cache answers. Default: 10 a minute for each client.
    */
   guessLimit?: GuessLimitOption | undefined;
 }
@@ -63,9 +54,8 @@ export type ItemSource = Pick<KeyApi, 'getItem'> & Partial<Pick<KeyApi, 'peekIte
 /**
  * Puts one item at `req.marketplace.item` (specification: items/item).
  *
- * Passes to `next`: `item_id_invalid` (400), without a request to the service; `item_not_found` (404), when
- * the service has none; `too_many_attempts` (429), when the client has asked for too many items that do not exist; and
- * the error when the service cannot be asked.
+ * Passes to `next`: `item_id_invalid` (400), without a request to the service; `item_not_found` (404); `too_many_attempts`
+ * (429), when the client has asked for too many items that do not exist; the error when the service cannot be asked.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -76,7 +66,6 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
   const idOf = functionOption(owner, 'id', given.id) ?? ((req: Request) => req.params?.id);
   const gate = guessGate(owner, given.guessLimit, keyApi);
 
-  /** Asks the service, which allows few requests: only clients that have not asked for too many unknown items. */
   const ask = (id: number, req: Request, signal: AbortSignal): Promise<Item | null> => {
     if (gate === undefined) return keyApi.getItem(id, { signal });
     let isCached = false;
@@ -97,7 +86,7 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
     const known = keyApi.peekItem?.(id);
     const item = known === undefined ? await ask(id, req, signal) : known;
     // A shallow copy, because Express's res.render writes into its argument.
-    if (item !== null) return { item: { ...answerOf('getItem', item) } };
+    if (item !== null) return { item: { ...item } };
     throw new MarketgateError(
       'item_not_found',
       'the service has no item with this id; check the link',
@@ -106,15 +95,14 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
 }
 
 /**
- * Puts the account of the api_key at `req.marketplace.account` (specification: account/details). When
- * the service cannot be asked, or does not know the key, the error goes to `next`.
- *
- * The account is the seller's, with its balance and e-mail address: do not show all of it to visitors.
+ * Puts the account of the api_key at `req.marketplace.account` (specification: account/details). It is the seller's,
+ * with balance and e-mail address: do not show all of it to visitors. When the service cannot be asked, or does not know
+ * the key, the error goes to `next`.
  *
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
   return keyLoader('loadAccount', keyApi, 'getAccount', async (call) => ({
-    account: { ...answerOf('getAccount', await keyApi.getAccount(call)) },
+    account: { ...(await keyApi.getAccount(call)) },
   }));
 }
