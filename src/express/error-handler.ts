@@ -122,7 +122,10 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     }
     // The app can have responded while the session was saved.
     if (res.headersSent) return;
-    for (const name of BODY_HEADERS) res.removeHeader(name);
+    // What the route has said of the body that it then did not send.
+    for (const name of res.getHeaderNames()) {
+      if (/^(content-(?!security)|etag|last-modified)/.test(name)) res.removeHeader(name);
+    }
     res.statusCode = problem.status;
     refuseWith(res, error);
     res.setHeader('X-Content-Type-Options', 'nosniff');
@@ -145,17 +148,6 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     respond(error, req, res).catch((failure: unknown) => fail(asError(failure)));
   };
 }
-
-/** What a route can have said about the body that it then did not send. */
-const BODY_HEADERS = [
-  'Content-Type',
-  'Content-Length',
-  'Content-Range',
-  'Content-Encoding',
-  'Content-Disposition',
-  'ETag',
-  'Last-Modified',
-];
 
 const errorPage = ({ title, detail, status }: Problem, next: Html): string =>
   page(

@@ -5,25 +5,8 @@ import type { KeyApi } from '../clients/key-api.js';
 import { MarketgateError } from '../errors.js';
 import { type Item, itemId } from '../model/item.js';
 import { functionOption, knownOptions, shapedOption } from '../options.js';
-import type { MarketplaceContext, Middleware } from './context.js';
+import type { Middleware } from './context.js';
 import { abortOnLeave, middleware } from './middleware.js';
-
-/**
- * Makes a middleware that adds what a method of the KeyApi answers.
- * @throws TypeError unless `keyApi` has the method.
- */
-function keyLoader(
-  owner: string,
-  keyApi: object,
-  method: 'getAccount' | 'getItem' | 'listItems',
-  load: (call: { signal: AbortSignal }, req: Request) => Promise<MarketplaceContext>,
-): Middleware {
-  shapedOption<KeyApi>(owner, 'keyApi', keyApi, [method], 'a KeyApi');
-  return middleware(async ({ req, res, next, context }) => {
-    Object.assign(context, await abortOnLeave(res, (signal) => load({ signal }, req)));
-    next();
-  });
-}
 
 /**
  * Puts the whole catalogue at `req.marketplace.items` (specification: items/all); empty when the service
@@ -32,9 +15,11 @@ function keyLoader(
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadItems(keyApi: Pick<KeyApi, 'listItems'>, ..._: never[]): Middleware {
-  return keyLoader('loadItems', keyApi, 'listItems', async (call) => ({
-    items: await keyApi.listItems(call),
-  }));
+  shapedOption('loadItems', 'keyApi', keyApi, ['listItems'], 'a KeyApi');
+  return middleware(async ({ res, next, context }) => {
+    context.items = await abortOnLeave(res, (signal) => keyApi.listItems({ signal }));
+    next();
+  });
 }
 
 /** Options of {@link loadItem}. */
@@ -81,16 +66,20 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
     );
   };
 
-  return keyLoader(owner, keyApi, 'getItem', async ({ signal }, req) => {
+  return middleware(async ({ req, res, next, context }) => {
     const id = itemId(await idOf(req));
     const known = keyApi.peekItem?.(id);
-    const item = known === undefined ? await ask(id, req, signal) : known;
+    const item =
+      known === undefined ? await abortOnLeave(res, (signal) => ask(id, req, signal)) : known;
+    if (item === null) {
+      throw new MarketgateError(
+        'item_not_found',
+        'the service has no item with this id; check the link',
+      );
+    }
     // A shallow copy, because Express's res.render writes into its argument.
-    if (item !== null) return { item: { ...item } };
-    throw new MarketgateError(
-      'item_not_found',
-      'the service has no item with this id; check the link',
-    );
+    context.item = { ...item };
+    next();
   });
 }
 
@@ -102,7 +91,9 @@ export function loadItem(keyApi: ItemSource, options: LoadItemOptions = {}): Mid
  * @throws TypeError when it is made without a KeyApi.
  */
 export function loadAccount(keyApi: Pick<KeyApi, 'getAccount'>, ..._: never[]): Middleware {
-  return keyLoader('loadAccount', keyApi, 'getAccount', async (call) => ({
-    account: { ...(await keyApi.getAccount(call)) },
-  }));
+  shapedOption('loadAccount', 'keyApi', keyApi, ['getAccount'], 'a KeyApi');
+  return middleware(async ({ res, next, context }) => {
+    context.account = { ...(await abortOnLeave(res, (signal) => keyApi.getAccount({ signal }))) };
+    next();
+  });
 }

@@ -270,38 +270,3 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     });
   });
 });
-
-describe.each(expressVersions)('from a refusal to the download, on %s', (_version, express) => {
-  it('a visitor enters the code on the page that refuses', async () => {
-    const app = express();
-    const redeemed = new Set<string>();
-    const keyApi = { validatePurchase: async (code: string) => (code === CODE ? PURCHASE : null) };
-    const code = () => [...redeemed][0];
-    app.get('/downloads/1042', requirePurchase(keyApi, { code }), (_req, res) => {
-      res.send('the file');
-    });
-    app.post(
-      '/redeem',
-      express.urlencoded({ extended: false }),
-      requirePurchase(keyApi),
-      (req, res) => {
-        redeemed.add(req.body.purchase_code);
-        res.redirect(303, '/downloads/1042');
-      },
-    );
-    app.use(errorHandler({ redeemPath: '/redeem' }));
-    const download = () => request(app).get('/downloads/1042').set('accept', BROWSER);
-    const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(
-      (await download().expect(402)).text,
-    ) ?? [''];
-    const send = (purchase_code: string) =>
-      request(app).post(action).type('form').set('accept', BROWSER).send({ purchase_code });
-    expect((await send('00000000-0000-4000-8000-000000000000').expect(403)).text).toContain(
-      '<form method="post">',
-    );
-    await send(CODE).expect(303).expect('location', '/downloads/1042');
-    expect((await download().expect(200)).text).toBe('the file');
-  });
-});
-
-const PURCHASE = { purchase_code: CODE, item: { id: 1042 }, license_type: 'Regular' } as never;
