@@ -93,14 +93,9 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     expect(read(page.text)).toContain(problem.body.detail.replace(/'/g, '&#39;'));
     expect(read(page.text)).not.toMatch(FOR_DEVELOPERS);
     expect(page.text).toMatch(/<a href=|<form method="post"/);
-    const policy = page.headers['content-security-policy'];
-    for (const directive of [
-      "default-src 'none'",
-      "form-action 'self'",
-      "frame-ancestors 'none'",
-    ]) {
-      expect(policy).toContain(directive);
-    }
+    expect(page.headers['content-security-policy']).toMatch(
+      /^default-src 'none'.*frame-ancestors 'none'; form-action 'self'$/,
+    );
     for (const { text, headers } of [problem, page]) {
       expect(text).not.toContain('operator');
       expect(headers).toMatchObject({
@@ -182,11 +177,9 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
 
   it('renders the page of the app for visitors who prefer one, with its headers', async () => {
     const error = failure('too_many_attempts', { retryAfter: 3 });
-    const app = appThat(error, {
-      render: (problem, req, res) => void res.send(`<h1>${req.path} ${problem.code}</h1>`),
-    });
+    const app = appThat(error, { render: ({ code }, _req, res) => void res.send(code) });
     const page = await request(app).get('/').set('accept', BROWSER).expect(429);
-    expect(page.text).toBe('<h1>/ too_many_attempts</h1>');
+    expect(page.text).toBe('too_many_attempts');
     expect(page.headers).toMatchObject({ 'retry-after': '3', 'cache-control': 'no-store' });
     expect((await request(app).get('/').expect(429)).body).toEqual(problemOf(error));
   });

@@ -227,6 +227,14 @@ describe('loadUser', () => {
     expect(loginApi.getUser).toHaveBeenCalledTimes(3);
   });
 
+  it('serves more users at once than it remembers', async () => {
+    const get = async (id: string) => token(id);
+    const getUser = async ({ value }: { value: string }) => ({ ...userInfo, user_id: value });
+    const guard = loadUser({ getUser } as never, { tokenStore: storeWith({ get }) });
+    const visits = Array.from({ length: 1100 }, (_, id) => run(guard, { id }));
+    expect((await Promise.all(visits)).filter(({ error }) => error !== undefined)).toEqual([]);
+  });
+
   const gateway = (status: number): [string, WireAnswer, string, number] => [
     `a gateway, HTTP ${status}`,
     json({ message: 'No' }, status),

@@ -81,23 +81,6 @@ describe('the page that a visitor was stopped on, in the session', () => {
   ])('%s, and is taken out of the session', async (_what, saved, wanted, to) => {
     expect(await logIn(saved, wanted)).toBe(to);
   });
-
-  it('is taken out of a session that saves only when told, while the attempts are in a cookie', async () => {
-    const { start, comeBack } = openLogin({ where: 'cookie' });
-    let stored: object = { 'marketgate:returnTo': '/account' };
-    const open = () => {
-      const data = { ...stored };
-      const save = async () => {
-        stored = { ...data };
-      };
-      return Object.defineProperty(data, 'save', { value: save });
-    };
-    await start({}, { session: open() });
-    expect((await comeBack('k1', { session: open() })).to).toBe('/account');
-    expect(stored).toEqual({});
-    await start({}, { session: open() });
-    expect((await comeBack('k2', { session: open() })).to).toBeUndefined();
-  });
 });
 
 it('the page that a visitor was stopped on is where the login of another strategy leads, once', () => {

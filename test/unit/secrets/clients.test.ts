@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
 import { KeyApi, LoginApi } from 'marketgate';
-import { Dispatcher } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serviceOf } from '../../fuzz/support/checks.js';
 import { repetitionsOf, SENTINEL } from '../../support/secrets/support/secret-forms.js';
@@ -116,22 +115,6 @@ describe.each(CALLS)('%s', (_name, secrets, open) => {
       for (answer of answers) expectClean(await failureOf(ask));
     }
   });
-});
-
-class Throwing extends Dispatcher {
-  override dispatch(request: Dispatcher.DispatchOptions): boolean {
-    const message = `cannot send ${request.path} ${String(request.body)}`;
-    throw Object.assign(new Error(message), { request });
-  }
-}
-
-it('a dispatcher that throws has its error replaced', async () => {
-  const options = { dispatcher: new Throwing() };
-  expectClean(
-    await failureOf(() => keyApiOn(anything, options).validatePurchase(code)),
-    await failureOf(() => loginApiOn(anything, options).exchange(authKey)),
-    await failureOf(() => loginApiOn(anything, options).getUser(accessToken)),
-  );
 });
 
 it.each<[string, Parameters<typeof startUpstream>[0], object]>([
