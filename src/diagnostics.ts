@@ -115,33 +115,22 @@ export interface StoreDriftMessage extends Omit<DriftMessage, 'kind'> {
 
 export const driftChannel = channel('marketgate:drift');
 
-const HOUR = 3_600_000;
-/** The most messages of one source that are remembered, because a service can send any number of names. */
-const MAX_MESSAGES = 1000;
-/** When each source has last sent each message. */
-const sentAt = new WeakMap<object, LRUCache<string, number>>();
+/** The messages that each source has sent within the last hour. At most 1000, because a service can send any names. */
+const sent = new WeakMap<object, LRUCache<string, true>>();
+const perf = { now: () => performance.now() };
 
 /**
- * Sends a message of `marketgate:drift`, unless `source` has sent the same within the last hour. Remembers
- * nothing while the channel has no subscribers.
- * @param source the client or the store that the message is from.
- * @param clock of the source, in epoch milliseconds. Not every store has one.
+ * Sends a message of `marketgate:drift`, unless `source` (a client or a store) has sent the same within the last hour.
+ * Remembers nothing while the channel has no subscribers.
  */
-export function reportDrift(
-  source: object,
-  message: DriftMessage | StoreDriftMessage,
-  clock = Date.now,
-): void {
+export function reportDrift(source: object, message: DriftMessage | StoreDriftMessage): void {
   if (!driftChannel.hasSubscribers) return;
   const { endpoint, kind, path, expected } = message;
   const id = `${kind} ${endpoint} ${path.replace(/\[\d+\]/g, '[]')} ${expected}`;
-  const sent = sentAt.get(source) ?? new LRUCache({ max: MAX_MESSAGES });
-  sentAt.set(source, sent);
-  const now = clock();
-  const last = sent.peek(id);
-  // A time in the future comes from before the clock was set back.
-  if (last !== undefined && last <= now && now - last < HOUR) return;
-  sent.set(id, now);
+  const known = sent.get(source) ?? new LRUCache({ max: 1000, ttl: 3_600_000, perf });
+  sent.set(source, known);
+  if (known.has(id)) return;
+  known.set(id, true);
   driftChannel.publish(message);
 }
 
@@ -164,8 +153,6 @@ export const WARNINGS = {
     'the purchase code is looked for in req.body, but no body parser has run; put express.urlencoded() or express.json() before the guard',
   MARKETGATE_NO_SESSION:
     'the purchase code is looked for in req.session, but there is none; put the session middleware before the guard',
-  MARKETGATE_NO_PASSPORT_SESSION:
-    'the session has a logged-in user, but req.user is empty; put app.use(passport.session()) after the session middleware and before the routes',
   MARKETGATE_GUESSES_NOT_SHARED:
     'Redis could not count failed attempts, so each process counts for itself; look at the connection, and whether this Redis user may run scripts (EVAL)',
   MARKETGATE_HOLDERS_IN_MEMORY:

@@ -19,9 +19,8 @@ export type MarketgateErrorJson = Pick<
 >;
 
 /**
- * The error class of the package. `code` identifies the case, and `status` is its HTTP status. The message
- * tells the operator in one sentence what happened and what to do, without secrets. `help` is the command
- * that prints the page about the code; messages that visitors never see end with it.
+ * The error class of the package. The message tells the operator in one sentence what happened and what to do, without
+ * secrets; a message that visitors never see ends with `help`.
  */
 export class MarketgateError extends Error {
   /** The same in every build, also a minified one. */
@@ -199,9 +198,8 @@ export const ERROR_CODES = {
 export type MarketgateErrorCode = keyof typeof ERROR_CODES;
 
 /**
- * Makes an error for `next` of what was thrown. `next(undefined)`, `next(null)` and `next('')` mean "go on",
- * and `next('route')` skips the rest of the route, so a guard must not pass on what an app's function threw
- * if it is no object.
+ * Makes an error for `next` of what an app's function has thrown: `next(undefined)` and `next('')` mean "go on", and
+ * `next('route')` skips the rest of the route.
  */
 export function asError(thrown: unknown): object {
   if (typeof thrown === 'object' && thrown !== null) return thrown;

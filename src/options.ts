@@ -1,8 +1,8 @@
 import { isRegExp } from 'node:util/types';
 
 /**
- * The error of every check in this file: a `TypeError` that names the option. Options are checked when a
- * client or a middleware is created, so that a mistake shows at startup.
+ * The error of every check in this file. Options are checked when a client or a middleware is made, so that a mistake
+ * shows at startup.
  *
  * @param owner the function or class whose option it is, as in "requirePurchase"; begins the message.
  */
@@ -28,8 +28,6 @@ export function knownOptions<T extends object>(
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new TypeError(`${owner}: options must be an object, as in ${owner}({ … })`);
   }
-  // A request or a response: no options have events.
-  if ('_events' in options) throw uncalled(owner);
   for (const key of Object.keys(options)) {
     if (!(names as readonly string[]).includes(key)) {
       throw new TypeError(`${owner}: unknown option "${key}"; known are ${names.join(', ')}`);
@@ -37,10 +35,6 @@ export function knownOptions<T extends object>(
   }
   return options;
 }
-
-/** Express has called a factory as if it were the middleware. */
-const uncalled = (owner: string): TypeError =>
-  new TypeError(`${owner}: it makes a middleware, so call it: write ${owner}(…)`);
 
 /** A string that is not blank. */
 export function textOption(owner: string, name: string, value: unknown): string {
@@ -154,8 +148,6 @@ export function shapedOption<T extends object>(
   if (typeof value !== 'object' || value === null) throw wrong();
   const given = value as Record<string, unknown>;
   const missing = methods.find((method) => typeof given[method] !== 'function');
-  if (missing === undefined) return value as T;
-  // A request; a client or a store has no headers.
-  if ('headers' in value) throw uncalled(owner);
-  throw wrong(`; "${missing}" is missing`);
+  if (missing !== undefined) throw wrong(`; "${missing}" is missing`);
+  return value as T;
 }

@@ -302,7 +302,7 @@ export class KeyApi {
     const secrets = parameter === 'purchase_code' ? [apiKey, value] : [apiKey];
     const parameters = { api_key: apiKey, ...(parameter && { [parameter]: value }) };
     const options = {
-      onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }, this.clock),
+      onDrift: (drift) => reportDrift(this, { endpoint: path, ...drift }),
       freezes: this.#caches !== undefined,
       deadline,
       onKeyBlamed,

@@ -140,8 +140,7 @@ export class LoginApi {
   async getUser(token: AccessToken | string, options: LoginCallOptions = {}): Promise<UserInfo> {
     checkCallOptions('LoginApi', options);
     const value = this.#valueOf(token);
-    const onDrift: OnDrift = (drift) =>
-      reportDrift(this, { endpoint: GET_USER_INFO, ...drift }, this.clock);
+    const onDrift: OnDrift = (drift) => reportDrift(this, { endpoint: GET_USER_INFO, ...drift });
     const secrets = [value, this.#appSecret];
     return this.#send(
       {

@@ -94,7 +94,7 @@ function found<K extends keyof MarketplaceContext>(
   if (value !== undefined) return value;
   const verdict = key === 'purchase' && marketplace?.verdict;
   const advice = verdict
-    ? ` (verdict "${verdict}"); check req.marketplace.verdict first, or let only valid codes in: ${middleware} without onUnknown`
+    ? ` (verdict "${verdict}"); check req.marketplace.verdict first`
     : `; put ${middleware} before this handler`;
   throw new Error(`${key}Of: this request has no ${key}${advice}`);
 }

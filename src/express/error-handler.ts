@@ -17,22 +17,21 @@ import { loggedPath, pathOf, prefersHtml, refuseWith } from './plain-http.js';
 /** Options of {@link errorHandler}. */
 export interface ErrorHandlerOptions {
   /**
-   * Path on this site that starts the login. A browser that needs a login is redirected there, and
-   * afterwards back to its page: behind `loadUser`, and behind `requireLogin` and `requireAccessToken` that name no path.
-   * Default: none, and the error page says that a login is needed.
+   * Path on this site that starts the login. A browser that needs a login is redirected there, and afterwards back to
+   * its page, unless the guard has a `loginPath` of its own. Default `/login`.
    */
   loginPath?: string | undefined;
   /**
    * Path on this site that takes a purchase code, by POST, in the form field `purchase_code`. The page for a missing or
    * wrong code has a form that sends it there. The form has no token against cross-site request forgery: exempt the
-   * path, or show your own page with `render`. Default: none, and only the page after a form with a code has one, which
+   * path, or show your own page with `render`. Default: none; then only the page after a form with a code has one, which
    * sends to the same address.
    */
   redeemPath?: string | undefined;
   /**
-   * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the
-   * status, the code, the message for the operator, and the command that prints more. `error` is given only where it
-   * is no {@link MarketgateError}: a session that could not be saved before a redirect. It can be async. Default
+   * Logs an error of status 500 and above, in one line: the request's method and path (without the query), the status,
+   * the code, the message for the operator, and the command that prints more. `error` is given only where it is no
+   * {@link MarketgateError}: a session that could not be saved before a redirect. It can be async. Default
    * `console.error`, also when it fails; `false` for no log.
    */
   log?: ((line: string, error?: unknown) => unknown) | false | undefined;
@@ -83,52 +82,52 @@ export function problemOf(error: unknown): Problem | undefined {
 }
 
 /**
- * Responds to the errors of this package with `application/problem+json`, or with a small page for visitors
- * who prefer HTML. Passes all other errors to `next`. The response is for visitors; the error's message is
- * for the operator, and goes to the log.
- *
- * An app with its own error pages does not need it: see {@link problemOf}.
+ * Responds to the errors of this package with `application/problem+json`, or with a small page for visitors who prefer
+ * HTML. Passes all other errors to `next`. An app with its own error pages does not need it: see {@link problemOf}.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
 export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): ErrorMiddleware {
   const owner = 'errorHandler';
   const given = knownOptions(owner, options, ['loginPath', 'redeemPath', 'log', 'render']);
-  const paths = {
-    loginPath: pathOption(owner, 'loginPath', given.loginPath),
-    redeemPath: pathOption(owner, 'redeemPath', given.redeemPath),
-  };
+  const loginPath = pathOption(owner, 'loginPath', given.loginPath) ?? '/login';
+  const redeemPath = pathOption(owner, 'redeemPath', given.redeemPath);
   const log = given.log === false ? () => {} : functionOption(owner, 'log', given.log);
-  const report = (reason: unknown, req: IncomingMessage): void => {
-    const line = logLine(reason, req);
-    const args: [string, unknown?] = isMarketgateError(reason) ? [line] : [line, reason];
-    const print = (): void => console.error(...args);
-    (async () => (log ?? print)(...args))()
-      .catch(print)
-      // A patched console can throw too.
-      .catch(() => {});
-  };
   const render = functionOption(owner, 'render', given.render);
 
+  const report = async (req: IncomingMessage, what: string, ...error: unknown[]): Promise<void> => {
+    const line = `marketgate: ${req.method} ${loggedPath(req)} ${what}`.replace(/\s+/g, ' ');
+    try {
+      await (log ?? console.error)(line, ...error);
+    } catch {
+      console.error(line, ...error);
+    }
+  };
+
   const respond = async (
-    error: unknown,
-    problem: Problem,
+    error: MarketgateError,
     req: IncomingMessage,
     res: ServerResponse,
   ): Promise<void> => {
     contextOf(req, res);
+    const problem = problemOf(error);
     // After the visitor has left, the error is usually only the aborted request.
-    if (problem.status >= 500 && !res.closed) report(error, req);
-    refuseWith(res, error);
-    try {
-      if (await redirectToLogin(error, paths.loginPath, req, res)) return;
-    } catch (unsaved) {
-      report(unsaved, req);
-      // The app can have responded while the session was saved.
-      if (res.headersSent) return;
+    if (problem.status >= 500 && !res.closed) {
+      void report(req, `${problem.status} ${error.code}: ${error.message}`);
     }
-    for (const name of BODY_HEADERS) res.removeHeader(name);
+    try {
+      if (await redirectToLogin(error, loginPath, req, res)) return;
+    } catch (unsaved) {
+      void report(req, 'the session could not be saved before the redirect to the login', unsaved);
+    }
+    // The app can have responded while the session was saved.
+    if (res.headersSent) return;
+    // What the route has said of the body that it then did not send.
+    for (const name of res.getHeaderNames()) {
+      if (/^(content-(?!security)|etag|last-modified)/.test(name)) res.removeHeader(name);
+    }
     res.statusCode = problem.status;
+    refuseWith(res, error);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     varyOn(res, ['Accept']);
     if (!prefersHtml(req)) {
@@ -139,78 +138,44 @@ export function errorHandler(options: ErrorHandlerOptions = {}, ..._: never[]): 
     } else {
       res.setHeader('Content-Type', 'text/html; charset=utf-8');
       res.setHeader('Content-Security-Policy', `${PAGE_POLICY}; form-action 'self'`);
-      res.end(errorPage(problem, req, paths));
+      res.end(errorPage(problem, nextStep(problem, req, loginPath, redeemPath)));
     }
   };
 
   return (error, req, res, next) => {
-    const problem = problemOf(error);
-    if (problem === undefined || res.headersSent) return next(error);
-    respond(error, problem, req, res).catch((failure: unknown) =>
-      onceNext(req, res, next)(asError(failure)),
-    );
+    if (!isMarketgateError(error) || res.headersSent) return next(error);
+    const fail = onceNext(req, res, next);
+    respond(error, req, res).catch((failure: unknown) => fail(asError(failure)));
   };
 }
 
-/** What is logged about an error. Its message names the command that prints more. */
-function logLine(error: unknown, req: IncomingMessage): string {
-  const what = isMarketgateError(error)
-    ? `${error.status} ${error.code}: ${error.message}`
-    : 'the session could not be saved before the redirect to the login';
-  return `marketgate: ${req.method} ${loggedPath(req)} ${what}`.replace(/\s+/g, ' ');
-}
-
-/** What a route can have said about the body that it then did not send. */
-const BODY_HEADERS = [
-  'Content-Type',
-  'Content-Length',
-  'Content-Range',
-  'Content-Encoding',
-  'Content-Disposition',
-  'ETag',
-  'Last-Modified',
-];
-
-const LOGIN_ERRORS = [
-  'login_required',
-  'access_token_expired',
-  'login_failed',
-  'auth_key_rejected',
-];
-/** Another code can help. */
-const CODE_ERRORS = [
-  'purchase_required',
-  'purchase_code_invalid',
-  'purchase_item_mismatch',
-  'license_type_mismatch',
-];
-
-type Paths = Pick<ErrorHandlerOptions, 'loginPath' | 'redeemPath'>;
-
-const errorPage = (problem: Problem, req: IncomingMessage, paths: Paths): string =>
+const errorPage = ({ title, detail, status }: Problem, next: Html): string =>
   page(
-    problem.title,
-    html`<h1>${problem.title}</h1>
-<p>${problem.detail}</p>
-${nextStep(problem, req, paths)}
-<p><small>Error ${problem.status}</small></p>`,
+    title,
+    html`<h1>${title}</h1>
+<p>${detail}</p>
+${next}
+<p><small>Error ${status}</small></p>`,
   );
 
 /** What the visitor can do next. */
 function nextStep(
-  { code, status }: Problem,
+  { code }: Problem,
   req: IncomingMessage & { readonly body?: unknown },
-  { loginPath, redeemPath }: Paths,
+  loginPath: string,
+  redeemPath: string | undefined,
 ): Html {
-  const isCallback = /[?&]auth_key=/.test(pathOf(req));
-  if (loginPath && (isCallback || LOGIN_ERRORS.includes(code))) {
+  // The strategy can have replaced the problem's own status.
+  const { status } = ERROR_CODES[code];
+  // A callback that is opened again would find its auth_key used.
+  if (status === 401 || /[?&]auth_key=/.test(pathOf(req))) {
     return html`<p><a href="${loginPath}">Log in</a></p>`;
   }
   // The visitor has sent a code with a form, and can correct it.
   if (Object.hasOwn(Object(req.body), 'purchase_code')) return codeForm('Try again');
-  if (redeemPath && CODE_ERRORS.includes(code)) return codeForm('Continue', redeemPath);
-  // The empty reference is the address of this page. The callback of a login would find its auth_key used.
-  if ((status >= 500 || code === 'too_many_attempts') && req.method === 'GET' && !isCallback) {
+  if (redeemPath && (status === 402 || status === 403)) return codeForm('Continue', redeemPath);
+  // The empty reference is the address of this page.
+  if ((status >= 500 || status === 429) && req.method === 'GET') {
     return html`<p><a href="">Try again</a></p>`;
   }
   return html`<p><a href="/">To the start page</a></p>`;

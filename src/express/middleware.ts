@@ -4,16 +4,15 @@ import { asError, MarketgateError } from '../errors.js';
 import { contextOf, type MarketplaceContext, type Middleware } from './context.js';
 import { handleThrown, refuseWith } from './plain-http.js';
 
-/** What a middleware works with. */
+/** What a middleware works with. `next` can be called once; later calls do nothing. */
 export interface Call {
   readonly req: Request;
   readonly res: Response;
-  /** Calls the given `next` once. What that throws is handled: only Express catches it. */
   readonly next: NextFunction;
   readonly context: MarketplaceContext;
 }
 
-/** Makes a `next` that is called once, and whose errors are handled. */
+/** Makes a `next` that is called once. What it throws is handled here, because only Express catches it. */
 export function onceNext(
   req: IncomingMessage,
   res: ServerResponse,
@@ -31,30 +30,18 @@ export function onceNext(
   };
 }
 
-/**
- * Makes a middleware of an async function, which calls `next` or responds. Its error is a refusal, which no cache can
- * store, and goes to `onError`, by default to `next`.
- */
-export function middleware(
-  run: (call: Call) => Promise<void>,
-  onError: (error: object, call: Call) => Promise<void> = async (error, { next }) => next(error),
-): Middleware {
+/** Makes a middleware of an async function that calls `next` or responds. Its error goes to `next`, and is not cached. */
+export function middleware(run: (call: Call) => Promise<void>): Middleware {
   return (req, res, given) => {
     const next = onceNext(req, res, given);
-    const call = { req, res, next, context: contextOf(req, res) } as Call;
-    run(call)
-      .catch((error: unknown) => {
-        refuseWith(res, error);
-        return onError(asError(error), call);
-      })
-      .catch((error: unknown) => next(asError(error)));
+    run({ req, res, next, context: contextOf(req, res) } as Call).catch((error: unknown) => {
+      refuseWith(res, error);
+      next(asError(error));
+    });
   };
 }
 
-/**
- * Runs `run` with a signal that is aborted when the visitor leaves, so that a request to the service that
- * nobody waits for does not hold a connection.
- */
+/** Runs `run` with a signal that is aborted when the visitor leaves, so that no request goes on that nobody waits for. */
 export async function abortOnLeave<T>(
   res: ServerResponse,
   run: (signal: AbortSignal) => Promise<T>,

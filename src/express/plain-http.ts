@@ -14,13 +14,12 @@ import { redact } from '../http/failure.js';
 export const pathOf = (req: IncomingMessage & { readonly originalUrl?: string }): string =>
   req.originalUrl ?? req.url ?? '/';
 
-/** The purchase codes of requests that can have theirs in the path. */
+/** The purchase code of each request, which its path can contain. */
 const codes = new WeakMap<object, string>();
 
-/** Keeps a purchase code out of {@link loggedPath}. Most requests have theirs elsewhere, and are not remembered. */
+/** Keeps a purchase code out of {@link loggedPath}. */
 export function hideCode(req: IncomingMessage, code: unknown): void {
-  const path = pathOf(req);
-  if (typeof code === 'string' && (path.includes(code) || path.includes('%'))) codes.set(req, code);
+  if (typeof code === 'string') codes.set(req, code);
 }
 
 /** The path for a log line: without the query, the purchase code, and whatever looks like a secret. */
@@ -31,25 +30,16 @@ export const loggedPath = (req: IncomingMessage): string =>
     .map((part) => redact(part, [codes.get(req) ?? []].flat()))
     .join('/');
 
-/**
- * The query, parsed by the framework or here: Express gives an empty one with `app.set('query parser', false)`. A
- * repeated name has an array of values.
- */
-export function queryOf(req: Request): Record<string, unknown> {
-  const parsed: unknown = req.query;
-  const isObject = typeof parsed === 'object' && parsed !== null;
-  if (isObject && Object.keys(parsed).length > 0) return parsed as Record<string, unknown>;
-  return parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
-}
+/** The query, parsed by the framework or here. A repeated name has an array of values. */
+export const queryOf = (req: Request): Record<string, unknown> =>
+  req.query ?? parse(/\?(.*)/.exec(String(req.url))?.[1] ?? '');
 
 /** The responses of Node's HTTP server. */
 const responses = new WeakMap<object, Response>();
 
 /**
- * Makes {@link responseOf} work for requests to Node's HTTP server without a framework, from now on.
- *
- * Passport passes no response to a strategy, and only some frameworks set `req.res`. Node.js publishes both when a
- * request arrives.
+ * Makes {@link responseOf} work for requests to Node's HTTP server without a framework, from now on. Passport passes no
+ * response to a strategy, and only some frameworks set `req.res`; Node.js publishes both when a request arrives.
  */
 export function trackResponses(): void {
   if (isTracking) return;
@@ -87,21 +77,17 @@ export function handleThrown(req: object, res: ServerResponse | undefined, error
     next(asError(error));
     return;
   }
-  try {
-    console.error(error);
-  } catch {
-    // A patched console can throw too.
-  }
+  console.error(error);
   if (res === undefined || res.writableEnded) return;
   if (res.headersSent) {
     // An end would make the beginning look like all of the response.
     res.destroy();
     return;
   }
-  // The response of a WebSocket upgrade has fewer methods.
+  // The route can have set headers that are about another body.
   for (const name of res.getHeaderNames?.() ?? []) res.removeHeader(name);
   res.statusCode = 500;
-  res.end?.('Internal Server Error');
+  res.end('Internal Server Error');
 }
 
 /** Whether the client uses https; Express's `req.secure` also knows trusted proxies. */
@@ -169,26 +155,20 @@ export function redirect(res: ServerResponse, path: string): void {
   res.end();
 }
 
-/**
- * Whether a browser navigates to a page, so that a redirect is the right response. False for a script's
- * `fetch` and for clients that prefer JSON.
- */
+/** Whether a browser navigates to a page, so that a redirect is the right response to it. */
 export function isNavigation(req: IncomingMessage): boolean {
-  if (isPrefetch(req)) return false;
-  if (req.method !== 'GET' && req.method !== 'HEAD') return false;
-  const mode = req.headers['sec-fetch-mode'];
+  const { headers, method = '' } = req;
+  if (isPrefetch(req) || !['GET', 'HEAD'].includes(method)) return false;
+  const mode = headers['sec-fetch-mode'];
   // Node's `fetch` always sends "cors", so its `Accept` header decides.
-  const isNode = /^(node|undici)\b/.test(String(req.headers['user-agent']));
+  const isNode = /^(node|undici)\b/.test(String(headers['user-agent']));
   if (mode !== undefined && mode !== 'navigate' && !isNode) return false;
-  if (String(req.headers['x-requested-with']).toLowerCase() === 'xmlhttprequest') return false;
-  return prefersHtml(req);
+  return headers['x-requested-with'] !== 'XMLHttpRequest' && prefersHtml(req);
 }
 
 /** Whether the browser requests a page before a click. Such a request must have no effect. */
-export const isPrefetch = (req: IncomingMessage): boolean =>
-  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /prefetch|prerender|preview/i.test(String(req.headers[name])),
-  );
+export const isPrefetch = ({ headers }: IncomingMessage): boolean =>
+  /prefetch|prerender/i.test(`${headers['sec-purpose']} ${headers.purpose}`);
 
 /** In the order that counts where the client has no preference. */
 const TYPES = ['application/json', 'application/problem+json', 'text/html'];

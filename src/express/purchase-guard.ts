@@ -33,16 +33,11 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
   /**
    * What happens with a well-formed code while the service is down: it cannot be reached, times out or answers 5xx, also
    * about the account. `'deny'` (default): the error goes to `next`. `'allow'`: the visitor is let in, with
-   * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other answer
-   * that is neither positive nor negative goes to `next` in any case, and counts as a failed attempt (`guessLimit`). So
-   * does a failure of the holder store or of your own functions (`code`, `item`, `accept`, `holder.id`), which does not
-   * count.
+   * `req.marketplace.verdict` "unknown" and no purchase; with `holder` only if somebody is logged in. Any other failure
+   * goes to `next` in any case.
    */
   onUnknown?: 'deny' | 'allow' | undefined;
-  /**
-   * Responds to a refused visitor. Default: `next(denial)`. Not called when the service could not be asked,
-   * because that is an error, not a refusal.
-   */
+  /** Responds to a refused visitor. Default: `next(denial)`. Not called when the service could not be asked. */
   onDenied?:
     | ((denial: Denial, req: Request, res: Response, next: NextFunction) => unknown)
     | undefined;
@@ -51,16 +46,16 @@ export interface RequirePurchaseOptions extends LoadPurchaseOptions {
 const LOAD_OPTION_NAMES = ['code', ...CHECK_OPTION_NAMES] as const;
 
 /**
- * Lets only visitors with a valid purchase code into a route (specification: purchases/validation).
+ * Lets only visitors with a valid purchase code into a route (specification: purchases/validation), with the purchase at
+ * `req.marketplace.purchase`.
  *
- * Puts the purchase at `req.marketplace.purchase`. Refusals: `purchase_required` (402);
- * `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`, `support_expired`,
- * `purchase_not_accepted`, `purchase_held` (403); `login_required` (401); `item_id_invalid` (400);
+ * Refusals: `purchase_required` (402); `purchase_code_invalid`, `purchase_item_mismatch`, `license_type_mismatch`,
+ * `support_expired`, `purchase_not_accepted`, `purchase_held` (403); `login_required` (401); `item_id_invalid` (400);
  * `too_many_attempts` (429). When the service or the holder store cannot be asked, it is an error such as
  * `service_unavailable` (503), never a refusal.
  *
- * The response to a request that it lets through gets `Cache-Control: private`, unless the app has set that
- * header before, and `Vary` with the request headers that the code is read from. Refusals get `no-store`.
+ * What it lets through gets `Cache-Control: private`, unless the app has set that header before, and `Vary` with the
+ * request headers that the code is read from. Refusals get `no-store`.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -79,7 +74,7 @@ export function requirePurchase(
   return middleware(async ({ req, res, next, context }) => {
     const result = await checkRequest(req, res);
     const reason = setContext(context, result);
-    const allowed = reason === undefined || (result.isOutage === true && letsInOutage);
+    const allowed = reason === undefined || (letsInOutage && result.isOutage === true);
     report(req, allowed, reason);
     if (allowed) {
       keepPrivate(res, headers);
@@ -94,31 +89,28 @@ export function requirePurchase(
 }
 
 /** Publishes a decision. The path of the request is left out, because it can contain the code. */
-function report(req: Request, allowed: boolean, reason: MarketgateError | undefined): void {
+function report({ method, route }: Request, allowed: boolean, reason?: MarketgateError): void {
   if (!guardChannel.hasSubscribers) return;
-  const route: unknown = req.route?.path;
+  const path: unknown = route?.path;
   const message: GuardMessage = {
     allowed,
+    method,
     ...(reason && { code: reason.code }),
-    ...(req.method && { method: req.method }),
-    ...(typeof route === 'string' && { route }),
+    ...(typeof path === 'string' && { route: path }),
   };
   guardChannel.publish(message);
 }
 
 /**
- * Finds out what the visitor's purchase code is worth, and blocks no request. Sets
- * `req.marketplace.verdict`:
+ * Finds out what the visitor's purchase code is worth, and blocks no request. Sets `req.marketplace.verdict`:
  *
  * - `valid`: `req.marketplace.purchase` is present, and meets the conditions;
  * - `invalid`: the service does not know the code, or a condition is not met;
  * - `unknown`: the service or the holder store gave no usable answer, or the client has too many failed attempts;
  * - `absent`: no code was sent.
  *
- * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors
- * of the app's own functions go to `next`. With a code, the response gets `Cache-Control: private`, unless
- * the app has set that header before. It always gets `Vary` with the request headers that the code is read
- * from.
+ * `req.marketplace.denial` says why the verdict is not `valid`; with `unknown` it is the error. Only errors of the app's
+ * own functions go to `next`. Sets `Cache-Control` (with a code) and `Vary` as {@link requirePurchase} does.
  *
  * @throws TypeError that names the wrong option, when it is made.
  */
@@ -145,34 +137,31 @@ function makeRequestCheck(
   owner: string,
   keyApi: PurchaseValidator,
   options: LoadPurchaseOptions,
-  letsInOutage?: boolean,
+  letsInOutage = false,
 ) {
   warnIfInHandler();
-  const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()) } = options;
+  const { code: source = firstOf(fromHeader('X-Purchase-Code'), fromBody()), holder } = options;
   if (typeof source !== 'function') {
     throw wrongOption(owner, 'code', 'must be a function, as in fromHeader("x-purchase-code")');
   }
-  const { holder } = options;
-  const check = makePurchaseCheck<Request>(
-    owner,
-    keyApi,
-    typeof holder?.id === 'function'
-      ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } }
-      : options,
-    (req, gate) => gate.keyGenerator(req),
-    letsInOutage,
-  );
   // An id that is the same for all visitors would let them share a code.
   if (holder && typeof holder.id !== 'function') {
     throw wrongOption(owner, 'holder.id', 'must be a function, as in (req) => req.user?.id');
   }
+  const check = makePurchaseCheck<Request>(
+    owner,
+    keyApi,
+    holder ? { ...options, holder: { ...holder, id: idOfUser(holder.id) } } : options,
+    (req, gate) => gate.keyGenerator(req),
+    letsInOutage,
+  );
   const checkRequest = async (req: Request, res: ServerResponse): Promise<CheckResult> => {
     const code = await source(req);
     hideCode(req, code);
     return check(code, req, (request) => abortOnLeave(res, request));
   };
-  // Who holds the code is usually known by a session.
-  const headers = [...(headersOf.get(source) ?? []), ...(holder ? ['Cookie'] : [])];
+  // A session usually says who holds the code.
+  const headers = [...(source.headers ?? []), ...(holder ? ['Cookie'] : [])];
   return { checkRequest, headers };
 }
 
@@ -207,17 +196,13 @@ function warnIfInHandler(): void {
 }
 
 /**
- * Reads the purchase code from a request. Gives the code as it was sent, `undefined` when there is none, or
- * a promise of either. Any other value is an invalid code.
+ * Reads the purchase code from a request. Gives the code as it was sent, `undefined` when there is none, or a promise of
+ * either. Any other value is an invalid code.
  */
-export type CodeSource = (req: Request) => unknown;
-
-/** The request headers that the sources read. */
-const headersOf = new WeakMap<CodeSource, readonly string[]>();
-
-function readsHeaders(source: CodeSource, headers: readonly string[]): CodeSource {
-  headersOf.set(source, headers);
-  return source;
+export interface CodeSource {
+  (req: Request): unknown;
+  /** The request headers that it reads, for `Vary`. */
+  readonly headers?: readonly string[];
 }
 
 /** Makes a source that reads a property of an object of the request. */
@@ -233,10 +218,7 @@ function fromField(owner: string, name: string, from: (req: Request) => unknown)
 /** Reads the code from a request header. */
 export function fromHeader(name: string): CodeSource {
   const header = textOption('fromHeader', 'name', name).toLowerCase();
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
-    throw wrongOption('fromHeader', 'name', 'must be a name that HTTP allows for a header');
-  }
-  return readsHeaders((req) => req.headers[header], [name]);
+  return Object.assign((req: Request) => req.headers[header], { headers: [name] });
 }
 
 /** Content types that the usual body parsers read. Others, such as an uploaded file, contain no code. */
@@ -272,7 +254,7 @@ export function fromSession(name = 'purchase_code'): CodeSource {
     if (session === undefined) warnOnce('MARKETGATE_NO_SESSION');
     return session;
   });
-  return readsHeaders(source, ['Cookie']);
+  return Object.assign(source, { headers: ['Cookie'] });
 }
 
 /** Reads the code from the first source that has one. */
@@ -289,8 +271,5 @@ export function firstOf(...sources: CodeSource[]): CodeSource {
     }
     return undefined;
   };
-  return readsHeaders(
-    pick,
-    sources.flatMap((source) => headersOf.get(source) ?? []),
-  );
+  return Object.assign(pick, { headers: sources.flatMap(({ headers = [] }) => headers) });
 }

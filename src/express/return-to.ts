@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
-import { clearCookie, cookieLine, pathOf, responseOf, setCookie } from './plain-http.js';
+import { clearCookie, pathOf, responseOf, setCookie } from './plain-http.js';
 import { callSession, isLoggedIn, sessionOf } from './session.js';
 
 /** How long a visitor can take to log in, in milliseconds. */
@@ -10,11 +10,8 @@ const MAX_LENGTH = 2048;
 /** Where the page that required a login is saved: in the session, or else in a cookie. */
 const KEY = 'marketgate:returnTo';
 const COOKIE = 'marketgate.return_to';
-/**
- * The longest cookie, name and attributes included. With the strategy's cookie it fits in 1 kB: proxies refuse a
- * request with long headers.
- */
-const MAX_COOKIE_LINE = 284;
+/** The longest path in the cookie, encoded. With the strategy's cookie it fits in 1 kB: proxies refuse long headers. */
+const MAX_COOKIE_VALUE = 210;
 // Registered, because the strategy and the app can come from two copies of the package.
 const RETURN_TO = Symbol.for('marketgate.returnTo');
 
@@ -36,14 +33,12 @@ export function safeReturnTo(value: unknown): string | undefined {
 }
 
 /**
- * Where the visitor wanted to go before the login: the `returnTo` given to
- * `authenticate('marketplace', { returnTo })`, or the page where `requireLogin` stopped the visitor. For the
- * handler of the callback. Same-origin only; `undefined` when there is none. It survives passport's
- * regeneration of the session.
+ * Where the visitor wanted to go before the login: the `returnTo` given to `authenticate('marketplace', { returnTo })`,
+ * or the page where `requireLogin` stopped the visitor. For the handler of the callback. Same-origin only; `undefined`
+ * when there is none.
  *
- * After the login of another strategy (a password) it is the page where `requireLogin` stopped the visitor, if that
- * strategy was given `keepSessionInfo: true`. It is then taken out of the session, which iron-session saves only when
- * told to.
+ * It also works after the login of another strategy (a password) that was given `keepSessionInfo: true`. The path is
+ * then taken out of the session, which iron-session saves only when told to.
  */
 export function returnTo(req: object): string | undefined {
   const session = sessionOf(req);
@@ -56,8 +51,7 @@ export function returnTo(req: object): string | undefined {
 
 /** Attaches the path to the request of the callback, for {@link returnTo}. */
 export function attachReturnTo(req: object, path: string | undefined): void {
-  // Attaches no `undefined` to a request that has nothing, because `returnTo` would then not read the session. But a
-  // login without a path replaces the path of an earlier one.
+  // With nothing to attach or to replace, `returnTo` still reads the session.
   if (path !== undefined || RETURN_TO in req) (req as Marked)[RETURN_TO] = path;
 }
 
@@ -71,8 +65,8 @@ export async function saveReturnTo(req: IncomingMessage, res: ServerResponse): P
   if (path === undefined) return;
   const session = sessionOf(req);
   if (session === undefined) {
-    const { length } = cookieLine(req, COOKIE, path, LOGIN_LIFETIME);
-    if (length <= MAX_COOKIE_LINE) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
+    const isShort = encodeURIComponent(path).length <= MAX_COOKIE_VALUE;
+    if (isShort) setCookie(req, res, COOKIE, path, LOGIN_LIFETIME);
     return;
   }
   session[KEY] = path;

@@ -23,8 +23,7 @@ export const isLoggedIn = (req: object): boolean => Boolean((req as { user?: unk
 
 /**
  * Makes an app's function that reads the user's id, as in `(req) => req.user.id`, give nothing where nobody is logged
- * in: there it throws a TypeError. Any other error is passed on, such as one of a database, or of a `fetch` that
- * failed, which is a TypeError with a cause.
+ * in, and it throws a TypeError. Any other error is passed on, such as one of a database.
  */
 export const idOfUser =
   <T>(idOf: (req: Request) => T | Promise<T>) =>
@@ -32,8 +31,7 @@ export const idOfUser =
     try {
       return await idOf(req);
     } catch (error) {
-      const readsNobody = error instanceof TypeError && error.cause === undefined;
-      if (readsNobody && !isLoggedIn(req)) return undefined;
+      if (error instanceof TypeError && !isLoggedIn(req)) return undefined;
       throw error;
     }
   };
@@ -84,12 +82,10 @@ export function canRegenerate(req: Request, session: Session): boolean {
 }
 
 /**
- * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline, and reports once
- * how the login ends.
+ * Makes passport's `req.logIn` work with every session that {@link canRegenerate}, within a deadline.
  *
- * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later. Then its own
- * end counts.
- * @param onEnd gets the error, if there is one.
+ * @param succeed passport's `success`: calls `req.logIn`, or calls the app back, which can log in later.
+ * @param onEnd is called once, when the login has ended, with the error if there is one.
  */
 export function withLogIn(
   req: Request,

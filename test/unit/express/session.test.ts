@@ -44,14 +44,11 @@ describe('req.logIn', () => {
   const logIn = (req: Request, ...options: object[]): Promise<unknown> =>
     new Promise((resolve) => Reflect.apply(req.logIn, req, [user, ...options, resolve]));
 
-  it.each([
-    ['without options', []],
-    ['with options', [{}]],
-  ])('empties a session like iron-session, %s, and gives it back', async (_name, options) => {
+  it('empties a session like iron-session, and gives it back', async () => {
     const session = sessionWith({ save }, { old: 1 });
     const req = requestWith(session);
     withLogIn(req, nothing, nothing);
-    expect(await logIn(req, ...options)).toBeUndefined();
+    expect(await logIn(req, {})).toBeUndefined();
     expect(sessionOf(req)).toBe(session);
     expect({ ...session }).toEqual({ passport: { user } });
   });
@@ -68,15 +65,12 @@ describe('req.logIn', () => {
     expect([other.user, { ...session }]).toEqual([user, {}]);
   });
 
-  it.each([undefined, null, false, ''])(
-    'is none when regenerate rejects with %j',
-    async (reason) => {
-      const req = requestWith(sessionWith({ save, regenerate: () => Promise.reject(reason) }));
-      withLogIn(req, nothing, nothing);
-      expect(await logIn(req)).toBeInstanceOf(Error);
-      expect(req.session).not.toHaveProperty('passport');
-    },
-  );
+  it('is none when regenerate rejects with nothing', async () => {
+    const req = requestWith(sessionWith({ save, regenerate: () => Promise.reject(undefined) }));
+    withLogIn(req, nothing, nothing);
+    expect(await logIn(req)).toBeInstanceOf(Error);
+    expect(req.session).not.toHaveProperty('passport');
+  });
 
   it('calls each callback once, also one that throws', async () => {
     const next = vi.fn();

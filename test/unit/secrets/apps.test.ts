@@ -25,30 +25,25 @@ describe('the command line', () => {
     return out + err;
   }
 
-  it.each<Partial<SandboxFaults>>([
-    {},
-    { errorRate: 1 },
-    { html: true },
-    { rateLimit: 40 },
-    { truncated: true },
-    { redirect: true },
-    { warnings: true },
-  ])('shows no secret of a service with %j', async (faults) => {
-    const { sandbox, baseUrl } = await openShop();
-    Object.assign(sandbox.faults, faults);
-    const environment = {
-      MARKETPLACE_BASE_URL: baseUrl,
-      MARKETPLACE_API_KEY: apiKey,
-      MARKETPLACE_AUTH_URL: baseUrl,
-      MARKETPLACE_APP_ID: 'app-7',
-      MARKETPLACE_APP_SECRET: appSecret,
-      REDIS_URL: `redis://user:${SENTINEL.cacheSecret}@127.0.0.1:1`,
-    };
-    for (const json of [[], ['--json']]) {
-      expectClean(await output(['doctor', ...json], environment));
-      expectClean(await output(['verify', code, ...json], environment));
-    }
-  });
+  it.each<Partial<SandboxFaults>>([{}, { errorRate: 1 }, { html: true }, { redirect: true }])(
+    'shows no secret of a service with %j',
+    async (faults) => {
+      const { sandbox, baseUrl } = await openShop();
+      Object.assign(sandbox.faults, faults);
+      const environment = {
+        MARKETPLACE_BASE_URL: baseUrl,
+        MARKETPLACE_API_KEY: apiKey,
+        MARKETPLACE_AUTH_URL: baseUrl,
+        MARKETPLACE_APP_ID: 'app-7',
+        MARKETPLACE_APP_SECRET: appSecret,
+        REDIS_URL: `redis://user:${SENTINEL.cacheSecret}@127.0.0.1:1`,
+      };
+      for (const json of [[], ['--json']]) {
+        expectClean(await output(['doctor', ...json], environment));
+        expectClean(await output(['verify', code, ...json], environment));
+      }
+    },
+  );
 
   it.each([
     [['verify', code, '--nonsense']],

@@ -71,18 +71,9 @@ export function formsOf(secret: string, withParts = false): KnownSecret {
   return { value: secret, forms: [...distinct].filter((form) => form.length >= PART) };
 }
 
-/** The odd multiplier of the rolling hash, and what the character that leaves the window counts. */
-const BASE = 0x01000193;
-const LEAVING = Array.from({ length: PART }).reduce<number>((power) => Math.imul(power, BASE), 1);
-
-/**
- * Many secrets, looked for in one pass over a text: every form is at least {@link PART} characters
- * long, so a rolling hash of that many tells where one can begin.
- */
+/** Many secrets, looked for in one pass over a text, by the first characters of their forms. */
 export class SecretIndex {
-  readonly #forms = new Map<number, { readonly form: string; readonly value: string }[]>();
-  /** The upper half of each hash in use, which rules out nearly every position. */
-  readonly #filter = new Uint8Array(1 << 16);
+  readonly #forms = new Map<string, { readonly form: string; readonly value: string }[]>();
 
   constructor(secrets: Iterable<KnownSecret> = []) {
     for (const secret of secrets) this.add(secret);
@@ -90,27 +81,18 @@ export class SecretIndex {
 
   add({ value, forms }: KnownSecret): void {
     for (const form of forms) {
-      let hash = 0;
-      for (let i = 0; i < PART; i++) hash = (Math.imul(hash, BASE) + form.charCodeAt(i)) | 0;
-      const bucket = this.#forms.get(hash);
-      if (bucket === undefined) this.#forms.set(hash, [{ form, value }]);
-      else bucket.push({ form, value });
-      this.#filter[hash >>> 16] = 1;
+      const start = form.slice(0, PART);
+      this.#forms.set(start, [...(this.#forms.get(start) ?? []), { form, value }]);
     }
   }
 
   /** Which of the secrets a text shows, in any of their forms and any letter case. */
   secretsIn(text: string): string[] {
-    if (this.#forms.size === 0) return [];
     const small = text.toLowerCase();
     const found = new Set<string>();
-    let hash = 0;
-    for (let end = 0; end < small.length; end++) {
-      hash = (Math.imul(hash, BASE) + small.charCodeAt(end)) | 0;
-      if (end >= PART) hash = (hash - Math.imul(small.charCodeAt(end - PART), LEAVING)) | 0;
-      if (this.#filter[hash >>> 16] === 0) continue;
-      for (const { form, value } of this.#forms.get(hash) ?? []) {
-        if (small.startsWith(form, end - PART + 1)) found.add(value);
+    for (let i = 0; this.#forms.size > 0 && i + PART <= small.length; i++) {
+      for (const { form, value } of this.#forms.get(small.slice(i, i + PART)) ?? []) {
+        if (small.startsWith(form, i)) found.add(value);
       }
     }
     return [...found];

@@ -1,4 +1,4 @@
-import { formsOf, type KnownSecret, SecretIndex } from '../support/secret-forms.js';
+import { formsOf, SecretIndex } from '../support/secret-forms.js';
 
 /** The parameters that carry secrets, by their names on the wire. */
 export const SECRET_NAMES = [
@@ -42,20 +42,6 @@ const MOST_SECRETS = 1500;
 /** The same for what gets out; the same text twice counts once. */
 const MOST_OUTLETS = 2000;
 const LONGEST = 256 * 1024;
-
-/** The forms of secrets that many files use, such as the sandbox's own; the oldest are dropped. */
-const MOST_FORMS = 5000;
-const formsByWorker = new Map<string, KnownSecret>();
-
-function knownFormsOf(secret: string): KnownSecret {
-  let known = formsByWorker.get(secret);
-  if (known === undefined) {
-    known = formsOf(secret);
-    if (formsByWorker.size >= MOST_FORMS) formsByWorker.clear();
-    formsByWorker.set(secret, known);
-  }
-  return known;
-}
 
 /** Collects the secrets that are in play, and what gets out, and compares. */
 export class Sweep {
@@ -104,7 +90,7 @@ export class Sweep {
     this.#outlets = new Map();
     // Before the search, because reading an outlet can bring in more secrets.
     const texts = [...outlets.values()].map((read) => read());
-    for (const secret of this.#unindexed) this.#index.add(knownFormsOf(secret));
+    for (const secret of this.#unindexed) this.#index.add(formsOf(secret));
     this.#unindexed = [];
     return texts.flatMap((outlet) =>
       this.#index.secretsIn(outlet.text.slice(0, LONGEST)).map((secret) => ({
