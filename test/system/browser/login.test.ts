@@ -1,10 +1,8 @@
-import type { Request, Response } from 'express';
 import express5 from 'express';
 import { describe, expect, it } from 'vitest';
 import { faultsInBothLooks } from '../../support/axe.js';
 import { Browser } from '../../support/browser.js';
 import { chromiumIsMissing } from '../../support/chromium.js';
-import { listen } from '../../support/listen.js';
 import {
   accept,
   choose,
@@ -140,18 +138,6 @@ describe.skipIf(chromiumIsMissing())('logging in with Chromium', () => {
       // Who went on is logged in.
       await page.goBack();
       expect([path(page), await who(page)]).toEqual(['/', MIRA.name]);
-    });
-
-    it('may lead to a front end at another origin', async () => {
-      const front = await listen((_req, res) => {
-        res.setHeader('content-type', 'text/html');
-        res.end('<h1>Front end</h1>');
-      });
-      const afterLogin = (_req: Request, res: Response) => res.redirect(front);
-      const { page } = await asked({ mode: 'session', express: express5, afterLogin });
-      await page.getByRole('button', { name: 'Continue' }).click();
-      await page.waitForURL(`${front}/`);
-      expect(await heading(page)).toBe('Front end');
     });
 
     it('is accessible and fits, narrow and wide, light and dark', async () => {
