@@ -19,6 +19,7 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
 
   it('lead through a login, and leave nothing behind', async () => {
     const { start, comeBack, browser, session } = open();
+    await start();
     await start({ returnTo: '/api/me' });
     expect(await comeBack()).toMatchObject({ recorded: [success], to: '/api/me' });
     expect([session, browser.cookies[STATE_COOKIE]]).toEqual([{}, undefined]);
