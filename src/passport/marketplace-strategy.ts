@@ -121,7 +121,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     // this request's own copy, the next request would replace them, and a login would end in another visitor's browser.
     const { success, fail, redirect, pass, error } = this;
     const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass, error });
-    void run(own, this[SETUP], req, options);
+    void run({ strategy: own, setup: this[SETUP], req, options, state: { attempts: [] } });
   }
 
   /**
@@ -156,21 +156,17 @@ interface StrategyRequest {
   readonly setup: StrategySetup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
-  /** What is stored about the browser. Changed by {@link save} only. */
+  /** What is stored about the browser: {@link save} changes both. */
   state: LoginState;
 }
 
-/** Handles a request, and calls one of passport's functions on `strategy`. */
-async function run(
-  strategy: MarketplaceStrategy,
-  setup: StrategySetup,
-  req: Request,
-  options: MarketplaceAuthenticateOptions,
-): Promise<void> {
+/** Handles a request, and calls one of passport's functions on its strategy. */
+async function run(request: StrategyRequest): Promise<void> {
+  const { strategy, req, options } = request;
   const res = responseOf(req);
-  if (res !== undefined) noStore(res);
   try {
-    const [type, ...args] = await handle(strategy, setup, req, options);
+    if (res !== undefined) noStore(res);
+    const [type, ...args] = await handle(request);
     const end = (): void => (strategy[type as 'success'] as (...args: unknown[]) => void)(...args);
     if (type === 'success') {
       withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
@@ -200,12 +196,8 @@ async function run(
 }
 
 /** Ends in {@link start}, {@link callback} or {@link answerConfirmation}, by the query. */
-async function handle(
-  strategy: MarketplaceStrategy,
-  setup: StrategySetup,
-  req: Request,
-  options: MarketplaceAuthenticateOptions,
-): Promise<Outcome> {
+async function handle(request: StrategyRequest): Promise<Outcome> {
+  const { setup, req } = request;
   // Test helpers give no method, and some no headers.
   const { method = 'GET' } = req;
   req.headers ??= {};
@@ -213,15 +205,14 @@ async function handle(
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
     throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
   }
-  const state = readState(setup.storage.read(req), setup.clock());
-  const request: StrategyRequest = { strategy, setup, req, options, state };
+  request.state = readState(setup.storage.read(req), setup.clock());
+  checkSession(request);
   const query = queryOf(req);
   const authKeys = authKeysIn(query);
   const confirmation = readConfirmation(query);
-  const isBroken = authKeys.length === 0 && hasBrokenUrl(query, state);
-  checkSession(request);
-  if (authKeys.length === 0 && !isBroken && confirmation === undefined) return start(request);
-  if (isSubresource(req) || (confirmation === undefined && method !== 'GET')) {
+  const isCallback = authKeys.length > 0 || hasBrokenUrl(query, request.state);
+  if (!isCallback && confirmation === undefined) return start(request);
+  if (isSubresource(req) || (isCallback && method !== 'GET')) {
     throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
   }
   if (authKeys.length > 0) return callback(request, readAuthKey(authKeys));
@@ -449,9 +440,8 @@ function endUsed(request: StrategyRequest, isStarted: boolean): Outcome {
 const FRESH = Symbol.for('marketgate.freshLogin');
 
 /**
- * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload,
- * a second tab) reaches the handler too. The handler must not renew a login then, because a stolen login
- * cookie could be kept alive for ever.
+ * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload, a second tab)
+ * reaches the handler too, which must not renew the login then: a stolen login cookie could be kept alive for ever.
  */
 export const isFreshLogin = (req: object): boolean =>
   (req as { [FRESH]?: unknown })[FRESH] === true;
