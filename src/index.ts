@@ -105,10 +105,6 @@ export {
 export type { ConfirmOptions, MarketplaceStrategyOptions } from './passport/strategy-options.js';
 export type {
   AsyncVerify,
-  ClassicVerify,
-  ClassicVerifyWithParams,
-  ClassicVerifyWithRequest,
-  ClassicVerifyWithRequestAndParams,
   MarketplaceProfile,
   TokenParams,
   VerifyDone,

@@ -32,21 +32,20 @@ export type RenderConfirmation = (
 export type ConfirmWhen = 'auto' | boolean;
 
 const destinationOf = (req: Request): string => req.headers['sec-fetch-dest'] || 'document';
-const isFrame = (destination: string): boolean => ['frame', 'iframe'].includes(destination);
+const isFrame = (req: Request): boolean => ['frame', 'iframe'].includes(destinationOf(req));
 
-/**
- * Whether a login was begun by neither a page of this site nor the visitor, but by another site's page, an
- * image or a frame. Browsers send these headers over https and on localhost. Without them it is false.
- */
-export function isStartedElsewhere(req: Request): boolean {
-  const site = req.headers['sec-fetch-site'] || 'none';
-  return (site !== 'same-origin' && site !== 'none') || destinationOf(req) !== 'document';
-}
+/** Whether a page of another site sent the browser here. Browsers say so over https and on localhost; old ones never do. */
+export const isSentByAnotherSite = ({ headers }: Request): boolean =>
+  !['same-origin', 'none'].includes(headers['sec-fetch-site'] || 'none');
+
+/** Whether a login was begun by neither a page of this site nor the visitor, but by another site, an image or a frame. */
+export const isStartedElsewhere = (req: Request): boolean =>
+  isSentByAnotherSite(req) || destinationOf(req) !== 'document';
 
 /** Whether the browser says that this is no navigation but an image, a script or a `fetch`. */
 export function isSubresource(req: Request): boolean {
   const destination = destinationOf(req);
-  if (destination === 'document' || isFrame(destination)) return false;
+  if (destination === 'document' || isFrame(req)) return false;
   // A service worker that forwards a navigation sends "empty". Scripts cannot set the mode "navigate".
   return destination !== 'empty' || req.headers['sec-fetch-mode'] !== 'navigate';
 }
@@ -57,12 +56,8 @@ export function mustAsk(when: ConfirmWhen, req: Request, { attempts, mark }: Log
   if (when !== 'auto') return when;
   // Another site's page can load the callback in a hidden frame. The service does not say which attempt a
   // callback belongs to, so one foreign attempt is enough.
-  return isFrame(destinationOf(req)) || attempts.some(({ foreign }) => foreign);
+  return isFrame(req) || attempts.some(({ foreign }) => foreign);
 }
-
-/** Whether a page of another site sent the browser here. Old browsers do not say. */
-export const isSentByAnotherSite = ({ headers }: Request): boolean =>
-  !['same-origin', 'none'].includes(headers['sec-fetch-site'] || 'none');
 
 /**
  * What the query says about a confirmation; without an `answer` it requests the page. `undefined` when it is not about
@@ -84,25 +79,23 @@ export function confirmationPath(req: Request, id: string): string {
 /** The most bytes of a name that are kept. An account can have a name of any length. */
 const MAX_NAME = 64;
 
-export function pendingLogin(
+/** Only whole letters: `read` counts those that fit. */
+const shortName = (name: string): string =>
+  name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MAX_NAME)).read);
+
+export const pendingLogin = (
   token: AccessToken,
   { id, displayName = id, username = id }: MarketplaceProfile,
   at: number,
   to: string | undefined,
-): PendingLogin {
-  // `read` counts whole letters.
-  const shown = (name: string): string =>
-    name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MAX_NAME)).read);
-  return {
-    id: randomId(),
-    at,
-    token,
-    user: id,
-    name: shown(displayName),
-    username: shown(username),
-    to,
-  };
-}
+): PendingLogin => ({
+  id: randomId(),
+  at,
+  token,
+  name: shortName(displayName),
+  username: shortName(username),
+  to,
+});
 
 /**
  * The script of the page. A press that follows too soon on the page or its window does not count: it is the second one
@@ -157,7 +150,7 @@ ${trusted(`<script>${SCRIPT}</script>`)}`;
   res.end(page(`Continue as ${name}?`, content));
 };
 
-/** Sets the headers and sends the page: the app's own or {@link sendConfirmationPage}. */
+/** Sends the page: the app's own or {@link sendConfirmationPage}. */
 export async function sendPage(
   req: Request,
   { id, name, username }: PendingLogin,

@@ -8,9 +8,7 @@ export class Failure extends MarketgateError {
   /** What passport gets: the reason, or the `info` of verify. */
   readonly challenge: object;
 
-  /**
-   * @param message - for the operator. Visitors read `detail`, by default the code's usual text.
-   */
+  /** @param message for the operator. Visitors read `detail`, by default the code's usual text. */
   constructor(
     code: MarketgateErrorCode,
     message: string,
@@ -38,10 +36,7 @@ export const withoutEffect = (what: string): MarketgateError =>
     `${what} was refused, because it would use up the auth_key or begin a login that nobody wants; follow the link instead`,
   );
 
-/**
- * The failure where verify gave no user.
- * @param info - what verify says about it, in its own words if it has a text.
- */
+/** Verify gave no user. @param info what verify says about it, in its own words if it has a text. */
 export function notAccepted(info: unknown): Failure {
   const code = 'login_failed';
   const said = typeof info === 'string' ? info : (Object(info) as { message?: unknown }).message;
@@ -65,9 +60,9 @@ export function notStarted(req: Request, hosts: StrategySetup['hosts']): Failure
   const host = hostOf(req);
   const hints: string[] = [];
   // Which host this login began on is unknown: nothing but a cookie could say.
-  if (host !== undefined && hosts.size > Number(hosts.has(host))) {
+  if (host !== undefined && [...hosts.keys()].some((other) => other !== host)) {
     hints.push(
-      `it came back to ${host} but logins begin on another host${hosts.has(host) ? ' too' : ''}, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`,
+      `it came back to ${host} but logins begin on another host, and cookies stay with their host, so open this site under ${host}, or register a redirect URL on the other host`,
     );
   }
   if (!req.headers.cookie) {
@@ -76,34 +71,25 @@ export function notStarted(req: Request, hosts: StrategySetup['hosts']): Failure
     );
   }
   const hint = hints.join('; ') || 'if this happens again, allow cookies for this site';
-  return new Failure(
-    'login_failed',
-    `this login was not started in this browser, or too long ago: ${hint}; log in again`,
-    {
-      status: 403,
-      detail:
-        'This login was not started in this browser, or too long ago. Please allow cookies for this site, and log in again.',
-    },
-  );
+  const message = 'this login was not started in this browser, or too long ago';
+  return new Failure('login_failed', `${message}: ${hint}; log in again`, {
+    status: 403,
+    detail:
+      'This login was not started in this browser, or too long ago. Please allow cookies for this site, and log in again.',
+  });
 }
 
 /** Publishes how a request to the strategy ended. @param error of a failed login. */
 export function report(outcome: LoginMessage['outcome'], error?: unknown): void {
   if (!loginChannel.hasSubscribers) return;
-  // Errors of the app can contain secrets. Published are this package's messages, and what verify says in its `info`.
   const { message } = Object(error) as { message?: unknown };
-  const text = typeof message === 'string' ? message : '';
   const isCoded = isMarketgateError(error);
-  const isOurs = isCoded || text.startsWith('MarketplaceStrategy: ');
+  // An error of the app can contain secrets. Its message is published only if verify gave it as `info`.
+  const isOurs =
+    isCoded || /^MarketplaceStrategy: /.test(typeof message === 'string' ? message : '');
   loginChannel.publish({
     outcome,
     ...(isCoded && { code: error.code }),
-    ...(isOurs && { reason: text }),
+    ...(isOurs && { reason: message as string }),
   } satisfies LoginMessage);
-}
-
-/** Prints why a login failed while the app is developed: passport's failureRedirect shows nothing. */
-export function tellDeveloper({ message, help }: Failure): void {
-  if ((process.env.NODE_ENV ?? 'development') !== 'development') return;
-  console.warn(`marketgate: a login failed: ${message} (${help})`);
 }

@@ -1,6 +1,8 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { parseCookie } from 'cookie';
 import type { Request } from 'express';
+import { LRUCache } from 'lru-cache';
+import { openText, sealText } from '../cache/seal.js';
 import {
   clearCookie,
   cookieLine,
@@ -11,6 +13,7 @@ import {
 import { LOGIN_LIFETIME } from '../express/return-to.js';
 import { callSession, type Session, sessionOf } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
+import type { GuardedTokenStore } from '../stores/token-store.js';
 
 /*
  * What one strategy keeps about a browser, between the start of a login and its end:
@@ -21,26 +24,16 @@ import type { AccessToken } from '../model/access-token.js';
  *   auth_keys of those callbacks are not taken.
  * - pending: the auth_key was exchanged, and the login waits for "Continue". A further one replaces it.
  *
- * | request | attempts | mark | pending |
- * |---|---|---|---|
- * | the start | one more | | |
- * | a callback without an attempt | | set | |
- * | a callback with one | takes one | decides whether to ask | set, if the visitor is asked |
- * | "Not me" | | | removed |
- * | a login, also by "Continue" | all end | removed | removed |
- *
  * All of it is one text, in the session or sealed in one cookie. Nobody else can write there.
  */
 
-// The names are short, because a cookie is.
+// The names are short, because a cookie is. `at` is in epoch milliseconds, `to` is where the visitor wants to go.
 
 /** A login that has begun in a browser and has not ended. */
 export interface LoginAttempt {
   /** Random; a deployment that echoes `state` sends it back. */
   readonly id: string;
-  /** When it began, in epoch milliseconds. */
   readonly at: number;
-  /** Where the visitor wants to go after the login: a path on this site. */
   readonly to?: string | undefined;
   /** Neither a page of this site nor the visitor began it: see `confirm: 'auto'`. */
   readonly foreign?: true | undefined;
@@ -52,8 +45,6 @@ export interface PendingLogin {
   readonly id: string;
   readonly at: number;
   readonly token: AccessToken;
-  /** The `user_id` of the only account that the answer can log in to. */
-  readonly user: string;
   /** What the page shows: the display name, and the unique user name. */
   readonly name: string;
   readonly username: string;
@@ -74,91 +65,52 @@ export const randomId = (): string => randomBytes(16).toString('base64url');
 /** Whether a text has the form of {@link randomId}. */
 export const isRandomId = (text: string): boolean => /^[\w-]{22}$/.test(text);
 
-/**
- * How far ahead an attempt can start, in milliseconds: the callback can reach another process than the one
- * that began the login, and their clocks can differ by this much.
- */
-const CLOCK_SKEW = 5 * 60_000;
-/** A browser can have several at once, one per tab. A further one replaces the oldest. */
-const MAX_ATTEMPTS = 5;
-/**
- * The most auth_keys that a mark remembers. With more, the visitor is asked all the same. The bound keeps the cookie
- * small, and a loop of callbacks from overwriting what a concurrent request saves.
- */
+/** With more auth_keys than a mark remembers, the visitor is asked all the same. The bound keeps the cookie small. */
 const MAX_EARLY_KEYS = 4;
-/** A mark is renewed only when it is older, for the same reason. Milliseconds. */
+/** In milliseconds. Seldom, so that a loop of callbacks does not overwrite what a concurrent request saves. */
 const MARK_RENEWAL = 60_000;
 
-/** Where the state of a browser is stored, as a text. */
-export interface StateStorage {
-  read(req: Request): unknown;
-  /** Replaces the text, or removes it. Settles when that is saved. */
-  write(req: Request, state: LoginState): Promise<void>;
-}
-
-/** Reads and changes the state of each browser. */
-export function loginStates(storage: StateStorage, clock: () => number) {
-  /** What has not expired. */
-  function read(req: Request): LoginState {
-    const now = clock();
-    const isLive = (since: number): boolean =>
-      since <= now + CLOCK_SKEW && now - since < LOGIN_LIFETIME;
-    const { attempts, mark, pending } = decode(storage.read(req));
-    const isWaiting = pending !== undefined && isLive(pending.at) && now < pending.token.expiresAt;
-    return {
-      attempts: attempts.filter(({ at }) => isLive(at)),
-      mark: mark !== undefined && isLive(mark.at) ? mark : undefined,
-      pending: isWaiting ? pending : undefined,
-    };
-  }
-
-  const write = (req: Request, change: Partial<LoginState>): Promise<void> =>
-    storage.write(req, { ...read(req), ...change });
-
-  return {
-    read,
-    write,
-
-    async begin(req: Request, about: Pick<LoginAttempt, 'to' | 'foreign'>) {
-      const attempt: LoginAttempt = { id: randomId(), at: clock(), ...about };
-      await write(req, { attempts: [...read(req).attempts, attempt].slice(-MAX_ATTEMPTS) });
-      return attempt;
-    },
-
-    /** Marks a browser whose callback came without an attempt. */
-    async mark(req: Request, authKey: string): Promise<void> {
-      const { mark } = read(req);
-      const key = earlyKey(authKey);
-      const known = mark?.keys ?? [];
-      const isKept = known.includes(key) || known.length >= MAX_EARLY_KEYS;
-      if (mark !== undefined && isKept && clock() - mark.at < MARK_RENEWAL) return;
-      await write(req, { mark: { at: clock(), keys: isKept ? known : [...known, key] } });
-    },
-
-    /** Ends everything, when a login is complete. */
-    end: (req: Request): Promise<void> => storage.write(req, { attempts: [] }),
-  };
-}
-
 const earlyKey = (authKey: string): string => hash('sha256', authKey, 'base64url').slice(0, 11);
+
+/** The mark after a callback without an attempt; the same one if nothing has to be saved. */
+export function markFor({ mark }: LoginState, authKey: string, now: number): LoginState['mark'] {
+  const keys = mark?.keys ?? [];
+  const key = earlyKey(authKey);
+  const isKept = keys.includes(key) || keys.length >= MAX_EARLY_KEYS;
+  if (mark !== undefined && isKept && now - mark.at < MARK_RENEWAL) return mark;
+  return { at: now, keys: isKept ? keys : [...keys, key] };
+}
 
 /** Whether the auth_key came to this browser before, without an attempt. */
 export const isEarly = ({ mark }: LoginState, authKey: string): boolean =>
   mark?.keys.includes(earlyKey(authKey)) === true;
 
-const isEmpty = ({ attempts, mark, pending }: LoginState): boolean =>
-  attempts.length === 0 && mark === undefined && pending === undefined;
+/** Where the state of a browser is stored. */
+export interface StateStorage {
+  read(req: Request): unknown;
+  /** Replaces the state, or removes an empty one. Settles when that is saved. */
+  write(req: Request, state: LoginState): Promise<void>;
+}
 
-/** A session store can give back anything. What is not readable counts as nothing. */
-function decode(text: unknown): LoginState {
+/** What has not expired of a stored state. What cannot be read counts as nothing. */
+export function readState(text: unknown, now: number): LoginState {
+  const isLive = ({ at }: { at: number }): boolean => now - at < LOGIN_LIFETIME;
   try {
-    const state = JSON.parse(String(text)) as LoginState;
-    if (Array.isArray(state.attempts)) return state;
+    const { attempts, mark, pending } = JSON.parse(String(text)) as LoginState;
+    const isWaiting = pending !== undefined && isLive(pending) && now < pending.token.expiresAt;
+    return {
+      attempts: attempts.filter(isLive),
+      mark: mark && isLive(mark) ? mark : undefined,
+      pending: isWaiting ? pending : undefined,
+    };
   } catch {
     // Not thrown, because the message of a SyntaxError quotes the text, and with it the token.
+    return { attempts: [] };
   }
-  return { attempts: [] };
 }
+
+const isEmpty = ({ attempts, mark, pending }: LoginState): boolean =>
+  attempts.length === 0 && mark === undefined && pending === undefined;
 
 /** Stores the state in the session. @param scope keeps the strategies of one app apart. */
 export function statesInSession(scope: string): StateStorage {
@@ -168,8 +120,8 @@ export function statesInSession(scope: string): StateStorage {
     async write(req, state) {
       const session = requiredSession(req);
       if (!isEmpty(state)) session[key] = JSON.stringify(state);
-      else if (session[key] === undefined) return;
-      else delete session[key];
+      else if (key in session) delete session[key];
+      else return;
       await callSession(session, 'save');
     },
   };
@@ -188,8 +140,6 @@ function requiredSession(req: Request): Session {
  * request with long headers.
  */
 const MAX_COOKIE_LINE = 740;
-/** The longest path of an attempt in a cookie, in bytes. A longer one is dropped. */
-const MAX_PATH = 200;
 
 /**
  * Stores the state in one sealed cookie, for apps without sessions. The cookie is HttpOnly and SameSite=Lax, so that
@@ -197,92 +147,76 @@ const MAX_PATH = 200;
  * host of the domain can set it.
  *
  * @param secrets the first seals, all open; not empty.
- * @param scope keeps the strategies of one app apart, in the cookie's name and in its key.
+ * @param scope keeps the strategies of one app apart.
  */
 export function statesInCookie(secrets: readonly string[], scope: string): StateStorage {
-  const keys = secrets.map((secret) =>
-    hash('sha256', `marketgate login state ${scope} ${secret}`, 'buffer'),
-  );
+  const keys = secrets.map((secret) => hash('sha256', `marketgate login ${secret}`, 'buffer'));
   const nameFor = (req: Request) => `${isSecure(req) ? '__Host-' : ''}marketgate.login.${scope}`;
-  // For later reads in the same request, whose header still has the old cookie.
-  const written = new WeakMap<Request, string>();
-
   return {
     read(req) {
-      const known = written.get(req);
-      if (known !== undefined) return known;
-      const cookie = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
-      return keys.map((key) => unseal(key, cookie)).find((text) => text !== undefined);
+      const sealed = parseCookie(req.headers.cookie ?? '')[nameFor(req)] ?? '';
+      return keys.map((key) => openText(key, scope, sealed)).find((text) => text !== undefined);
     },
     async write(req, state) {
       const res = requiredResponse(req);
       const name = nameFor(req);
-      if (isEmpty(state)) {
-        written.set(req, '');
-        clearCookie(req, res, name);
-        return;
-      }
-      const fits = (text: string): boolean =>
-        cookieLine(req, name, seal(keys[0] as Buffer, text), LOGIN_LIFETIME).length <=
-        MAX_COOKIE_LINE;
-      const text = shortened(state, fits);
-      written.set(req, text);
-      setCookie(req, res, name, seal(keys[0] as Buffer, text), LOGIN_LIFETIME);
+      if (isEmpty(state)) return clearCookie(req, res, name);
+      const value = shorterAndShorter(state)
+        .map((it) => sealText(keys[0] as Buffer, scope, JSON.stringify(it)))
+        .find((it) => cookieLine(req, name, it, LOGIN_LIFETIME).length <= MAX_COOKIE_LINE);
+      if (value !== undefined) return setCookie(req, res, name, value, LOGIN_LIFETIME);
+      throw new Error(
+        'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
+      );
     },
   };
 }
 
+/** The state, and what can be left of it in a cookie. Without its keys, a mark still asks. */
+function shorterAndShorter(state: LoginState): LoginState[] {
+  const { attempts, mark, pending } = state;
+  const withoutPaths = attempts.map((attempt) => ({ ...attempt, to: undefined }));
+  return [
+    state,
+    { ...state, attempts: [...withoutPaths.slice(0, -1), ...attempts.slice(-1)] },
+    { ...state, attempts: withoutPaths },
+    { attempts: [], mark, pending },
+    {
+      attempts: [],
+      mark: mark && { ...mark, keys: [] },
+      pending: pending && { ...pending, to: undefined },
+    },
+  ];
+}
+
+/** How long a claim is remembered, in milliseconds. The service refuses a used auth_key for ever. */
+const CLAIM_LIFETIME = 3_600_000;
+
 /**
- * Makes the text that fits. Drops paths first, from the oldest attempt on, then the oldest attempts, and last what the
- * mark remembers: what is left of it still asks.
- * @throws Error when the access_token is too long.
+ * Lets each auth_key, each attempt and each "Continue" be used once: in this process, and in the fleet if the token
+ * store has `claim`. Only hashes are stored.
+ *
+ * @param scope keeps strategies that share a token store apart.
  */
-function shortened(state: LoginState, fits: (text: string) => boolean): string {
-  const isLong = ({ to = '' }: LoginAttempt): boolean => Buffer.byteLength(to) > MAX_PATH;
-  let { attempts, mark, pending } = state;
-  attempts = attempts.map((it) => (isLong(it) ? { ...it, to: undefined } : it));
-  for (;;) {
-    const text = JSON.stringify({ attempts, mark, pending });
-    if (fits(text)) return text;
-    const withPath = attempts.find(({ to }) => to !== undefined);
-    if (withPath !== undefined) {
-      attempts = attempts.map((it) => (it === withPath ? { ...it, to: undefined } : it));
-    } else if (attempts.length > 0) attempts = attempts.slice(1);
-    else if (mark?.keys.length) mark = { ...mark, keys: [] };
-    else if (pending?.to !== undefined) pending = { ...pending, to: undefined };
-    else {
-      throw new Error(
-        'MarketplaceStrategy: this login waits for "Continue", and its access_token is too long for a cookie; use loginAttempts: \'session\'',
-      );
-    }
-  }
-}
+export function claimsIn(store: GuardedTokenStore | undefined, scope: string) {
+  const known = new LRUCache<string, true>({ max: 10_000 });
+  const nameOf = (key: string) => `used:${hash('sha256', `${scope} ${key}`, 'base64url')}`;
+  return {
+    /** Whether this process knows that the key was used. */
+    has: (key: string): boolean => known.has(nameOf(key)),
 
-const ALGORITHM = 'aes-256-gcm';
-const IV_LENGTH = 12;
-const TAG_LENGTH = 16;
-
-function seal(key: Buffer, text: string): string {
-  const iv = randomBytes(IV_LENGTH);
-  const cipher = createCipheriv(ALGORITHM, key, iv);
-  const sealed = [iv, cipher.update(text), cipher.final(), cipher.getAuthTag()];
-  return Buffer.concat(sealed).toString('base64url');
-}
-
-function unseal(key: Buffer, cookie: string): string | undefined {
-  const bytes = Buffer.from(cookie, 'base64url');
-  // Several texts can stand for the same bytes. Only the one that was sent counts.
-  if (bytes.length < IV_LENGTH + TAG_LENGTH || bytes.toString('base64url') !== cookie) {
-    return undefined;
-  }
-  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_LENGTH), {
-    authTagLength: TAG_LENGTH,
-  });
-  decipher.setAuthTag(bytes.subarray(-TAG_LENGTH));
-  try {
-    const text = decipher.update(bytes.subarray(IV_LENGTH, -TAG_LENGTH));
-    return Buffer.concat([text, decipher.final()]).toString();
-  } catch {
-    return undefined;
-  }
+    /** True for the first caller. */
+    async claim(key: string): Promise<boolean> {
+      const name = nameOf(key);
+      if (known.has(name)) return false;
+      known.set(name, true);
+      try {
+        return (await store?.claim(name, CLAIM_LIFETIME)) ?? true;
+      } catch (error) {
+        // A retry asks the store again, which can have the claim all the same.
+        known.delete(name);
+        throw error;
+      }
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import type { Request } from 'express';
 import type { AuthenticateOptions } from 'passport';
 import { Strategy as OAuth2Strategy } from 'passport-oauth2';
-import type { Outcome as GuessOutcome } from '../check/guess-gate.js';
 import { asError, isMarketgateError } from '../errors.js';
 import {
   handleThrown,
@@ -15,7 +14,6 @@ import {
 import { attachReturnTo, dropReturnTo, readReturnTo, safeReturnTo } from '../express/return-to.js';
 import { canRegenerate, isLoggedIn, sessionOf, withLogIn } from '../express/session.js';
 import type { AccessToken } from '../model/access-token.js';
-import type { ClaimRecord } from './claims.js';
 import {
   confirmationPath,
   isSentByAnotherSite,
@@ -32,11 +30,17 @@ import {
   notAccepted,
   notStarted,
   report,
-  tellDeveloper,
   throwAsFailure,
   withoutEffect,
 } from './failure.js';
-import { isEarly, type LoginAttempt, type LoginState, type PendingLogin } from './login-state.js';
+import {
+  isEarly,
+  type LoginAttempt,
+  type LoginState,
+  markFor,
+  randomId,
+  readState,
+} from './login-state.js';
 import {
   type MarketplaceStrategyOptions,
   type StrategySetup,
@@ -50,7 +54,6 @@ import {
   type AsyncVerify,
   type MarketplaceProfile,
   profileOf,
-  type Verify,
   type VerifyWithDone,
 } from './verify.js';
 
@@ -68,37 +71,28 @@ type WithoutRequest = MarketplaceStrategyOptions & { passReqToCallback?: false |
 type WithRequest = MarketplaceStrategyOptions & { passReqToCallback: true };
 
 // Passport and `authenticate` run a strategy on `Object.create(strategy)`, where `#private` fields throw.
-const SETUP_FOR = Symbol('marketgate.setupFor');
+const SETUP = Symbol('marketgate.setup');
 
 /**
  * Passport strategy for the login with app (specification: the login API). Use
  * `passport.authenticate('marketplace')` on the path that starts the login and on the callback.
  *
- * Each request ends in one of:
+ * It ends in `success`; in `redirect` to the service, to the "Continue as NAME?" page or to `successRedirect`; in that
+ * page; in `pass` for a callback without a login attempt, in a browser that is already logged in; in `fail` (401, or
+ * 403 for a callback that this browser did not start; with `failWithError` an error that says why); or in `error`.
  *
- * - `redirect`: the start, a callback that leads to the "Continue as NAME?" page, or a callback that is
- *   passed on to `successRedirect`;
- * - the "Continue as NAME?" page;
- * - `success`;
- * - `fail`: the visitor could not be authenticated (401, or 403 for a callback that this browser did not
- *   start). With `failWithError` it is an `error` that says why;
- * - `pass`: a callback without a login attempt, in a browser that is already logged in;
- * - `error`: anything else.
- *
- * A subclass can override {@link userProfile}. It cannot override `authorizationParams`, `tokenParams` or
- * `parseErrorResponse` of passport-oauth2. Extend it with a `class`: an ES5 constructor that calls it
- * (`MarketplaceStrategy.call(this, …)`) throws a TypeError.
+ * A subclass can override {@link userProfile}. The other hooks of passport-oauth2 are never called.
  */
 export class MarketplaceStrategy extends OAuth2Strategy {
-  declare private readonly [SETUP_FOR]: (name: string) => StrategySetup;
+  declare private readonly [SETUP]: StrategySetup;
 
   /**
    * The first two overloads only type inline callbacks.
    *
    * @param verify - {@link AsyncVerify}, {@link VerifyWithDone}, or one of passport-oauth2's forms, chosen by its
-   * number of arguments: {@link ClassicVerify}, {@link ClassicVerifyWithParams}, and with `passReqToCallback: true`
-   * {@link ClassicVerifyWithRequest}, {@link ClassicVerifyWithRequestAndParams}. A function that declares no
-   * arguments (`async (...args)`) gets those of the classic form and can return the user.
+   * number of arguments: `(accessToken, refreshToken, profile, done)`, with `params` before the profile, and with
+   * `passReqToCallback: true` after `req`. A function that declares no arguments (`async (...args)`) gets those of
+   * passport-oauth2 and can return the user.
    * @throws TypeError that names the wrong option.
    */
   constructor(options: WithoutRequest, verify: AnyInline);
@@ -107,69 +101,27 @@ export class MarketplaceStrategy extends OAuth2Strategy {
   constructor(options: MarketplaceStrategyOptions, verify: VerifyWithDone);
   constructor(options: WithoutRequest, verify: AnyClassic);
   constructor(options: WithRequest, verify: AnyClassicWithRequest);
-  constructor(options: MarketplaceStrategyOptions, verify: Verify) {
-    let setup = strategySetup(options, verify);
+  constructor(options: MarketplaceStrategyOptions, verify: unknown) {
+    const setup = strategySetup(options, verify);
     const authorizationURL = setup.loginApi.loginUrl();
     // The base class requires these options. Its OAuth 2 client is never used, and gets no secret.
     super(
-      {
-        authorizationURL,
-        tokenURL: authorizationURL,
-        clientID: new URL(authorizationURL).searchParams.get('app_id') ?? 'marketplace',
-        clientSecret: '',
-      },
+      { authorizationURL, tokenURL: authorizationURL, clientID: 'marketplace', clientSecret: '' },
       () => {},
     );
-    refuseUnusedHooks(this);
     trackResponses();
     this.name = setup.name;
-    const setupFor = (name: string): StrategySetup => {
-      // The app or a class field can have changed the name since.
-      if (name !== setup.name) setup = strategySetup({ ...options, name }, verify);
-      return setup;
-    };
     // Not enumerable, so that a strategy in a log does not show it.
-    Object.defineProperty(this, SETUP_FOR, { value: setupFor });
+    Object.defineProperty(this, SETUP, { value: setup });
   }
 
   /** Called by passport on an object with `success`, `fail`, `redirect`, `pass` and `error`. */
   override authenticate(req: Request, options: MarketplaceAuthenticateOptions = {}): void {
-    const res = responseOf(req);
-    if (res !== undefined) noStore(res);
     // Passport sets the functions on the strategy itself where it was given the object in place of its name. Without
     // this request's own copy, the next request would replace them, and a login would end in another visitor's browser.
-    const { success, fail, redirect, pass, error: passError } = this;
-    const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass });
-    // Passport's `error` calls the app's callback or `next`, which can throw.
-    own.error = (error) => {
-      try {
-        passError.call(own, error);
-      } catch (thrown) {
-        handleThrown(req, res, thrown);
-      }
-    };
-    handle(own, req, options)
-      .then(([type, ...args]) => {
-        const end = (): void => (own[type as 'success'] as (...args: unknown[]) => void)(...args);
-        if (type === 'success') {
-          return withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
-        }
-        report(type);
-        if (type !== 'ask') end();
-      })
-      .catch((error: unknown) => {
-        if (res !== undefined) refuseWith(res, error);
-        if (!(error instanceof Failure)) throw error;
-        report('fail', error);
-        tellDeveloper(error);
-        // Passport's own error for `failWithError` says only "Unauthorized".
-        if (options.failWithError && !options.failureRedirect) own.error(error);
-        else own.fail(error.challenge, error.status);
-      })
-      .catch((error: unknown) => {
-        report('error', error);
-        own.error(asError(error));
-      });
+    const { success, fail, redirect, pass, error } = this;
+    const own: this = Object.assign(Object.create(this), { success, fail, redirect, pass, error });
+    void run({ strategy: own, setup: this[SETUP], req, options, state: { attempts: [] } });
   }
 
   /**
@@ -180,7 +132,7 @@ export class MarketplaceStrategy extends OAuth2Strategy {
     accessToken: string,
     done: (error?: unknown, profile?: MarketplaceProfile) => void,
   ): void {
-    const { loginApi } = this[SETUP_FOR](this.name);
+    const { loginApi } = this[SETUP];
     // The login URL is "…/api/oauth".
     const site = new URL('..', loginApi.loginUrl()).href;
     loginApi
@@ -189,17 +141,6 @@ export class MarketplaceStrategy extends OAuth2Strategy {
       // A subclass's `done` can throw. `this` is the copy for this request.
       .catch((error: unknown) => this.error(asError(error)));
   }
-}
-
-/** Hooks of passport-oauth2 that this strategy does not call. */
-const UNUSED_HOOKS = ['authorizationParams', 'tokenParams', 'parseErrorResponse'] as const;
-
-function refuseUnusedHooks(strategy: MarketplaceStrategy): void {
-  const hook = UNUSED_HOOKS.find((name) => strategy[name] !== OAuth2Strategy.prototype[name]);
-  if (hook === undefined) return;
-  throw new TypeError(
-    `MarketplaceStrategy: ${hook} is overridden but never called: the service takes no further parameters, and LoginApi reads its errors`,
-  );
 }
 
 /** How a request ends. A thrown {@link Failure} ends it with passport's `fail`, any other error with `error`. */
@@ -215,18 +156,48 @@ interface StrategyRequest {
   readonly setup: StrategySetup;
   readonly req: Request;
   readonly options: MarketplaceAuthenticateOptions;
+  /** What is stored about the browser: {@link save} changes both. */
+  state: LoginState;
+}
+
+/** Handles a request, and calls one of passport's functions on its strategy. */
+async function run(request: StrategyRequest): Promise<void> {
+  const { strategy, req, options } = request;
+  const res = responseOf(req);
+  try {
+    if (res !== undefined) noStore(res);
+    const [type, ...args] = await handle(request);
+    const end = (): void => (strategy[type as 'success'] as (...args: unknown[]) => void)(...args);
+    if (type === 'success') {
+      withLogIn(req, end, (error) => report(error ? 'error' : 'success', error));
+      return;
+    }
+    report(type);
+    if (type !== 'ask') end();
+  } catch (error) {
+    fail(error);
+  }
+
+  function fail(error: unknown): void {
+    try {
+      if (res !== undefined) refuseWith(res, error);
+      const isFailure = error instanceof Failure;
+      report(isFailure ? 'fail' : 'error', error);
+      // Passport's own error for `failWithError` says only "Unauthorized".
+      if (!isFailure || (options.failWithError && !options.failureRedirect)) {
+        strategy.error(asError(error));
+      } else strategy.fail(error.challenge, error.status);
+    } catch (thrown) {
+      // Of the app's callback.
+      if (error instanceof Failure) fail(thrown);
+      else handleThrown(req, res, thrown);
+    }
+  }
 }
 
 /** Ends in {@link start}, {@link callback} or {@link answerConfirmation}, by the query. */
-async function handle(
-  strategy: MarketplaceStrategy,
-  req: Request,
-  options: MarketplaceAuthenticateOptions,
-): Promise<Outcome> {
-  // Repeated here, because class fields are set after the constructor.
-  refuseUnusedHooks(strategy);
-  const setup = strategy[SETUP_FOR](strategy.name);
-  const request: StrategyRequest = { strategy, setup, req, options };
+async function handle(request: StrategyRequest): Promise<Outcome> {
+  const { setup, req } = request;
   // Test helpers give no method, and some no headers.
   const { method = 'GET' } = req;
   req.headers ??= {};
@@ -234,61 +205,69 @@ async function handle(
   if (isPrefetch(req) || !['GET', 'POST'].includes(method)) {
     throw withoutEffect('a prefetch, HEAD or OPTIONS of a login');
   }
+  request.state = readState(setup.storage.read(req), setup.clock());
+  checkSession(request);
   const query = queryOf(req);
-  const authKey = readAuthKey(request, query);
+  const authKeys = authKeysIn(query);
   const confirmation = readConfirmation(query);
-  if (authKey === undefined && confirmation === undefined) return start(request);
-  if (isSubresource(req) || (authKey !== undefined && method !== 'GET')) {
+  const isCallback = authKeys.length > 0 || hasBrokenUrl(query, request.state);
+  if (!isCallback && confirmation === undefined) return start(request);
+  if (isSubresource(req) || (isCallback && method !== 'GET')) {
     throw withoutEffect('a callback that is no navigation (an image, a script, a fetch, a POST)');
   }
-  if (authKey instanceof Failure) throw authKey;
-  if (authKey !== undefined) return callback(request, authKey);
-  return answerConfirmation(request, confirmation as ConfirmationQuery);
+  if (authKeys.length > 0) return callback(request, readAuthKey(authKeys));
+  if (confirmation !== undefined) return answerConfirmation(request, confirmation);
+  throw new Failure(
+    'auth_key_rejected',
+    'the callback cannot be used: the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
+    { detail: 'Logging in does not work on this site at the moment. Please tell the site.' },
+  );
 }
 
 /**
- * The auth_key of a callback, or what is wrong with it; `undefined` when the query has none. Does not throw the
- * failure, because a callback that is no navigation must be refused without one.
+ * Whether the redirect URL has a query: the service appends "?auth_key=…" even then. A link with such text is the app's
+ * own before a login has begun, as in "/login?next=/a?auth_key=1".
  */
-function readAuthKey(
-  { setup, req }: StrategyRequest,
-  query: { auth_key?: unknown },
-): string | Failure | undefined {
-  const broken = (
-    why: string,
-    detail = 'This login link is not complete. Please log in again.',
-  ): Failure => new Failure('auth_key_rejected', `the callback cannot be used: ${why}`, { detail });
-  const { auth_key: value } = query;
-  // Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`.
-  if (Object.keys(query).some((name) => name.startsWith('auth_key['))) {
-    return broken('auth_key must be given once');
-  }
-  if (value === undefined) {
-    // The service appends "?auth_key=…" even to a URL that has a query. Before a login has begun, a link with such
-    // text is the app's own, as in "/login?next=/a?auth_key=1".
-    const appended = Object.values(query)
-      .flat()
-      .filter((it): it is string => typeof it === 'string' && it.includes('?auth_key='));
-    // A link has a slash before its query. A value of the redirect URL's own query has none: "1?auth_key=…".
-    const isBroken = appended.some((text) => !/^[^?]*\//.test(text));
-    return isBroken || (appended.length > 0 && setup.states.read(req).attempts.length > 0)
-      ? broken(
-          'the redirect URL registered with the app has a query of its own, which the service breaks; register one without',
-          'Logging in does not work on this site at the moment. Please tell the site.',
-        )
-      : undefined;
-  }
-  if (typeof value !== 'string') return broken('auth_key must be given once');
-  return value.trim() === '' ? broken('auth_key is empty') : value;
+const hasBrokenUrl = (query: Record<string, unknown>, { attempts }: LoginState): boolean =>
+  Object.values(query)
+    .flat()
+    .filter((value) => typeof value === 'string' && value.includes('?auth_key='))
+    .some((value) => attempts.length > 0 || !/^[^?]*\//.test(String(value)));
+
+/** The values of `auth_key`. Express 5 parses `auth_key[]=…` as a parameter of the name `auth_key[]`. */
+const authKeysIn = (query: Record<string, unknown>): unknown[] =>
+  Object.entries(query).flatMap(([name, value]) => {
+    if (name === 'auth_key') return [value];
+    return name.startsWith('auth_key[') ? [[value]] : [];
+  });
+
+function readAuthKey([authKey, ...others]: unknown[]): string {
+  const isOne = typeof authKey === 'string' && others.length === 0;
+  if (isOne && authKey.trim() !== '') return authKey;
+  const why = isOne ? 'auth_key is empty' : 'auth_key must be given once';
+  throw new Failure('auth_key_rejected', `the callback cannot be used: ${why}`, {
+    detail: 'This login link is not complete. Please log in again.',
+  });
 }
+
+/** Replaces a part of what is stored about the browser. */
+async function save(request: StrategyRequest, change: Partial<LoginState>): Promise<void> {
+  request.state = { ...request.state, ...change };
+  await request.setup.storage.write(request.req, request.state);
+}
+
+/** A browser can have several at once, one per tab. A further one replaces the oldest. */
+const MAX_ATTEMPTS = 5;
 
 /** Begins a login attempt and sends the browser to the service. */
 async function start(request: StrategyRequest): Promise<Outcome> {
-  const { setup, req, options } = request;
-  checkSession(request);
-  const returnTo = safeReturnTo(options.returnTo) ?? readReturnTo(req);
+  const { setup, req, options, state } = request;
+  const id = randomId();
+  const to = safeReturnTo(options.returnTo) ?? readReturnTo(req);
   const foreign = isStartedElsewhere(req) || undefined;
-  const { id } = await setup.states.begin(req, { to: returnTo, foreign });
+  await save(request, {
+    attempts: [...state.attempts, { id, at: setup.clock(), to, foreign }].slice(-MAX_ATTEMPTS),
+  });
   const host = hostOf(req);
   if (host !== undefined) setup.hosts.set(host, true);
   const url = setup.loginApi.loginUrl();
@@ -310,97 +289,81 @@ function checkSession({ req, options }: StrategyRequest): void {
 
 /** Exchanges the auth_key for a token, once, and completes the login or asks the visitor first. */
 async function callback(request: StrategyRequest, authKey: string): Promise<Outcome> {
-  const { setup, req, options } = request;
-  const { states, claims, clock } = setup;
-  // Before an attempt is taken, because `mustAsk` needs them all.
-  const state = states.read(req);
-  const used = claims.find(authKey);
-  if (used !== undefined) return endUsed(request, state, used);
-  const record: ClaimRecord = { returnTo: safeReturnTo(options.returnTo) };
-  const isOpen = ({ id }: LoginAttempt): boolean => claims.find(id) === undefined;
-  if (!state.attempts.some(isOpen)) {
-    await states.mark(req, authKey);
-    return endWithoutLogin(request, record.returnTo);
+  const { setup, req, state } = request;
+  const { claims, clock } = setup;
+  const isOpen = ({ id }: LoginAttempt): boolean => !claims.has(id);
+  const isStarted = state.attempts.some(isOpen);
+  if (claims.has(authKey)) return endUsed(request, isStarted);
+  if (!isStarted) {
+    const mark = markFor(state, authKey, clock());
+    if (mark !== state.mark) await save(request, { mark });
   }
-  const canExchange = attemptsOf(request).some(isOpen) && !isEarly(state, authKey);
-  const exchanged = canExchange ? await exchange(request, authKey, record) : undefined;
-  if (exchanged === 'used') return endUsed(request, state, record);
-  if (exchanged === undefined) return endWithoutLogin(request, record.returnTo);
-  const { token, returnTo } = exchanged;
-  const profile = await profileOfToken(request, token);
-  if (!mustAsk(setup.askWhen, req, state)) return complete(request, token, profile, returnTo);
+  if (!attemptsOf(request).some(isOpen) || isEarly(state, authKey)) return endWithoutLogin(request);
 
-  const pending = pendingLogin(token, profile, clock(), returnTo);
-  await states.write(req, { pending });
+  const exchanged = await exchange(request, authKey);
+  if (exchanged === 'used') return endUsed(request, isStarted);
+  if (exchanged === undefined) return endWithoutLogin(request);
+  const { token, to } = exchanged;
+  const profile = await profileOfToken(request, token);
+  if (!mustAsk(setup.askWhen, req, state)) return complete(request, token, profile, to);
+  const pending = pendingLogin(token, profile, clock(), to);
+  await save(request, { pending });
   return ['redirect', confirmationPath(req, pending.id)];
 }
 
 /** The attempts of this browser that the callback can use: where the deployment echoes `state`, only that one. */
-function attemptsOf({ setup, req }: StrategyRequest): readonly LoginAttempt[] {
-  const { attempts } = setup.states.read(req);
-  if (!setup.state) return attempts;
-  const state = String(queryOf(req).state);
-  return attempts.filter(({ id }) => id === state);
+function attemptsOf({ setup, req, state }: StrategyRequest): readonly LoginAttempt[] {
+  if (!setup.state) return state.attempts;
+  const echoed = String(queryOf(req).state);
+  return state.attempts.filter(({ id }) => id === echoed);
 }
 
 /**
  * Trades the auth_key and an attempt for a token. Gives 'used' for a key that another request has used, and `undefined`
  * when concurrent callbacks have taken all attempts.
  */
-async function exchange(request: StrategyRequest, authKey: string, record: ClaimRecord) {
-  const { setup, req } = request;
-  const { claims, guessGate, loginApi } = setup;
-  checkSession(request);
+async function exchange(request: StrategyRequest, authKey: string) {
+  const { claims, guessGate, loginApi } = request.setup;
   const ask = async () => {
     // The key is claimed before the attempt is taken: a key that was used in another process ends no tab's login.
-    if (!(await claims.claim(authKey, record))) return 'used';
+    if (!(await claims.claim(authKey))) return 'used';
     const attempt = await takeAttempt(request);
-    if (attempt === undefined) return undefined;
-    const { to: returnTo = record.returnTo } = attempt;
-    // A reload of the callback goes there too.
-    claims.remember(authKey, { returnTo });
-    return { returnTo, token: await loginApi.exchange(authKey) };
+    return attempt && { to: attempt.to, token: await loginApi.exchange(authKey) };
   };
+  // An outage does not count.
+  const isRefused = (outcome: object): boolean =>
+    'error' in outcome &&
+    isMarketgateError(outcome.error) &&
+    outcome.error.code === 'auth_key_rejected';
   // The limit comes before all else: over it, nothing is used up, and nothing is stored.
-  const asked = guessGate?.attempt(guessGate.keyGenerator(req), ask, isRefusedKey) ?? ask();
+  const asked = guessGate?.attempt(guessGate.keyGenerator(request.req), ask, isRefused) ?? ask();
   return asked.catch(throwAsFailure);
 }
-
-/** Whether the service has refused the auth_key. An outage does not count for the guess limit. */
-const isRefusedKey = (outcome: GuessOutcome<unknown>): boolean =>
-  'error' in outcome &&
-  isMarketgateError(outcome.error) &&
-  outcome.error.code === 'auth_key_rejected';
 
 /**
  * Takes an attempt from the browser, for a single use: the newest, because the service accepts only the newest
  * auth_key of a user.
  */
 async function takeAttempt(request: StrategyRequest): Promise<LoginAttempt | undefined> {
-  const { setup, req } = request;
   for (;;) {
     const attempt = attemptsOf(request).at(-1);
     if (attempt === undefined) return undefined;
-    const attempts = setup.states.read(req).attempts.filter(({ id }) => id !== attempt.id);
-    await setup.states.write(req, { attempts });
+    await save(request, { attempts: request.state.attempts.filter((it) => it !== attempt) });
     // Concurrent callbacks can find the same attempt, and a browser can send an old cookie again. Only
     // the first claim succeeds; the others try the next attempt.
-    if (await setup.claims.claim(attempt.id)) return attempt;
+    if (await request.setup.claims.claim(attempt.id)) return attempt;
   }
 }
-
-type ConfirmationQuery = NonNullable<ReturnType<typeof readConfirmation>>;
 
 /** Sends the "Continue as NAME?" page, or acts on the visitor's answer to it. */
 async function answerConfirmation(
   request: StrategyRequest,
-  { id, answer }: ConfirmationQuery,
+  { id, answer }: NonNullable<ReturnType<typeof readConfirmation>>,
 ): Promise<Outcome> {
-  const { setup, req } = request;
-  const { states, claims } = setup;
-  const { pending } = states.read(req);
+  const { setup, req, state } = request;
+  const { pending } = state;
   // An old cookie can still have an answered one.
-  if (pending?.id !== id || claims.find(id) !== undefined) return endWithoutLogin(request);
+  if (pending?.id !== id || setup.claims.has(id)) return endWithoutLogin(request);
   if (answer === undefined) {
     await sendPage(req, pending, setup.renderConfirmation);
     return ['ask'];
@@ -409,47 +372,36 @@ async function answerConfirmation(
     const message = 'an answer to "Continue as NAME?" that another site has sent does not count';
     throw new Failure('login_failed', message, { status: 403 });
   }
-  if (answer === 'continue') return completePending(request, pending);
-  await states.write(req, { pending: undefined });
-  await claims.claim(id);
+  if (answer === 'continue') {
+    // Claimed after the call, so that a retry after an outage finds it.
+    const profile = await profileOfToken(request, pending.token);
+    if (!(await setup.claims.claim(id))) return endWithoutLogin(request);
+    return complete(request, pending.token, profile, pending.to);
+  }
+  await save(request, { pending: undefined });
+  await setup.claims.claim(id);
   const detail = 'You chose not to continue, so nobody was logged in.';
   throw new Failure('login_failed', detail, { detail });
 }
 
-/** Completes a login that the visitor has confirmed. Until then it stays, so that a retry after an outage finds it. */
-async function completePending(
-  request: StrategyRequest,
-  { id, token, user, to }: PendingLogin,
-): Promise<Outcome> {
-  checkSession(request);
-  const profile = await profileOfToken(request, token);
-  // The visitor has agreed to this account only.
-  if (profile.id !== user) {
-    const detail = 'The account is another one than you have confirmed. Please log in again.';
-    throw new Failure('login_failed', detail, { status: 403, detail });
-  }
-  if (!(await request.setup.claims.claim(id))) return endWithoutLogin(request);
-  return complete(request, token, profile, to);
-}
-
 /** Stores the token, runs verify and logs the user in. */
 async function complete(
-  { setup, req }: StrategyRequest,
+  request: StrategyRequest,
   token: AccessToken,
   profile: MarketplaceProfile,
-  returnTo: string | undefined,
+  to: string | undefined,
 ): Promise<Outcome> {
+  const { setup, req, options, state } = request;
   await setup.tokenStore?.set(setup.tokenName(profile.id), token);
   const { user, info } = await setup.verify({ profile, token, req });
   if (!user) throw notAccepted(info);
   // A stranger's callback link could otherwise use another tab's attempt to switch the account. Claimed as well, for
   // an old cookie that still has them.
-  const { attempts, pending } = setup.states.read(req);
-  const ids = [...attempts.map(({ id }) => id), ...(pending ? [pending.id] : [])];
-  await Promise.all(ids.map((id) => setup.claims.claim(id).catch(() => false)));
-  await setup.states.end(req);
+  const open = [...state.attempts, ...(state.pending ? [state.pending] : [])];
+  await Promise.all(open.map(({ id }) => setup.claims.claim(id).catch(() => false)));
+  await save(request, { attempts: [], mark: undefined, pending: undefined });
   await dropReturnTo(req);
-  attachReturnTo(req, returnTo);
+  attachReturnTo(req, to ?? safeReturnTo(options.returnTo));
   Object.defineProperty(req, FRESH, { value: true });
   return ['success', user, info ?? {}];
 }
@@ -461,7 +413,7 @@ const profileOfToken = (
   new Promise<MarketplaceProfile>((resolve, reject) => {
     const returned: unknown = strategy.userProfile(token.value, (error, profile) => {
       if (error) reject(error);
-      else if (typeof profile?.id === 'string' && profile.id !== '') resolve(profile);
+      else if (profile?.id) resolve(profile);
       else reject(new TypeError('MarketplaceStrategy: userProfile gave no profile with an id'));
     });
     // An override can be an async function that fails before it calls its callback.
@@ -472,29 +424,24 @@ const profileOfToken = (
  * Ends a callback that exchanges nothing. A logged-in user is redirected to `successRedirect`, or passed on to the next
  * handler. For anybody else it throws a {@link Failure} with status 403.
  */
-function endWithoutLogin(request: StrategyRequest, returnTo?: string): Outcome {
-  const { req, options } = request;
-  if (!isLoggedIn(req)) throw notStarted(req, request.setup.hosts);
-  attachReturnTo(req, returnTo);
+function endWithoutLogin({ req, options, setup }: StrategyRequest): Outcome {
+  if (!isLoggedIn(req)) throw notStarted(req, setup.hosts);
+  attachReturnTo(req, safeReturnTo(options.returnTo));
   const url = options.successReturnToOrRedirect ?? options.successRedirect;
   return url === undefined ? ['pass'] : ['redirect', url];
 }
 
-/** Ends a callback with a used auth_key. The attempts of other tabs stay open. */
-function endUsed(request: StrategyRequest, state: LoginState, { returnTo }: ClaimRecord): Outcome {
-  // Only a browser with an open attempt learns that the key was used.
-  if (isLoggedIn(request.req) || state.attempts.length === 0) {
-    return endWithoutLogin(request, returnTo);
-  }
+/** Ends a callback with a used auth_key. Only a browser that has begun a login learns that it was used. */
+function endUsed(request: StrategyRequest, isStarted: boolean): Outcome {
+  if (isLoggedIn(request.req) || !isStarted) return endWithoutLogin(request);
   throw new Failure('auth_key_rejected', 'this auth_key was already used; log in again');
 }
 
 const FRESH = Symbol.for('marketgate.freshLogin');
 
 /**
- * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload,
- * a second tab) reaches the handler too. The handler must not renew a login then, because a stolen login
- * cookie could be kept alive for ever.
+ * Whether this request has just logged a user in. A callback that a logged-in user opens again (a reload, a second tab)
+ * reaches the handler too, which must not renew the login then: a stolen login cookie could be kept alive for ever.
  */
 export const isFreshLogin = (req: object): boolean =>
   (req as { [FRESH]?: unknown })[FRESH] === true;

@@ -18,9 +18,8 @@ import {
   type TokenStore,
   tokenNameFor,
 } from '../stores/token-store.js';
-import { claimsIn } from './claims.js';
 import { type ConfirmWhen, type RenderConfirmation, sendConfirmationPage } from './confirmation.js';
-import { loginStates, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
+import { claimsIn, type StateStorage, statesInCookie, statesInSession } from './login-state.js';
 import { verifyRunner } from './verify.js';
 
 /** The option `confirm` with your own page. */
@@ -40,41 +39,37 @@ export interface MarketplaceStrategyOptions {
   /**
    * Where the login attempts of a browser are stored, and the login that waits for "Continue": in its session (the
    * default; express-session and whatever behaves like it), or in an encrypted cookie of at most 740 bytes, for apps
-   * without sessions. The first secret encrypts and all decrypt, so that a secret can be rotated. A cookie has no room
-   * for paths of more than 200 bytes, and none for an access_token of more than about 110 characters where a login waits.
+   * without sessions. A path to return to that does not fit in the cookie is dropped, and a login can wait in it only
+   * with an access_token of up to about 110 characters.
    */
   loginAttempts?:
     | 'session'
     | {
-        /** One or more random texts of at least 32 characters. */
+        /** One or more random texts of at least 32 characters: the first encrypts, all decrypt. */
         cookieSecret: string | readonly string[];
       }
     | undefined;
-  /**
-   * Whether this deployment echoes `state`, which the specification does not have. If true, the attempt's
-   * id is sent as `state` and must come back. Default false.
-   */
+  /** Whether this deployment echoes `state`, which the specification does not have. Default false. */
   state?: boolean | undefined;
   /**
-   * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log
-   * a visitor in to a stranger's account. `'auto'` (default) asks when the login was begun by neither a page
-   * of this site nor the visitor: when the start came with a `Sec-Fetch-Site` other than `same-origin` or
-   * `none`, or a `Sec-Fetch-Dest` other than `document`; and when the callback is loaded in a frame. `true` always
-   * asks. With each value, `false` too, every login asks for ten minutes after a callback that came to this browser
-   * without a login attempt. An object can give your own page.
+   * Whether the visitor is asked "Continue as NAME?" before a login counts, so that no other site can log a visitor in to
+   * a stranger's account. `'auto'` (default) asks when the login was begun by neither a page of this site nor the visitor:
+   * when the start came with a `Sec-Fetch-Site` other than `same-origin` or `none`, or a `Sec-Fetch-Dest` other than
+   * `document`; and when the callback is loaded in a frame. `true` always asks. With each value, `false` too, every login
+   * asks for ten minutes after a callback that came to this browser without a login attempt.
    */
   confirm?: ConfirmWhen | ConfirmOptions | undefined;
   /**
-   * The strategy's name. It keeps the attempts and tokens of two strategies in one app apart: tokens of a
-   * strategy with another name are stored under `name:user_id`. Default "marketplace". Passport does not
-   * pass on a name that only `passport.use('name', strategy)` is given.
+   * The strategy's name. It keeps the attempts and tokens of two strategies in one app apart: tokens of a strategy with
+   * another name are stored under `name:user_id`. Default "marketplace". Passport does not pass on a name that only
+   * `passport.use('name', strategy)` is given.
    */
   name?: string | undefined;
   /** Whether a classic verify gets `req` as its first argument. Default false. */
   passReqToCallback?: boolean | undefined;
   /**
-   * Limits the failed logins of a client: auth_keys that the service refuses. By default 10 a minute. Over the limit,
-   * the error is `too_many_attempts`, and the service is not asked. `false` for no limit.
+   * Limits the failed logins of a client: auth_keys that the service refuses. By default 10 a minute; over it, the error
+   * is `too_many_attempts`, and the service is not asked. `false` for no limit.
    */
   guessLimit?: GuessLimitOption | undefined;
   /** The current time in epoch milliseconds, for login attempts. Default: the clock of `loginApi`. */
@@ -82,26 +77,19 @@ export interface MarketplaceStrategyOptions {
 }
 
 const OWNER = 'MarketplaceStrategy';
+const NAMES = [
+  ...(['loginApi', 'tokenStore', 'loginAttempts', 'state', 'confirm', 'name'] as const),
+  ...(['passReqToCallback', 'guessLimit', 'clock'] as const),
+];
 
 /** Checks the options and makes what each request to the strategy needs. @throws TypeError that names the wrong option. */
 export function strategySetup(options: MarketplaceStrategyOptions, verify: unknown) {
-  const given = knownOptions(OWNER, options, [
-    'loginApi',
-    'tokenStore',
-    'loginAttempts',
-    'state',
-    'confirm',
-    'name',
-    'passReqToCallback',
-    'guessLimit',
-    'clock',
-  ]);
+  const given = knownOptions(OWNER, options, NAMES);
   const methods = ['loginUrl', 'exchange', 'getUser'] as const;
   const what = 'a LoginApi';
   const loginApi = shapedOption<LoginApi>(OWNER, 'loginApi', given.loginApi, methods, what);
   const name = textOption(OWNER, 'name', given.name ?? DEFAULT_NAME);
   const scope = scopeFor(name, loginApi.loginUrl());
-  const clock = functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now;
   const tokenStore =
     given.tokenStore === undefined
       ? undefined
@@ -109,8 +97,8 @@ export function strategySetup(options: MarketplaceStrategyOptions, verify: unkno
   return {
     name,
     loginApi,
-    clock,
-    states: loginStates(storageOption(given.loginAttempts, scope), clock),
+    clock: functionOption(OWNER, 'clock', given.clock) ?? loginApi.clock ?? Date.now,
+    storage: storageOption(given.loginAttempts, scope),
     claims: claimsIn(tokenStore, scope),
     guessGate: guessGate(OWNER, given.guessLimit, loginApi),
     tokenStore,

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Profile } from 'passport';
 import { schedule } from '../deadline.js';
 import type { AccessToken } from '../model/access-token.js';
 import type { UserInfo } from '../model/user-info.js';
@@ -13,23 +14,12 @@ export interface MarketplaceProfile {
   username?: string;
   /** First and last name, or else the user name. */
   displayName?: string;
-  /** Present when there is a first or a last name. */
-  name?: {
-    /** `user_firstname`. */
-    givenName?: string;
-    /** `user_lastname`. */
-    familyName?: string;
-  };
-  /** Not verified by the service. */
-  emails?: {
-    /** `user_email`. */
-    value: string;
-  }[];
-  /** `user_picture`, as an absolute URL. */
-  photos?: {
-    /** http or https. */
-    value: string;
-  }[];
+  /** `user_firstname` and `user_lastname`: one of them, or both. */
+  name?: Partial<NonNullable<Profile['name']>>;
+  /** `user_email`, which the service does not verify. */
+  emails?: NonNullable<Profile['emails']>;
+  /** `user_picture`, as an absolute http or https URL. */
+  photos?: NonNullable<Profile['photos']>;
   /** `user_verified`. */
   verified?: boolean;
   /** The user info as JSON text. */
@@ -70,13 +60,14 @@ function absolute(url: string | undefined, site: string): string | undefined {
   return protocol === 'https:' || protocol === 'http:' ? href : undefined;
 }
 
-/** Leaves out nested fields when they are too deep for `JSON.stringify`. The known fields have no nesting. */
+/** Leaves out nested fields that are too deep for `JSON.stringify`. The known fields have no nesting. */
 function asText(user: UserInfo): string {
   try {
     return JSON.stringify(user);
   } catch {
-    const known = Object.entries(user).filter(([, value]) => typeof value !== 'object');
-    return JSON.stringify(Object.fromEntries(known));
+    return JSON.stringify(user, (key, value) =>
+      key && typeof value === 'object' ? undefined : value,
+    );
   }
 }
 
@@ -119,95 +110,73 @@ export type AsyncVerify = (
  */
 export type VerifyWithDone = (input: VerifyInput, done: VerifyDone) => unknown;
 
-type Classic<First = string, Second = undefined> = [
+/*
+ * TypeScript types the parameters of an inline callback once, from the first overload that it tries. So the first
+ * overload of the constructor takes the intersection of all forms: TypeScript drops those with too few parameters and
+ * makes the union of the others at each position. The forms below keep that union usable. In a verify of four
+ * arguments, `string & VerifyInput` is a string; in one of one argument it is absorbed by `VerifyInput`. No value ever
+ * has these types.
+ */
+
+type Classic<First, Refresh> = [
   accessToken: First,
-  refreshToken: Second,
+  refreshToken: Refresh,
   profile: MarketplaceProfile,
   done: VerifyDone,
 ];
+type WithParams<First, Refresh> = [
+  accessToken: First,
+  refreshToken: Refresh,
+  params: TokenParams & MarketplaceProfile,
+  profile: MarketplaceProfile & VerifyDone,
+  done: VerifyDone,
+];
+type Form<Args extends unknown[]> = (...args: Args) => unknown;
 
-type WithParams<
-  First = string,
-  Third = TokenParams,
-  Fourth = MarketplaceProfile,
-  Second = undefined,
-> = [accessToken: First, refreshToken: Second, params: Third, profile: Fourth, done: VerifyDone];
+type First = string & VerifyInput;
+type Req = [req: Request & VerifyInput];
 
-/** A verify as in passport-oauth2. `refreshToken` is always undefined: the service has none. */
-export type ClassicVerify = (...args: Classic) => unknown;
-
-/** {@link ClassicVerify} with the token's parameters. */
-export type ClassicVerifyWithParams = (...args: WithParams) => unknown;
-
-/** {@link ClassicVerify} with `passReqToCallback: true`. */
-export type ClassicVerifyWithRequest = (req: Request, ...args: Classic) => unknown;
-
-/** {@link ClassicVerifyWithParams} with `passReqToCallback: true`. */
-export type ClassicVerifyWithRequestAndParams = (req: Request, ...args: WithParams) => unknown;
-
-/*
- * TypeScript types the parameters of an inline callback once, from the first overload that it tries. So
- * the first overload of the constructor takes the intersection of all forms: TypeScript drops those with
- * too few parameters and makes the union of the others at each position. The types below keep that union
- * usable. In a verify of four arguments, `string & VerifyInput` is a string; in one of one argument it is
- * absorbed by `VerifyInput`. No value ever has these types.
- */
-
-type FirstArgument = string & VerifyInput;
-type FirstRequest = Request & VerifyInput;
-type Third = TokenParams & MarketplaceProfile;
-type Fourth = MarketplaceProfile & VerifyDone;
-
-type Form4<Second> = (...args: Classic<FirstArgument, Second>) => unknown;
-type Form5<Second> = (...args: WithParams<FirstArgument, Third, Fourth, Second>) => unknown;
-type FormWithRequest5<Second> = (req: FirstRequest, ...args: Classic<string, Second>) => unknown;
-type FormWithRequest6<Second> = (
-  req: FirstRequest,
-  ...args: WithParams<string, Third, Fourth, Second>
-) => unknown;
-
-/** The first overload, without the request. */
-export type AnyInline = AsyncVerify & VerifyWithDone & Form4<undefined> & Form5<undefined>;
-/** The first overload, with `passReqToCallback: true`. */
+/** An inline verify of any form. */
+export type AnyInline = AsyncVerify &
+  VerifyWithDone &
+  Form<Classic<First, undefined>> &
+  Form<WithParams<First, undefined>>;
+/** The same with `passReqToCallback: true`. */
 export type AnyInlineWithRequest = AsyncVerify &
   VerifyWithDone &
-  FormWithRequest5<undefined> &
-  FormWithRequest6<undefined>;
+  Form<[...Req, ...Classic<string, undefined>]> &
+  Form<[...Req, ...WithParams<string, undefined>]>;
 
-// `never`, because a verify that was written for passport-oauth2 declares `refreshToken: string`.
+// One that is not inline, or that declares types itself. For passport-oauth2, it declares `refreshToken: string`.
 
-/** A function that is not an inline callback, or that declares types itself. */
-export type AnyClassic = Form4<never> | Form5<never>;
-/** Such a function, with `passReqToCallback: true`. */
-export type AnyClassicWithRequest = FormWithRequest5<never> | FormWithRequest6<never>;
-
-/** Every form of verify. */
-export type Verify = (...args: never[]) => unknown;
+export type AnyClassic = Form<Classic<First, never>> | Form<WithParams<First, never>>;
+export type AnyClassicWithRequest =
+  | Form<[...Req, ...Classic<string, never>]>
+  | Form<[...Req, ...WithParams<string, never>]>;
 
 /**
- * How long a verify that declares no arguments has for `done` after it has returned `undefined`, in
- * milliseconds. Most of them never call it, and the login would hang.
+ * How long a verify that declares no arguments has for `done` after it has returned `undefined`, in milliseconds. Most
+ * of them never call it, and the login would hang.
  */
 const DONE_WITHIN = 3000;
-const NOT_DONE = `MarketplaceStrategy: verify gave undefined and did not call done within ${DONE_WITHIN} ms; it must give the app's user, or false to refuse, or declare its arguments to have more time for done`;
+const NOTHING = `MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse; to call done later than after ${DONE_WITHIN} ms, it must declare its arguments`;
 
 /**
- * Makes one function of any form of verify. It rejects when verify throws, rejects or gives an error to `done`.
+ * Makes one function of any form of verify, which it tells apart by the number of declared arguments, as
+ * passport-oauth2 does. It rejects when verify throws, rejects or gives an error to `done`.
  *
- * Tells the forms apart by the number of declared arguments, as passport-oauth2 does. Refuses a number
- * that fits no form, because such a function would never call `done` and the login would hang.
- * @throws TypeError
+ * @throws TypeError for a number that fits no form: such a verify would never call `done`, and the login would hang.
  */
 export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
   if (typeof verify !== 'function') {
     throw new TypeError('MarketplaceStrategy: verify must be a function');
   }
-  if (verify.length === 1) return async (input: VerifyInput) => verifyResult(await verify(input));
-  const takesInput = verify.length === 2;
-  const classicLength = passReqToCallback && verify.length > 0 ? verify.length - 1 : verify.length;
-  if (!takesInput && ![0, 4, 5].includes(classicLength)) {
+  const { length } = verify;
+  const takesInput = length === 1 || length === 2;
+  const classicLength = passReqToCallback ? length - 1 : length;
+  if (!takesInput && length !== 0 && classicLength !== 4 && classicLength !== 5) {
     throw new TypeError(
-      `MarketplaceStrategy: verify takes ${verify.length} arguments; it must take one ({ profile, token, req }), that and done, or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
+      `MarketplaceStrategy: verify takes ${length} arguments; it must take one ({ profile, token, req }), that and done, or ${passReqToCallback ? 'req, ' : ''}accessToken, refreshToken, [params,] profile, done`,
     );
   }
   return async (input: VerifyInput) => {
@@ -225,26 +194,19 @@ export function verifyRunner(verify: unknown, passReqToCallback: boolean) {
     ];
     const [user, info] = await new Promise<[user?: unknown, info?: object]>((resolve, reject) => {
       const done: VerifyDone = (error, ...given) => (error ? reject(error) : resolve(given));
+      if (length === 1) return resolve(Promise.resolve(verify(input)).then((it) => [it]));
       const returned: unknown = verify(...(takesInput ? [input] : classic), done);
-      if (verify.length === 0) {
+      if (length === 0) {
         // NestJS passes `async (...args)`, which calls `done` before it ends, or returns the user.
         if (returned !== undefined) Promise.resolve(returned).then((it) => resolve([it]), reject);
-        else schedule(DONE_WITHIN, () => reject(new TypeError(NOT_DONE)));
+        else schedule(DONE_WITHIN, () => resolve([]));
       } else if (returned instanceof Promise) {
         // An async function that fails before it calls `done` would hang the login. Not for all thenables,
         // because a database query can be one and would run a second time.
         returned.catch(reject);
       }
     });
-    return verifyResult(user, info);
+    if (user === undefined && info === undefined) throw new TypeError(NOTHING);
+    return { user: user ? (user as Express.User) : (false as const), info };
   };
-}
-
-function verifyResult(user: unknown, info?: object) {
-  if (user === undefined && info === undefined) {
-    throw new TypeError(
-      "MarketplaceStrategy: verify gave undefined; it must give the app's user, or false to refuse",
-    );
-  }
-  return { user: user ? (user as Express.User) : (false as const), info };
 }

@@ -11,9 +11,6 @@ one.`;
 /** Cases of one turn of a target. */
 const BATCH = 200;
 
-// Reasons of failed logins are printed in development only.
-process.env.NODE_ENV ??= 'test';
-
 const { values } = parseArgs({
   options: {
     cases: { type: 'string', default: '1000000' },

@@ -34,20 +34,17 @@ export class Browser {
 
   /** Logs in at the sandbox: chooses the user and accepts. Ends where the app leads. */
   async logIn(start: string, userId?: string): Promise<Visit> {
-    const callback = await this.logInUpToCallback(start, userId);
-    return this.#follow(callback, {});
+    return this.open(await this.logInUpToCallback(start, userId));
   }
 
   /** The same, up to the address of the callback, which is not opened. */
   async logInUpToCallback(start: string, userId?: string): Promise<string> {
-    let visit = await this.#follow(start, {}, (url) => url.searchParams.has('auth_key'));
+    const isCallback = (url: URL) => url.searchParams.has('auth_key');
+    let visit = await this.#follow(start, {}, isCallback);
     while (!visit.headers.has('location')) {
-      const form = formOf(visit, userId);
-      visit = await this.#follow(
-        form.action,
-        { method: 'POST', body: new URLSearchParams(form.fields) },
-        (url) => url.searchParams.has('auth_key'),
-      );
+      const { action, fields } = formOf(visit, userId);
+      const init = { method: 'POST', body: new URLSearchParams(fields) };
+      visit = await this.#follow(action, init, isCallback);
     }
     return new URL(visit.headers.get('location') ?? '', visit.url).href;
   }
@@ -75,12 +72,8 @@ export class Browser {
       const location = response.headers.get('location');
       const target = location === null ? undefined : new URL(location, next);
       if (target === undefined || stopBefore(target)) {
-        return {
-          url: next,
-          status: response.status,
-          headers: response.headers,
-          text: await response.text(),
-        };
+        const { status, headers } = response;
+        return { url: next, status, headers, text: await response.text() };
       }
       await response.body?.cancel();
       next = target.href;

@@ -129,7 +129,7 @@ export function fakeLoginApi(overrides: Partial<Record<keyof LoginApi, unknown>>
   return { loginApi: loginApi as unknown as LoginApi, exchanged };
 }
 
-/** What {@link openLogin} is made of: options of the strategy, and what stands around it. */
+/** Options of the strategy, and what stands around it. */
 export interface OpenLogin extends Partial<MarketplaceStrategyOptions> {
   /** Where the attempts are. Default: in the session. */
   where?: 'session' | 'cookie';

@@ -19,6 +19,7 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
 
   it('lead through a login, and leave nothing behind', async () => {
     const { start, comeBack, browser, session } = open();
+    await start();
     await start({ returnTo: '/api/me' });
     expect(await comeBack()).toMatchObject({ recorded: [success], to: '/api/me' });
     expect([session, browser.cookies[STATE_COOKIE]]).toEqual([{}, undefined]);
@@ -28,7 +29,6 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     ['just before ten minutes', 599_999, 'success'],
     ['after ten minutes', 600_000, 'fail'],
     ['in a process whose clock is five minutes behind', -300_000, 'success'],
-    ['when the clock was set back by more', -300_001, 'fail'],
   ])('%s: %s', async (_name, at, expected) => {
     let now = 0;
     const { start, comeBack } = open({ clock: () => now });
@@ -52,46 +52,36 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
     },
   );
 
-  it('are five at most, the newest first: a login that fails takes its own alone', async () => {
+  it('are several, the newest first: a login that fails takes its own alone', async () => {
     let isIn = false;
-    const { start, comeBack, exchanged } = open({ verify: (_input: unknown) => isIn && user });
-    for (let i = 0; i < 5; i++) await start();
+    const { start, comeBack } = open({ verify: (_input: unknown) => isIn && user });
     for (const returnTo of ['/older', '/newer']) await start({ returnTo });
-    for (let i = 0; i < 2; i++) {
-      isIn = i === 1;
-      const { outcome, to } = await comeBack(`k${i}`);
-      expect([outcome?.[0], to]).toEqual(isIn ? ['success', '/older'] : ['fail', undefined]);
-    }
-    const login = open({ verify: (_input: unknown) => false });
-    for (let i = 0; i < 7; i++) await login.start();
+    expect((await comeBack('k0')).outcome?.[0]).toBe('fail');
+    isIn = true;
+    expect(await comeBack('k1')).toMatchObject({ outcome: success, to: '/older' });
+  });
+
+  it('are five at most', async () => {
+    const { start, comeBack } = open({ verify: (_input: unknown) => false });
+    for (let i = 0; i < 7; i++) await start();
     const statuses = [];
-    for (let i = 0; i < 6; i++) statuses.push((await login.comeBack(`k${i}`)).outcome?.[2]);
-    expect([statuses, exchanged.length]).toEqual([[401, 401, 401, 401, 401, 403], 2]);
+    for (let i = 0; i < 6; i++) statuses.push((await comeBack(`k${i}`)).outcome?.[2]);
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 403]);
   });
 
   describe('of two strategies', () => {
-    const LOGIN_URLS = ['a', 'b'].map((app) => `https://market.example/api/oauth?app_id=${app}`);
-    /** Two strategies in one browser, with one token store. @param isRenamed the names are set on the strategies. */
-    function two(names: (string | undefined)[], urls: string[] = [], isRenamed = false) {
-      const claimed = new Set<string>();
-      const tokenStore = Object.assign(new MemoryTokenStore({ clock: () => 0 }), {
-        claim: async (name: string) => !claimed.has(name) && Boolean(claimed.add(name)),
-      });
+    /** Two strategies in one browser, with one token store. */
+    function two(names: (string | undefined)[], urls: string[] = []) {
+      const tokenStore = new MemoryTokenStore({ clock: () => 0 });
       const [first, second] = names.map((name, i) => {
         const token = { value: `token of ${i}`, issuedAt: 0, expiresAt: 3_600_000 };
         const loginUrl = urls[i];
         const api = { ...(loginUrl && { loginUrl: () => loginUrl }), exchange: async () => token };
-        const options = { tokenStore, api, confirm: false };
-        if (!isRenamed) return open({ name, ...options });
-        const login = open(options);
-        login.strategy.name = name ?? 'marketplace';
-        return login;
+        return open({ name, tokenStore, api, confirm: false });
       }) as [ReturnType<typeof open>, ReturnType<typeof open>];
       const share = async (login: typeof first, query: object) => {
-        const { outcome } = await login.visit(
-          query,
-          where === 'session' ? { session: first.session } : {},
-        );
+        const more = where === 'session' ? { session: first.session } : {};
+        const { outcome } = await login.visit(query, more);
         for (const { browser } of [first, second])
           Object.assign(browser.cookies, login.browser.cookies);
         return outcome;
@@ -103,12 +93,14 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       };
     }
 
-    it.each<[string, (string | undefined)[], string[], isRenamed?: boolean]>([
+    it.each<[string, (string | undefined)[], string[]]>([
       ['names', [undefined, 'images'], []],
-      ['names that the app has set later', [undefined, 'images'], [], true],
       ['names that a cookie cannot have', ['a b', 'a_b'], []],
-      ['names of other letters', ['füße', 'f__e'], []],
-      ['services, registered under names of passport’s', [undefined, undefined], LOGIN_URLS],
+      [
+        'services, registered under names of passport’s',
+        [undefined, undefined],
+        ['a', 'b'].map((app) => `https://market.example/api/oauth?app_id=${app}`),
+      ],
     ])('with two %s are two, and so are their auth_keys', async (_name, ...given) => {
       const { one, other } = two(...given);
       await one();
@@ -118,11 +110,8 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
       expect((await other({ auth_key: 'k2' }))?.[0]).toBe('redirect');
     });
 
-    it.each([
-      ['two', false],
-      ['two, when the app has set the name later,', true],
-    ])('have %s tokens of the same user_id, and the middleware finds each', async (...row) => {
-      const { one, other, tokenStore } = two([undefined, 'images'], [], row[1]);
+    it('have two tokens of the same user_id, and the middleware finds each', async () => {
+      const { one, other, tokenStore } = two([undefined, 'images']);
       for (const visit of [one, other]) {
         await visit();
         await visit({ auth_key: 'k1' });
@@ -133,11 +122,10 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
         return userInfo;
       };
       for (const strategy of [undefined, 'images', 'videos']) {
-        const guards = [
+        for (const guard of [
           loadUser({ getUser }, { tokenStore, strategy }),
           requireAccessToken({ tokenStore, strategy, clock: () => 0 }),
-        ];
-        for (const guard of guards) {
+        ]) {
           const req = { user, method: 'POST', originalUrl: '/', headers: {} };
           const error = await new Promise((resolve) =>
             guard(req as never, fakeResponse() as never, resolve),
@@ -153,22 +141,20 @@ describe.each(['session', 'cookie'] as const)('login attempts in a %s', (where) 
 
 describe('in a session', () => {
   it.each<[string, unknown]>([
-    ['null', null],
     ['a number', 7],
     ['text', 'x'],
     ['JSON of something else', '{"a":1}'],
-    ['a list of something else', '[7]'],
-  ])('%s counts as nothing', async (_name, held) => {
-    const { start, comeBack, session, exchanged } = openLogin();
+    ['a list of something else', '{"attempts":[null]}'],
+  ])('%s in place of the attempts counts as none', async (_name, held) => {
+    const { start, comeBack, session } = openLogin();
     session[STATE_KEY] = held;
     expect((await comeBack()).outcome?.[2]).toBe(403);
     session[STATE_KEY] = held;
     await start();
     expect((await comeBack('k2')).outcome).toEqual(success);
-    expect(exchanged).toEqual(['k2']);
   });
 
-  it('is saved once for the start and once for the callback', async () => {
+  it('they are saved once for the start and once for the callback', async () => {
     const { start, comeBack, session } = openLogin();
     const save = vi.fn((done: () => void) => done());
     session.save = save;
@@ -183,40 +169,37 @@ describe('in a cookie', () => {
   it.each([
     ['http', false, STATE_COOKIE],
     ['https, under a name that no other host can set', true, `__Host-${STATE_COOKIE}`],
-  ])('are HttpOnly and SameSite=Lax over %s', async (_name, secure, name) => {
+  ])('they are HttpOnly and SameSite=Lax over %s', async (_name, secure, name) => {
     const { start, comeBack } = openLogin({ where: 'cookie', secure });
     expect((await start()).res.attributes[name]).toEqual({
       name,
       value: expect.any(String),
-      httpOnly: true,
-      sameSite: 'lax',
-      path: '/',
-      maxAge: 600,
-      ...(secure && { secure }),
+      ...{ httpOnly: true, sameSite: 'lax', path: '/', maxAge: 600, ...(secure && { secure }) },
     });
     expect((await comeBack()).outcome).toEqual(success);
   });
 
-  it('that was set over http do not count over https', async () => {
-    const plain = openLogin({ where: 'cookie' });
-    await plain.start();
-    const secure = openLogin({ where: 'cookie', secure: true });
-    Object.assign(secure.browser.cookies, plain.browser.cookies);
-    expect((await secure.comeBack()).outcome?.[2]).toBe(403);
+  it('that is set over http does not count over https', async () => {
+    const { start, browser } = openLogin({ where: 'cookie' });
+    await start();
+    const { comeBack, browser: secure } = openLogin({ where: 'cookie', secure: true });
+    Object.assign(secure.cookies, browser.cookies);
+    expect((await comeBack()).outcome?.[2]).toBe(403);
   });
 
-  it.each([
-    ['the old secret', ['new', 'old'], 'success'],
-    ['an unknown one', ['another'], 'fail'],
-  ])('signed with %s: %s', async (_name, names, expected) => {
-    const secrets = (which: string[]) => ({
-      loginAttempts: { cookieSecret: which.map(longSecret) },
-    });
-    const before = openLogin({ where: 'cookie', ...secrets(['old']) });
-    await before.start();
-    const after = openLogin({ where: 'cookie', ...secrets(names) });
-    Object.assign(after.browser.cookies, before.browser.cookies);
-    expect((await after.comeBack()).outcome?.[0]).toBe(expected);
+  it.each<[string, OpenLogin, OpenLogin, string]>([
+    ['the old secret', secrets('old'), secrets('new', 'old'), 'success'],
+    ['an unknown secret', secrets('old'), secrets('another'), 'fail'],
+    ['another strategy', { name: 'one' }, { name: 'two' }, 'fail'],
+  ])('sealed by %s: the options %j and then %j end in %s', async (...row) => {
+    const [, before, after, expected] = row;
+    const first = openLogin({ where: 'cookie', ...before });
+    await first.start();
+    const { start, comeBack, browser } = openLogin({ where: 'cookie', ...after });
+    await start();
+    const [name = ''] = Object.keys(browser.cookies);
+    browser.cookies[name] = Object.values(first.browser.cookies)[0];
+    expect((await comeBack()).outcome?.[0]).toBe(expected);
   });
 
   it.each<[string, (value: string) => string]>([
@@ -225,8 +208,6 @@ describe('in a cookie', () => {
     ['percent signs', () => '%E0%A4%A'],
     ['another beginning', (value) => value.replace(/^./, (it) => (it === 'A' ? 'B' : 'A'))],
     ['another end', (value) => value.replace(/..$/, (it) => (it === 'AA' ? 'BA' : 'AA'))],
-    ['something more', (value) => `${value}.`],
-    ['padding', (value) => `${value}=`],
     ['its end cut off', (value) => value.slice(0, 30)],
   ])('with %s are none', async (_name, change) => {
     const { start, comeBack, browser, exchanged } = openLogin({ where: 'cookie' });
@@ -236,97 +217,98 @@ describe('in a cookie', () => {
     expect(exchanged).toEqual([]);
   });
 
-  it('of one strategy under the name of another’s cookie are none', async () => {
-    const [one, two] = ['one', 'two'].map((name) => openLogin({ where: 'cookie', name }));
-    await one?.start();
-    await two?.start();
-    const [signed] = Object.values(one?.browser.cookies ?? {});
-    const cookies = two?.browser.cookies ?? {};
-    for (const name of Object.keys(cookies)) cookies[name] = signed;
-    expect((await two?.comeBack())?.outcome?.[2]).toBe(403);
-  });
-
-  it('a request without a response is an error that says so', async () => {
+  it('they need a response, and the error says so', async () => {
     const { outcome } = await openLogin({ where: 'cookie' }).start({}, { res: undefined });
-    expect(outcome?.[0]).toBe('error');
     expect(String(outcome?.[1])).toContain('no response');
   });
 
-  describe('are short', () => {
-    /** With as many digits as the time has. */
-    const NOW = 1e12;
-    const long = (n: number) => `/${'\u00fc'.repeat(n)}`;
-    const token = (length: number) => ({
-      value: 'x'.repeat(length),
-      issuedAt: NOW,
-      expiresAt: NOW + 3_600_000,
-    });
-    const open = (exchange = async () => token(100)) =>
-      openLogin({
-        where: 'cookie',
-        secure: true,
-        confirm: true,
-        clock: () => NOW,
-        api: {
-          exchange,
-          getUser: async () => ({ ...userInfo, user_firstname: long(60), user_name: long(60) }),
-        },
-      });
-
-    it('all together, with the page of requireLogin, at most 1,024 bytes with their attributes', async () => {
-      const { start, comeBack, browser, visit } = open();
-      const req = { method: 'GET', headers: {}, secure: true };
-      let most = 0;
-      for (let i = 0; i < 300; i++) {
-        const { res } = browser.request();
-        const lines: string[] = [];
-        const setHeader = (_name: string, value: string[]) => void lines.push(...value);
-        const stopped = { ...req, originalUrl: `/${'a'.repeat(i)}` };
-        await saveReturnTo(stopped as never, { ...res, setHeader } as never);
-        most = Math.max(most, ...lines.map(({ length }) => length));
-      }
-      const lengths: number[] = [];
-      const lengthOf = (res: { lines: string[] }) =>
-        lengths.push(...res.lines.map((it) => it.length));
-      for (let i = 0; i < 5; i++) lengthOf((await comeBack(`early${i}`)).res);
-      for (const n of [5, 60, 99, 100, 30, 900, 0]) {
-        lengthOf((await start({ returnTo: long(n) })).res);
-      }
-      const { res, outcome } = await comeBack('own');
-      lengthOf(res);
-      expect(lengths).toHaveLength(5 - 1 + 7 + 2);
-      expect(most).toBeGreaterThan(250);
-      expect(most + Math.max(...lengths)).toBeLessThanOrEqual(1024);
-      const confirm = String(outcome?.[1]).split('=')[1];
-      expect((await visit({ confirm, answer: 'continue' })).outcome).toEqual(success);
-    });
-
-    it.each([
-      ['one that fits', [80], long(80)],
-      ['the newest of many', [40, 40, 40, 40, 40], long(40)],
-      ['none that is too long, while its attempt stays', [101], undefined],
-    ])('keep of the paths %s', async (_name, lengths, kept) => {
-      const { start, comeBack } = openLogin({ where: 'cookie' });
-      for (const n of lengths) await start({ returnTo: long(n) });
-      const { outcome, to } = await comeBack();
-      expect([outcome, to]).toEqual([success, kept]);
-    });
-
-    it('and a login that waits with a longer token is an error that says what to do', async () => {
-      const { start, comeBack } = open(async () => token(600));
-      await start();
-      const { outcome } = await comeBack();
-      expect(outcome?.[0]).toBe('error');
-      expect(String(outcome?.[1])).toMatch(/access_token is too long .*loginAttempts: 'session'/);
-      expect(String(outcome?.[1])).not.toContain('xxx');
-    });
+  it('they are set once, next to the cookies of the app', async () => {
+    const { start, visit, browser } = openLogin({ where: 'cookie' });
+    await start();
+    const cookie = `${STATE_COOKIE}=${browser.cookies[STATE_COOKIE]}`;
+    const res = fakeResponse();
+    res.setHeader('Set-Cookie', 'mine=1');
+    await visit({ auth_key: 'k1' }, { res, headers: { cookie } });
+    const lines = [res.getHeader('Set-Cookie')].flat().map(String);
+    expect(lines).toEqual(['mine=1', expect.stringContaining(`${STATE_COOKIE}=; Max-Age=0`)]);
   });
 
-  it('shows nothing of a login that waits', async () => {
+  it('nothing of a login that waits can be read', async () => {
     const { upToThePage, browser } = openLogin({ where: 'cookie', confirm: true });
     await upToThePage();
-    const bytes = Buffer.from(browser.cookies[STATE_COOKIE] ?? '', 'base64url').toString('latin1');
+    const sealed = browser.cookies[STATE_COOKIE]?.replace(/^.*\./, '') ?? '';
+    const bytes = Buffer.from(sealed, 'base64url').toString('latin1');
     for (const secret of ['token-1', 'mira', '77']) expect(bytes).not.toContain(secret);
+  });
+});
+
+function secrets(...names: string[]): OpenLogin {
+  return { loginAttempts: { cookieSecret: names.map(longSecret) } };
+}
+
+describe('the cookie is short', () => {
+  /** With as many digits as the time has. */
+  const NOW = 1e12;
+  const long = (n: number) => `/${'\u00fc'.repeat(n)}`;
+  const open = (tokenLength: number) => {
+    const times = { issuedAt: NOW, expiresAt: NOW + 3_600_000 };
+    return openLogin({
+      where: 'cookie',
+      secure: true,
+      confirm: true,
+      clock: () => NOW,
+      api: {
+        exchange: async () => ({ value: 'x'.repeat(tokenLength), ...times }),
+        getUser: async () => ({ ...userInfo, user_firstname: long(60), user_name: long(60) }),
+      },
+    });
+  };
+
+  it('all together, with the page of requireLogin, at most 1,024 bytes with their attributes', async () => {
+    const { start, comeBack, browser, visit } = open(100);
+    const { res } = browser.request();
+    for (let i = 0; i < 300; i++) {
+      const stopped = {
+        method: 'GET',
+        headers: {},
+        secure: true,
+        originalUrl: `/${'a'.repeat(i)}`,
+      };
+      await saveReturnTo(stopped as never, res as never);
+    }
+    const most = Math.max(...res.lines.map(({ length }) => length));
+    expect(most).toBeGreaterThan(250);
+    const lines: string[] = [];
+    for (let i = 0; i < 5; i++) lines.push(...(await comeBack(`early${i}`)).res.lines);
+    for (const n of [5, 60, 99, 100, 30, 900, 0]) {
+      lines.push(...(await start({ returnTo: long(n) })).res.lines);
+    }
+    const { res: last, outcome } = await comeBack('own');
+    lines.push(...last.lines);
+    expect(lines.length).toBeGreaterThan(12);
+    expect(most + Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(1024);
+    const confirm = String(outcome?.[1]).split('=')[1];
+    expect((await visit({ confirm, answer: 'continue' })).outcome).toEqual(success);
+  });
+
+  it.each([
+    ['one that fits', [80], long(80)],
+    ['the newest of many', [40, 40, 40, 40, 40], long(40)],
+    ['none that is too long, while its attempt stays', [400], undefined],
+  ])('it keeps of the paths %s', async (_name, lengths, kept) => {
+    const { start, comeBack } = openLogin({ where: 'cookie' });
+    for (const n of lengths) await start({ returnTo: long(n) });
+    const { outcome, to } = await comeBack();
+    expect([outcome, to]).toEqual([success, kept]);
+  });
+
+  it('a login that waits with a longer token is an error that says what to do', async () => {
+    const { start, comeBack } = open(600);
+    await start();
+    const { outcome } = await comeBack();
+    expect(outcome?.[0]).toBe('error');
+    expect(String(outcome?.[1])).toMatch(/access_token is too long .*loginAttempts: 'session'/);
+    expect(String(outcome?.[1])).not.toContain('xxx');
   });
 });
 
@@ -359,36 +341,15 @@ describe('state: true, where a deployment echoes it', () => {
   it.each<[string, unknown]>([
     ['missing', undefined],
     ['another', 'x'.repeat(22)],
-    ['empty', ''],
     ['given twice', ['a', 'b']],
-  ])('%s: 403, and nothing is spent', async (_name, state) => {
-    const { visit, start } = open();
-    const sent = await start();
-    expect((await visit({ auth_key: 'k1', state })).outcome?.[2]).toBe(403);
-    expect((await visit({ auth_key: 'k1', state: sent })).outcome).toEqual(success);
-  });
-
-  it('of a used attempt is not accepted again', async () => {
-    const { visit, start } = open();
-    const state = await start();
-    await visit({ auth_key: 'k1', state });
-    expect((await visit({ auth_key: 'k2', state })).outcome?.[2]).toBe(403);
-  });
-});
-
-it.each(['', 7])('the middleware refuse %j for a strategy', (strategy) => {
-  const options = { tokenStore: new MemoryTokenStore(), strategy } as never;
-  expect(() => requireAccessToken(options)).toThrow(/"strategy"/);
-  expect(() => loadUser({ getUser: async () => userInfo }, options)).toThrow(/"strategy"/);
-});
-
-it('a response sets the cookie of the attempts once, and keeps the cookies of the app', async () => {
-  const { start, visit, browser } = openLogin({ where: 'cookie' });
-  await start();
-  const cookie = `${STATE_COOKIE}=${browser.cookies[STATE_COOKIE]}`;
-  const res = fakeResponse();
-  res.setHeader('Set-Cookie', 'mine=1');
-  await visit({ auth_key: 'k1' }, { res, headers: { cookie } });
-  const lines = [res.getHeader('Set-Cookie')].flat().map(String);
-  expect(lines).toEqual(['mine=1', expect.stringContaining(`${STATE_COOKIE}=; Max-Age=0`)]);
+  ])(
+    'fails with 403 where it is %s, and spends nothing; used, it fails too',
+    async (_name, state) => {
+      const { visit, start } = open();
+      const sent = await start();
+      expect((await visit({ auth_key: 'k1', state })).outcome?.[2]).toBe(403);
+      expect((await visit({ auth_key: 'k1', state: sent })).outcome).toEqual(success);
+      expect((await visit({ auth_key: 'k2', state: sent })).outcome?.[2]).toBe(403);
+    },
+  );
 });

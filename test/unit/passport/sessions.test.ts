@@ -1,9 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import session from 'express-session';
-import { MarketplaceStrategy, type MarketplaceStrategyOptions, returnTo } from 'marketgate';
+import {
+  MarketgateError,
+  MarketplaceStrategy,
+  type MarketplaceStrategyOptions,
+  returnTo,
+} from 'marketgate';
 import { type AuthenticateOptions, Passport } from 'passport';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Browser } from '../../support/browser.js';
+import { expressVersions } from '../../support/express-versions.js';
+import { allowNoUnhandledRejection } from '../../support/hear.js';
 import { listen } from '../../support/listen.js';
 import {
   cookieBrowser,
@@ -12,12 +19,12 @@ import {
   openLogin,
 } from '../../support/strategy-harness.js';
 
-// The strategy with passport on Node alone: no Express, and sessions of several kinds.
+// The strategy with passport, most often on Node alone: no Express, and sessions of several kinds.
 
 type Data = Record<string, unknown>;
 type Use = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
 
-/** A session that is one object, with methods as iron-session has them: they cannot be replaced. */
+/** A session that is one object, with methods that cannot be replaced. */
 function sessionWith(methods: (data: Data, saved: Data) => Record<string, unknown>): Use {
   const saved: Data = {};
   return (req, _res, next) => {
@@ -40,54 +47,37 @@ const ironSession = (): Use =>
     save: async () => keep(saved, data),
     destroy: () => keep(saved, {}),
   }));
-
 const withPromises = (): Use =>
   sessionWith((data, saved) => ({
     id: 'a',
     save: async () => keep(saved, data),
     regenerate: async () => keep(data, {}),
   }));
-
-/** Promises of a library. */
-const withThenables = (): Use => {
-  const thenable = (run: () => void) =>
-    Object.fromEntries([['then', (done: () => void) => [run(), done()]]]);
-  return sessionWith((data, saved) => ({
-    id: 'a',
-    save: () => thenable(() => keep(saved, data)),
-    regenerate: () => thenable(() => keep(data, {})),
-  }));
-};
-
-/** cookie-session with the methods that passport misses, as apps put them on. */
-const polyfilled = (): Use =>
-  sessionWith((data, saved) => {
-    Object.assign(data, {
-      save: (done: () => void) => {
-        const { save: _save, regenerate: _regenerate, ...rest } = data;
-        keep(saved, rest);
-        done();
-      },
-      regenerate: (done: () => void) => done(),
-    });
-    return {};
-  });
-
+const cookieSession = (): Use => sessionWith(() => ({}));
 const expressSession = (): Use =>
   session({ secret: longSecret(), resave: false, saveUninitialized: false }) as unknown as Use;
+
+function passportWith(
+  options: Partial<MarketplaceStrategyOptions> = {},
+  api: Parameters<typeof fakeLoginApi>[0] = {},
+) {
+  const { loginApi, exchanged } = fakeLoginApi(api);
+  const passport = new Passport();
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user: Express.User, done) => done(null, user));
+  const strategy = new MarketplaceStrategy({ loginApi, ...options } as never, ({ profile }) => ({
+    id: profile.id,
+  }));
+  passport.use(strategy);
+  return { passport, exchanged };
+}
 
 async function open(
   use: Use | undefined,
   authOptions: AuthenticateOptions = {},
   options: Partial<MarketplaceStrategyOptions> = {},
 ) {
-  const { loginApi, exchanged } = fakeLoginApi();
-  const passport = new Passport();
-  passport.serializeUser((user, done) => done(null, user));
-  passport.deserializeUser((user: Express.User, done) => done(null, user));
-  passport.use(
-    new MarketplaceStrategy({ loginApi, ...options }, ({ profile }) => ({ id: profile.id })),
-  );
+  const { passport, exchanged } = passportWith(options);
   const authenticate = passport.authenticate('marketplace', authOptions);
   const origin = await listen((req, res) => {
     const answer = (error?: unknown) => {
@@ -108,48 +98,53 @@ async function open(
   return { ask, exchanged };
 }
 
-describe.each<[string, () => Use]>([
-  ['express-session', expressSession],
-  ['one like iron-session: a promise, no regenerate, methods that cannot be replaced', ironSession],
-  ['one whose methods return promises', withPromises],
-  ['one whose methods return the promises of a library', withThenables],
-  ['cookie-session with methods of the app’s own', polyfilled],
-])('with %s', (_name, makeSession) => {
-  it.each([false, true])('a login is kept by passport; keepSessionInfo: %s', async (keeps) => {
-    const { ask, exchanged } = await open(makeSession(), { keepSessionInfo: keeps });
-    const { response } = await ask('/login');
-    expect(response.headers.get('location')).toContain('/api/oauth?app_id=');
-    expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
-    expect((await ask('/account')).body).toEqual({ user: { id: '77' } });
-    expect(exchanged).toEqual(['k1']);
-  });
+it.each<[string, () => Use, AuthenticateOptions]>([
+  ['express-session', expressSession, {}],
+  ['express-session, with keepSessionInfo', expressSession, { keepSessionInfo: true }],
+  ['one like iron-session: a promise, and no regenerate', ironSession, {}],
+  ['one whose methods return promises', withPromises, {}],
+])('passport keeps a login in %s', async (_name, makeSession, authOptions) => {
+  const { ask, exchanged } = await open(makeSession(), authOptions);
+  const { response } = await ask('/login');
+  expect(response.headers.get('location')).toContain('/api/oauth?app_id=');
+  expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
+  expect((await ask('/account')).body).toEqual({ user: { id: '77' } });
+  expect(exchanged).toEqual(['k1']);
 });
 
 const inCookie = { loginAttempts: { cookieSecret: longSecret() } };
 
-describe('with a session that cannot regenerate, as cookie-session', () => {
-  const cookieSession = (): Use => sessionWith(() => ({}));
-
+describe('with a session that cannot regenerate, as cookie-session,', () => {
   it('a login is refused before it starts', async () => {
     const { ask } = await open(cookieSession());
     const { body } = await ask('/login');
     expect(body.error).toMatch(/^Error: MarketplaceStrategy: .*regenerate.*session: false/);
   });
 
-  it('and with session: false, where passport keeps no login, it works', async () => {
-    const { ask } = await open(cookieSession(), { session: false });
+  it.each<[string, AuthenticateOptions, object]>([
+    ['session: false, where passport keeps no login,', { session: false }, { user: { id: '77' } }],
+    ['passport.authorize, which logs nobody in,', { assignProperty: 'account' }, {}],
+  ])('%s works', async (_name, authOptions, expected) => {
+    const { ask, exchanged } = await open(cookieSession(), authOptions, inCookie);
     expect((await ask('/login')).response.status).toBe(302);
+    expect((await ask('/callback?auth_key=k1')).body).toEqual(expected);
+    expect(exchanged).toEqual(['k1']);
   });
 
-  it('and for passport.authorize, which logs nobody in, it works', async () => {
-    const { ask, exchanged } = await open(cookieSession(), { assignProperty: 'account' }, inCookie);
-    expect((await ask('/login')).response.status).toBe(302);
-    expect((await ask('/callback?auth_key=k1')).body).toEqual({});
-    expect(exchanged).toEqual(['k1']);
+  it('neither a callback nor "Continue" spends anything', async () => {
+    const byPassport = { _sessionManager: {}, session: { id: 'a' } };
+    const refused = ['error', expect.objectContaining({ message: expect.stringMatching(/regen/) })];
+    const login = openLogin({ where: 'cookie', confirm: true });
+    await login.start();
+    expect((await login.comeBack('k1', byPassport)).outcome).toEqual(refused);
+    expect(login.exchanged).toEqual([]);
+    const answer = { confirm: await login.upToThePage(), answer: 'continue' };
+    expect((await login.visit(answer, byPassport)).outcome).toEqual(refused);
+    expect((await login.visit(answer)).outcome?.[0]).toBe('success');
   });
 });
 
-describe('a session that does not answer', () => {
+describe('a session that does not answer is an error', () => {
   const never = () => undefined;
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   async function timeOut<T>(promise: Promise<T>): Promise<T> {
@@ -163,79 +158,95 @@ describe('a session that does not answer', () => {
       message: expect.stringContaining(`session.${method} did not answer within 5000 ms`),
     });
 
-  it('when it is saved is an error', async () => {
+  it('when the attempt is saved', async () => {
     const { recorded } = await timeOut(openLogin().start({}, { session: { save: never } }));
     expect(recorded).toEqual([['error', error('save')]]);
   });
 
-  it.each(['regenerate', 'save'])('when passport calls %s is an error', async (method) => {
-    const { strategy } = openLogin();
-    const passport = new Passport();
-    passport.serializeUser((user, done) => done(null, user));
+  it.each(['regenerate', 'save'])('when passport calls %s', async (method) => {
+    const { passport } = passportWith();
     const answers = (done: () => void) => done();
     const held: Data = { regenerate: answers, save: answers };
     const visit = (query: object) =>
       new Promise((resolve) => {
         const { req, res } = cookieBrowser().request(query, { session: held });
         Object.assign(res, { end: resolve });
-        passport.authenticate(strategy)(req as never, res as never, resolve);
+        passport.authenticate('marketplace')(req as never, res as never, resolve);
       });
     await visit({});
     // Taking the attempt saves, too: only what passport calls hangs.
-    held.regenerate =
-      method === 'regenerate'
-        ? never
-        : (done: () => void) => {
-            held.save = never;
-            done();
-          };
+    const regenerateOnly = (done: () => void) => {
+      held.save = never;
+      done();
+    };
+    held.regenerate = method === 'regenerate' ? never : regenerateOnly;
     expect(await timeOut(visit({ auth_key: 'k1' }))).toEqual(error(method));
   });
 });
 
-describe('a login that passport would keep in a session that cannot regenerate is refused', () => {
-  const byPassport = { _sessionManager: {}, session: { id: 'a' } };
-  const message = /^Error: MarketplaceStrategy: .*regenerate/;
-
-  it('at the callback, which spends nothing', async () => {
-    const { start, comeBack, exchanged } = openLogin({ where: 'cookie' });
-    await start();
-    const { outcome } = await comeBack('k1', byPassport);
-    expect([outcome?.[0], String(outcome?.[1])]).toEqual(['error', expect.stringMatching(message)]);
-    expect(exchanged).toEqual([]);
-    expect((await comeBack('k1', byPassport, { session: false })).outcome?.[0]).toBe('success');
-  });
-
-  it('at "Continue", which can be tried again', async () => {
-    const { upToThePage, visit } = openLogin({ where: 'cookie', confirm: true });
-    const answer = { confirm: await upToThePage(), answer: 'continue' };
-    const { outcome } = await visit(answer, byPassport);
-    expect([outcome?.[0], String(outcome?.[1])]).toEqual(['error', expect.stringMatching(message)]);
-    expect((await visit(answer)).outcome?.[0]).toBe('success');
-  });
+it('on Node alone, without a session, a login and "Continue" work with their state in a cookie', async () => {
+  const { ask } = await open(undefined, { session: false }, { ...inCookie, confirm: true });
+  const { headers } = (await ask('/login')).response;
+  expect([headers.get('set-cookie'), headers.get('cache-control')]).toEqual([
+    expect.stringContaining('HttpOnly'),
+    'no-store',
+  ]);
+  const { response } = await ask('/callback?auth_key=k1');
+  const page = response.headers.get('location') ?? '';
+  expect((await ask(page)).text).toContain('Continue as');
+  expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
 });
 
-describe('on Node alone, without a session', () => {
-  it('a login can start where the app itself keeps who is logged in', async () => {
-    const { ask } = await open(undefined, {}, inCookie);
-    expect((await ask('/login')).response.status).toBe(302);
+describe('what the app throws in its callback ends no process', () => {
+  allowNoUnhandledRejection();
+  type Callback = (error: unknown, user?: { id: string } | false | null) => void;
+  /** Fails for an error and for a failed login, as an app does that expects a user. */
+  const careless =
+    (res: ServerResponse): Callback =>
+    (_error, user) =>
+      res.end((user as { id: string }).id.trim());
+  const failing = (code: 'auth_key_rejected' | 'service_unavailable') => ({
+    exchange: () => Promise.reject(new MarketgateError(code, 'because')),
   });
 
-  it('a login works with its attempts in a cookie', async () => {
-    const { ask } = await open(undefined, { session: false }, inCookie);
-    const { response } = await ask('/login');
-    expect(response.headers.get('set-cookie')).toContain('HttpOnly');
-    expect(response.headers.get('cache-control')).toBe('no-store');
-    expect((await ask('/callback?auth_key=k1')).body).toEqual({ user: { id: '77' } });
+  async function visit(origin: string): Promise<[number, string]> {
+    const browser = new Browser();
+    await browser.get(origin);
+    const response = await browser.get(`${origin}/?auth_key=k1`);
+    return [response.status, await response.text()];
+  }
+
+  it.each(expressVersions)('%s handles it', async (_version, express) => {
+    const { passport } = passportWith({}, failing('service_unavailable'));
+    const app = express();
+    app.use(expressSession() as never);
+    app.get('/', (req, res, next) => {
+      passport.authenticate('marketplace', careless(res))(req, res, next);
+    });
+    app.use((error: Error, _req: object, res: ServerResponse, _next: object) => {
+      res.statusCode = 500;
+      res.end(`handled: ${error.name}`);
+    });
+    expect(await visit(await listen(app))).toEqual([500, 'handled: TypeError']);
   });
 
-  it('the page asks at the callback, and "Continue" logs in', async () => {
-    const { ask } = await open(undefined, { session: false }, { ...inCookie, confirm: true });
-    await ask('/login');
-    const { response } = await ask('/callback?auth_key=k1');
-    const page = response.headers.get('location') ?? '';
-    expect(page).toMatch(/^\/callback\?confirm=/);
-    expect((await ask(page)).text).toContain('Continue as');
-    expect((await ask(`${page}&answer=continue`)).body).toEqual({ user: { id: '77' } });
+  it.each<[string, object, boolean]>([
+    ['after a failed login', failing('auth_key_rejected'), true],
+    ['after an outage', failing('service_unavailable'), true],
+    ['behind a login', {}, false],
+  ])('Node alone responds with 500 and prints it, %s', async (_name, api, hasCallback) => {
+    const { passport } = passportWith({}, api);
+    const use = expressSession();
+    const origin = await listen((req, res) => {
+      use(req, res, () => {
+        const args = hasCallback ? [careless(res)] : [];
+        const authenticate = passport.authenticate('marketplace', ...(args as []));
+        authenticate(req as never, res as never, () => {
+          throw new TypeError('of the handler');
+        });
+      });
+    });
+    expect(await visit(origin)).toEqual([500, 'Internal Server Error']);
+    expect(console.error).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
   });
 });

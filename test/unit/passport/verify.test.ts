@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import {
+  MarketgateError,
   type MarketplaceProfile,
   MarketplaceStrategy,
   type VerifyDone,
@@ -22,11 +23,20 @@ const gaveUndefined = [
   expect.objectContaining({ message: expect.stringContaining('gave undefined') }),
 ];
 
+async function logInWith(strategy: MarketplaceStrategy) {
+  const session = {};
+  await drive(strategy, requestOf({}, { session }));
+  return drive(strategy, requestOf({ auth_key: 'k' }, { session, path: '/callback' }));
+}
+
 describe('verify is given', () => {
   // Typed as an app writes it: inline, without types of its own.
   const { loginApi } = fakeLoginApi();
   const userOf = (given: object): Express.User => given;
   const withRequest = { loginApi, passReqToCallback: true } as const;
+  const token = 'token-1';
+  const id = '77';
+  const path = '/callback';
 
   // Typed as for passport-oauth2, whose refreshToken is a string.
   type Id = { id: string };
@@ -44,85 +54,59 @@ describe('verify is given', () => {
     [
       'what a named function of passport-oauth2 takes',
       new MarketplaceStrategy({ loginApi }, named),
-      { refresh: undefined, id: '77' },
+      { id },
     ],
     [
       "what passport-oauth2's VerifyFunction takes",
       new MarketplaceStrategy({ loginApi }, named as VerifyFunction),
-      { refresh: undefined, id: '77' },
+      { id },
     ],
     [
       "what passport-oauth2's VerifyFunctionWithRequest takes",
       new MarketplaceStrategy(withRequest, withReq as VerifyFunctionWithRequest<Id>),
-      { path: '/callback', refresh: undefined, id: '77' },
-    ],
-    [
-      'a refreshToken that is declared as a string',
-      new MarketplaceStrategy(
-        { loginApi },
-        // biome-ignore lint/suspicious/noExplicitAny: as an app writes it.
-        (_token: string, refresh: string, profile: any, done: VerifyCallback) =>
-          done(null, userOf({ refresh, id: profile.id })),
-      ),
-      { refresh: undefined, id: '77' },
-    ],
-    [
-      'a refreshToken that is declared as a string, after params',
-      new MarketplaceStrategy({ loginApi }, (_token, refresh: string, params, profile, done) =>
-        done(null, userOf({ refresh, n: params.expires_in, id: profile.id })),
-      ),
-      { refresh: undefined, n: 3600, id: '77' },
+      { path, id },
     ],
     [
       'accessToken, refreshToken, profile, done',
       new MarketplaceStrategy({ loginApi }, (token, refresh, profile, done) =>
         done(null, userOf({ token, refresh, id: profile.id })),
       ),
-      { token: 'token-1', refresh: undefined, id: '77' },
+      { token, refresh: undefined, id },
     ],
     [
       'params before the profile',
-      new MarketplaceStrategy({ loginApi }, (_token, _refresh, params, profile, done) =>
-        done(null, userOf({ ...params, id: profile.id })),
+      new MarketplaceStrategy({ loginApi }, (_token, refresh: string, params, profile, done) =>
+        done(null, userOf({ refresh, ...params, id: profile.id })),
       ),
-      { access_token: 'token-1', expires_in: 3600, id: '77' },
+      { access_token: token, expires_in: 3600, id },
     ],
     [
       'the request first',
       new MarketplaceStrategy(withRequest, (req, token, _refresh, profile, done) =>
         done(null, userOf({ path: req.path, token, id: profile.id })),
       ),
-      { path: '/callback', token: 'token-1', id: '77' },
+      { path, token, id },
     ],
     [
       'the request first, and params',
       new MarketplaceStrategy(withRequest, (req, _token, _refresh, params, profile, done) =>
         done(null, userOf({ path: req.path, ...params, id: profile.id })),
       ),
-      { path: '/callback', access_token: 'token-1', expires_in: 3600, id: '77' },
+      { path, access_token: token, expires_in: 3600, id },
     ],
     [
       'one argument with profile, token and req',
       new MarketplaceStrategy({ loginApi }, async ({ profile, token, req }) =>
         userOf({ path: req.path, token: token.value, id: profile.id }),
       ),
-      { path: '/callback', token: 'token-1', id: '77' },
-    ],
-    [
-      'one argument and done',
-      new MarketplaceStrategy(
-        { loginApi },
-        ({ profile, token, req }: VerifyInput, done: VerifyDone) =>
-          done(null, userOf({ path: req.path, token: token.value, id: profile.id })),
-      ),
-      { path: '/callback', token: 'token-1', id: '77' },
+      { path, token, id },
     ],
     [
       'one argument and done, with passReqToCallback',
       new MarketplaceStrategy(withRequest, ({ profile, req }: VerifyInput, done: VerifyDone) =>
         done(null, userOf({ path: req.path, id: profile.id })),
       ),
-      { path: '/callback', id: '77' },
+      { path, id },
     ],
     [
       'one argument, as validate of NestJS takes it',
@@ -131,7 +115,7 @@ describe('verify is given', () => {
           return userOf({ path: req.path, token: token.value, id: profile.id });
         }
       })({ loginApi }),
-      { path: '/callback', token: 'token-1', id: '77' },
+      { path, token, id },
     ],
     [
       'the classic arguments, as validate of NestJS takes them',
@@ -140,35 +124,19 @@ describe('verify is given', () => {
           return userOf({ token, refresh, id: profile.id });
         }
       })({ loginApi }),
-      { token: 'token-1', refresh: undefined, id: '77' },
+      { token, refresh: undefined, id },
     ],
     [
-      'those of the classic form, where it declares none',
-      new MarketplaceStrategy({ loginApi }, ((...args: unknown[]) => ({ args })) as never),
-      { args: ['token-1', undefined, expect.objectContaining({ id: '77' }), expect.any(Function)] },
+      'those of the classic form and the request, where it declares none',
+      new MarketplaceStrategy(withRequest, ((...args: unknown[]) => ({ n: args.length })) as never),
+      { n: 5 },
     ],
   ])('%s', async (_name, strategy, expected) => {
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    const req = requestOf({ auth_key: 'k' }, { session, path: '/callback' });
-    expect(await drive(strategy, req)).toEqual([['success', expected, {}]]);
-  });
-
-  it('those and the request, where it declares none', async () => {
-    const verify = (...args: unknown[]) => ({ n: args.length });
-    const { outcome } = await logIn({ verify, passReqToCallback: true });
-    expect(outcome).toEqual(['success', { n: 5 }, {}]);
-  });
-
-  it('the seconds that the token lives, whenever it was made', async () => {
-    const exchange = async () => ({ value: 't', issuedAt: 5_000_000, expiresAt: 5_090_000 });
-    const verify = (_a: 1, _r: 1, params: object, _p: 1, done: Done) => done(null, params);
-    const { recorded } = await logIn({ verify, api: { exchange } });
-    expect(recorded).toEqual([['success', { access_token: 't', expires_in: 90 }, {}]]);
+    expect(await logInWith(strategy)).toEqual([['success', expected, {}]]);
   });
 });
 
-/** A verify that takes one argument, one in the classic form, and one that declares no arguments. */
+/** A verify that takes one argument, one with `done`, one in the classic form, and one that declares no arguments. */
 const one = (run: () => unknown) => (_input: unknown) => run();
 const withDone = (run: (done: Done) => unknown) => (_input: unknown, done: Done) => run(done);
 const classic = (run: (done: Done) => unknown) => (_a: 1, _r: 1, _p: 1, done: Done) => run(done);
@@ -176,46 +144,31 @@ const undeclared =
   (run: (done: Done) => unknown) =>
   (...args: unknown[]) =>
     run(args.at(-1) as Done);
-const throws = (): never => {
-  throw boom;
+const throws = (thrown: unknown = boom): never => {
+  throw thrown;
 };
-
-it('validate of NestJS that rejects is an error, and one that gives false a refusal', async () => {
-  for (const [validated, expected] of [
-    [async () => throws(), ['error', boom]],
-    [async () => false as const, refused],
-  ] as const) {
-    class Marketplace extends PassportStrategy(MarketplaceStrategy, 'marketplace', true) {
-      validate(_input: VerifyInput) {
-        return validated();
-      }
-    }
-    const { loginApi } = fakeLoginApi();
-    const strategy = new Marketplace({ loginApi });
-    const session = {};
-    await drive(strategy, requestOf({}, { session }));
-    expect(await drive(strategy, requestOf({ auth_key: 'k' }, { session }))).toEqual([expected]);
-  }
-});
+const own = new MarketgateError('access_token_expired', 'of another call');
 
 describe('verify ends in exactly one outcome where it', () => {
   it.each<[string, (...args: never[]) => unknown, unknown]>([
     ['takes one argument and gives a user', one(() => user), success],
     ['takes one and gives a promise of one', one(async () => user), success],
     ['takes one and rejects', one(async () => throws()), ['error', boom]],
+    ['rejects with an error of this package', one(async () => throws(own)), ['error', own]],
+    ['rejects with nothing', one(async () => throws(null)), ['error', expect.any(Error)]],
     ['takes one and gives false', one(async () => false), refused],
     ['takes one and gives undefined', one(async () => undefined), gaveUndefined],
     ['takes one and done, and calls it', withDone((done) => done(null, user)), success],
     ['takes one and done, and rejects', withDone(async () => throws()), ['error', boom]],
-    ['throws', classic(throws), ['error', boom]],
+    ['throws', classic(() => throws()), ['error', boom]],
     ['rejects', classic(async () => throws()), ['error', boom]],
     ['calls done with an error', classic((done) => done(boom)), ['error', boom]],
     ['calls done with false', classic((done) => done(null, false)), refused],
-    ...[false, undefined].map((given): [string, (...args: never[]) => unknown, unknown] => [
-      `calls done with ${given} and a message`,
-      classic((done) => done(null, given, { message: 'banned' })),
+    [
+      'calls done with undefined and a message',
+      classic((done) => done(null, undefined, { message: 'banned' })),
       ['fail', { message: 'banned' }, 401],
-    ]),
+    ],
     ['calls done with undefined', classic((done) => done(null)), gaveUndefined],
     [
       'calls done with a user and a message',
@@ -229,8 +182,8 @@ describe('verify ends in exactly one outcome where it', () => {
     ['declares none and gives false', undeclared(async () => false), refused],
     ['declares none and rejects', undeclared(async () => throws()), ['error', boom]],
     [
-      'declares none and calls done, as NestJS does',
-      undeclared(async (done) => Promise.resolve().then(() => done(null, user))),
+      'declares none and calls done later',
+      undeclared((done) => void setImmediate(done, null, user)),
       success,
     ],
     [
@@ -240,10 +193,7 @@ describe('verify ends in exactly one outcome where it', () => {
     ],
     [
       'declares none, calls done and gives another user',
-      undeclared(async (done) => {
-        done(null, user);
-        return { id: 'another' };
-      }),
+      undeclared(async (done) => [done(null, user), { id: 'another' }]),
       success,
     ],
   ])('%s', async (_name, verify, expected) => {
@@ -260,12 +210,25 @@ describe('verify ends in exactly one outcome where it', () => {
 
   it('gives a query that runs when it is awaited: nobody runs it', async () => {
     let runs = 0;
-    const verify = (_a: 1, _r: 1, _p: 1, done: Done) => {
+    const verify = classic((done) => {
       setImmediate(() => done(null, user));
       // biome-ignore lint/suspicious/noThenProperty: as the queries of some database libraries are.
       return { then: () => runs++, catch: () => runs++ };
-    };
+    });
     expect((await logIn({ verify })).recorded).toEqual([success]);
     expect(runs).toBe(0);
+  });
+
+  it.each([
+    ['rejects', async () => throws(), ['error', boom]],
+    ['gives false', async () => false as const, refused],
+  ])('is validate of NestJS, and %s', async (_name, validated, expected) => {
+    class Marketplace extends PassportStrategy(MarketplaceStrategy, 'marketplace', true) {
+      validate(_input: VerifyInput) {
+        return validated();
+      }
+    }
+    const { loginApi } = fakeLoginApi();
+    expect(await logInWith(new Marketplace({ loginApi }))).toEqual([expected]);
   });
 });
