@@ -85,10 +85,10 @@ const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY };
 const DURATION = /^(-?\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
 /** `90s`, `-1d`, or a number of milliseconds. */
-const duration = z.union(
-  [z.number(), z.string().check(z.regex(DURATION))],
-  'expected a duration as in 90s, 1h or -1d',
-);
+const duration = z.union([
+  z.number(),
+  z.string().check(z.regex(DURATION, 'expected a duration as in 90s, 1h or -1d')),
+]);
 
 function millisecondsOf(given: string | number): number {
   const [, count, unit] = DURATION.exec(String(given)) ?? [];
