@@ -22,18 +22,19 @@ export interface SeedUser {
 export interface SeedWorkspace {
   /** The sandbox's own name for it; items point here. Not on the wire. */ id: string;
   /** The key of the key API. Absent: it was revoked. */ api_key?: string | undefined;
-  /** Who owns the account. */ name: { firstname: string; lastname: string; full_name: string };
+  /** Who owns the account. */ name: Record<'firstname' | 'lastname' | 'full_name', string>;
   /** The name on the marketplace. */ username: string;
   /** Where the marketplace writes to. */ email: string;
   /** In units of `currency`. */ balance: number;
   /** A currency code, as in "USD". */ currency: string;
-  /** What the account shows of itself. `media`: URLs, by default of pictures that the sandbox draws. */
+  /** What the account shows of itself. */
   profile: {
-    heading: string;
-    description: string;
-    contact: { email: string };
-    social_links: Record<string, string>;
-    media?: { avatar?: string | undefined; cover?: string | undefined } | undefined;
+    /** One line above the profile. */ heading: string;
+    /** Text of the profile. */ description: string;
+    /** Where customers write to. */ contact: Record<'email', string>;
+    /** From the name of a network to a link. */ social_links: Record<string, string>;
+    /** URLs; by default of pictures that the sandbox draws. */
+    media?: Partial<Record<'avatar' | 'cover', string>> | undefined;
   };
   /** ISO 8601, UTC. */ registered_at: string;
 }
@@ -63,14 +64,14 @@ export interface SeedItem {
   /** URLs in place of what the sandbox draws, as the service sends them. */
   media?:
     | {
-        thumbnail: string;
-        preview_image?: string | undefined;
-        preview_video?: string | undefined;
-        preview_audio?: string | undefined;
-        screenshots?: string[] | undefined;
+        /** Of the thumbnail. */ thumbnail: string;
+        /** Of a large picture. */ preview_image?: string | undefined;
+        /** Of a clip. */ preview_video?: string | undefined;
+        /** Of a sound. */ preview_audio?: string | undefined;
+        /** Of pictures. */ screenshots?: string[] | undefined;
       }
     | undefined;
-  /** In units of `currency`, by license. */ price: { regular: number; extended: number };
+  /** In units of `currency`, by license. */ price: Record<'regular' | 'extended', number>;
   /** A currency code, as in "USD". */ currency: string;
   /** ISO 8601, UTC. */ published_at: string;
   /** Out of the catalogue: only purchases still show it. Not on the wire. */
